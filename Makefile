@@ -1,0 +1,40 @@
+# The verbs of this project. `make check` is what CI lints.
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv
+PY := $(VENV)/bin/python
+
+.PHONY: demo test check format clean
+.DEFAULT_GOAL := demo
+
+$(VENV)/ready: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pausepoint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "This Python cannot make virtual environments. On Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	@touch $@
+
+demo: $(VENV)/ready
+	@DEBUG=1 $(PY) manage.py migrate --verbosity 0
+	@DEBUG=1 $(PY) manage.py seed_demo
+	@DEBUG=1 exec $(PY) manage.py serve --port $(PORT)
+
+test: $(VENV)/ready-for-tests
+	$(PY) -m pytest $(ARGS)
+
+check: $(VENV)/ready-for-tests
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/djade --check $$(git ls-files 'templates/*.html')
+	SECRET_KEY=check $(VENV)/bin/mypy
+	SECRET_KEY=check HITL_PROVIDER=scripted $(PY) manage.py makemigrations --check --dry-run
+
+format: $(VENV)/ready-for-tests
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+clean:
+	rm -rf $(VENV) var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,296 @@
+"""The only writers of workflows, requests and decisions; every door ends here.
+
+All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one never turns a
+recorded decision into an error.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F, Min
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from approvals import audit, auth, doorbell, rulings, signals
+from approvals.asks import ABSENT, URGENCY, Ask
+from approvals.canonical import clean_text, digest
+from approvals.exceptions import AlreadyDecided, Conflict, NotAllowed, NotFound
+from approvals.models import ApprovalRequest, Decision, Workflow
+from approvals.rulings import Ruling
+from approvals.states import ENDED, OUTCOMES, TRANSITIONS, Door, Status, Verdict, WorkflowState
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A decision, and whether it was there already (`replayed`: the same person said the same before)."""
+
+    decision: Decision
+    replayed: bool = False
+
+
+def open_workflow(
+    *,
+    scope: str,
+    key: str,
+    title: str,
+    source: str,
+    owner: User,
+    agent: str = "",
+    thread_id: str = "",
+    thread_url: str = "",
+) -> Workflow:
+    """The workflow of (scope, key), made on first use."""
+    workflow, _ = Workflow.objects.get_or_create(
+        scope=scope,
+        key=key,
+        defaults={
+            "title": title[:200],
+            "source": source,
+            "owner": owner,
+            "agent": agent,
+            "thread_id": thread_id,
+            "thread_url": thread_url,
+        },
+    )
+    return workflow
+
+
+def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
+    """Store a frozen request and suspend its workflow.
+
+    Asking the same again (scope, tool_call_id, kind, attempt) gives the request that is there; Conflict if the
+    content differs. Invalid if the ask is out of bounds.
+    """
+    ask.check()
+    with transaction.atomic():
+        workflow = Workflow.objects.select_for_update().get(pk=workflow.pk)
+        known = _same_ask(workflow, ask)
+        if known is not None:
+            return known
+        if workflow.ended:
+            raise Conflict("The workflow has ended; it can ask nothing more.")
+        request = ApprovalRequest.objects.create(**_frozen(workflow, ask), requested_by=requested_by)
+        workflow.open_count += 1
+        workflow.state = WorkflowState.SUSPENDED
+        workflow.suspended_at = workflow.suspended_at or request.created_at
+        workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
+        workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
+        audit.record(
+            "request.created",
+            audit.subject_of(request, workflow),
+            data={
+                "kind": request.kind,
+                "title": request.title,
+                "input": request.input,
+                "input_digest": request.input_digest,
+            },
+            actor=requested_by,
+            via=workflow.source,
+        )
+        _announce(request)
+    return request
+
+
+def decide(
+    request_id: UUID,
+    *,
+    by: User,
+    via: Door,
+    verdict: Verdict,
+    comment: str = "",
+    edited_input: Any = ABSENT,
+    answer: Any = ABSENT,
+) -> Outcome:
+    """End a request with a person's verdict; the first one wins.
+
+    NotFound, NotAllowed, Invalid (the answer does not meet its schema), AlreadyDecided (names the winner), Expired.
+    """
+    ruling = Ruling(
+        verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
+    )
+    with transaction.atomic():
+        request = _locked(request_id)
+        if request is None or not auth.may_see(by, request):
+            raise NotFound
+        if not auth.may_close(by, request):
+            raise NotAllowed("You may see this request, but deciding it is for others.")
+        if request.pending and _overdue(request):
+            _end(request, rulings.expiry_of(request))
+        elif request.pending:
+            return Outcome(_end(request, rulings.checked(request, ruling)))
+    # Outside the block: an expiry that was just written has to stay, whatever is raised about it.
+    return Outcome(rulings.replayed(request.decision, rulings.normalised(request, ruling)), replayed=True)
+
+
+def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
+    """Withdraw a request. NotFound, NotAllowed, AlreadyDecided."""
+    with transaction.atomic():
+        request = _locked(request_id)
+        if request is None or not auth.may_see(by, request):
+            raise NotFound
+        if not auth.may_cancel(by, request.requested_by_id):
+            raise NotAllowed("Only its owner and those who may decide can withdraw a request.")
+        if not request.pending:
+            raise AlreadyDecided(request.decision)
+        return Outcome(
+            _end(request, Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip())))
+        )
+
+
+def withdraw(request_ids: Iterable[UUID], *, by: User | None, via: Door, comment: str) -> None:
+    """Cancel whichever of these are still open: their work was stopped or has failed. For the code that asked."""
+    with transaction.atomic():
+        for request_id in sorted(request_ids):
+            request = _locked(request_id)
+            if request is not None and request.pending:
+                _end(request, Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=comment))
+
+
+def settle(request_id: UUID, *, verdict: Verdict, comment: str, answer: Any = ABSENT) -> None:
+    """Close a request, if it is open, because the fact it asked for arrived by itself (a tool's late result)."""
+    with transaction.atomic():
+        request = _locked(request_id)
+        if request is not None and request.pending:
+            _end(request, Ruling(verdict=verdict, by=None, via=Door.SYSTEM, comment=comment, answer=answer))
+
+
+def expire(request_id: UUID) -> bool:
+    """End a request whose deadline has passed; False if it has not, or if somebody was quicker."""
+    with transaction.atomic():
+        request = _locked(request_id)
+        if request is None or not request.pending or not _overdue(request):
+            return False
+        _end(request, rulings.expiry_of(request))
+    return True
+
+
+def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
+    """Close a workflow that waits for nobody; a second end changes nothing."""
+    assert state in ENDED
+    with transaction.atomic():
+        ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
+        if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
+            _ring_after_commit(workflow.pk, workflow.owner_id, None)
+
+
+def _locked(request_id: UUID) -> ApprovalRequest | None:
+    locked = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("workflow")
+    return locked.annotate(clock=Now()).filter(pk=request_id).first()
+
+
+def _overdue(request: ApprovalRequest) -> bool:
+    # The database's clock: one for all processes, however theirs drift.
+    clock: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
+    return request.deadline_at is not None and request.deadline_at <= clock
+
+
+def _same_ask(workflow: Workflow, ask: Ask) -> ApprovalRequest | None:
+    if ask.tool_call_id is None:
+        return None
+    known = ApprovalRequest.objects.filter(
+        scope=workflow.scope, tool_call_id=ask.tool_call_id, kind=ask.kind, attempt=ask.attempt
+    ).first()
+    if known is not None and known.input_digest != digest(dict(ask.input)):
+        raise Conflict("This tool call has already asked with another input.", str(known.pk))
+    return known
+
+
+def _frozen(workflow: Workflow, ask: Ask) -> dict[str, Any]:
+    fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
+    default = fields.pop("default_response")
+    now = timezone.now()
+    return fields | {
+        "workflow": workflow,
+        "scope": workflow.scope,
+        "input": dict(ask.input),
+        "input_digest": digest(dict(ask.input)),
+        "options": [dict(option) for option in ask.options],
+        "suggestions": list(ask.suggestions),
+        "step_path": list(ask.step_path),
+        "urgency": URGENCY[ask.priority],
+        "has_default": default is not ABSENT,
+        "default_response": None if default is ABSENT else default,
+        "created_at": now,
+        "changed_at": now,
+    }
+
+
+def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
+    """Write the one decision of a pending request; the caller holds its lock inside a transaction."""
+    status, now = OUTCOMES[ruling.verdict], timezone.now()
+    assert status in TRANSITIONS[Status(request.status)]
+    # The condition and the one-to-one row decide a race even where the database ignores row locks (SQLite).
+    if not ApprovalRequest.objects.filter(pk=request.pk, status=Status.PENDING).update(status=status, changed_at=now):
+        raise IntegrityError(f"request {request.pk} was decided behind its lock")
+    decision = Decision.objects.create(
+        request_id=request.pk,
+        verdict=ruling.verdict,
+        by_id=ruling.by.pk if ruling.by else None,
+        by_name=ruling.by.get_username() if ruling.by else "",
+        via=ruling.via,
+        comment=ruling.comment,
+        edited_input=None if ruling.edited_input is ABSENT else ruling.edited_input,
+        approved_digest=rulings.approved_digest(request, ruling),
+        answer=None if ruling.answer is ABSENT else ruling.answer,
+        decided_at=now,
+    )
+    request.status, request.changed_at, request.decision = status, now, decision
+    _release(request)
+    event = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}.get(
+        ruling.verdict, "request.decided"
+    )
+    audit.record(
+        event,
+        audit.subject_of(request, request.workflow),
+        data=_record_of(decision),
+        actor=ruling.by,
+        via=ruling.via,
+        at=now,
+    )
+    transaction.on_commit(functools.partial(signals.decided.send_robust, None, request_id=request.pk), robust=True)
+    _announce(request)
+    return decision
+
+
+def _release(request: ApprovalRequest) -> None:
+    """Take an ended request off its workflow's counters."""
+    Workflow.objects.filter(pk=request.workflow_id).update(open_count=F("open_count") - 1)
+    left = ApprovalRequest.objects.filter(workflow=request.workflow_id, status=Status.PENDING)
+    most_urgent = left.aggregate(urgency=Min("urgency"))["urgency"]
+    changes: dict[str, Any] = {"urgency": most_urgent}
+    if most_urgent is None:
+        changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
+    Workflow.objects.filter(pk=request.workflow_id).update(**changes)
+
+
+def _record_of(decision: Decision) -> dict[str, Any]:
+    return {
+        "verdict": decision.verdict,
+        "comment": decision.comment,
+        "edited_input": decision.edited_input,
+        "approved_digest": decision.approved_digest,
+        "answer": decision.answer,
+    }
+
+
+def _announce(request: ApprovalRequest) -> None:
+    _ring_after_commit(request.workflow_id, request.requested_by_id, request.assigned_to_id, str(request.pk))
+
+
+def _ring_after_commit(workflow_pk: int, owner_id: int, assignee_id: int | None, request_id: str = "") -> None:
+    people = {doorbell.user_group(user_id) for user_id in (owner_id, assignee_id) if user_id is not None}
+    message = {"type": "workflow.changed", "workflow": workflow_pk, "request": request_id}
+
+    def ring() -> None:
+        for group in {doorbell.DESK, *people}:
+            doorbell.ring(group, message)
+
+    transaction.on_commit(ring, robust=True)

@@ -1,0 +1,96 @@
+"""Rows that may never change: database triggers refuse UPDATE and DELETE, on SQLite and on PostgreSQL.
+
+SQLite drops a table's triggers whenever a migration rebuilds it, so they are put back after every `migrate`, and a
+system check says aloud when one is missing. The one way past them is `maintenance()`, for retention and test teardown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+SWITCH = "pausepoint_maintenance"
+REFUSAL = "is append-only: rows are never changed or deleted"
+
+_protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
+
+
+def protect(model: type[models.Model], *, may_change: frozenset[str] = frozenset()) -> None:
+    """Declare a model append-only, but for the columns in `may_change`."""
+    _protected[model._meta.db_table] = (model, may_change)
+
+
+def install(connection: BaseDatabaseWrapper) -> None:
+    """Create the triggers of every protected table that exists; safe to repeat."""
+    existing = set(connection.introspection.table_names())
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE IF NOT EXISTS {SWITCH} (reason varchar(200) NOT NULL)")
+        for table, (model, may_change) in _protected.items():
+            if table in existing:
+                columns = [str(field.column) for field in model._meta.concrete_fields]
+                frozen = [column for column in columns if column not in may_change]
+                for statement in _statements(connection.vendor, table, frozen):
+                    cursor.execute(statement)
+
+
+def missing(connection: BaseDatabaseWrapper) -> list[str]:
+    """Names of triggers that should be there and are not, for tables that exist."""
+    query = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
+    }[connection.vendor]
+    existing = set(connection.introspection.table_names())
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        found = {row[0] for row in cursor.fetchall()}
+    wanted = [name for table in _protected if table in existing for name in _names(table)]
+    return [name for name in wanted if name not in found]
+
+
+@contextmanager
+def maintenance(connection: Any, reason: str) -> Iterator[None]:
+    """Let this transaction, and no other, change protected rows.
+
+    The switch is a row that never commits: other connections cannot see it, and a crash takes it away.
+    """
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {SWITCH} (reason) VALUES (%s)", [reason])
+        yield
+        cursor.execute(f"DELETE FROM {SWITCH}")
+
+
+def _names(table: str) -> list[str]:
+    return [f"{table}_no_update", f"{table}_no_delete"]
+
+
+def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
+    no_update, no_delete = _names(table)
+    if vendor == "sqlite":
+        guard = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
+            BEGIN SELECT RAISE(ABORT, '{table} {REFUSAL}'); END"""
+        columns = ", ".join(f'"{column}"' for column in frozen)
+        return [
+            f"DROP TRIGGER IF EXISTS {no_update}",
+            f"DROP TRIGGER IF EXISTS {no_delete}",
+            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {guard}',
+            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {guard}',
+        ]
+    same = " AND ".join(f'NEW."{column}" IS NOT DISTINCT FROM OLD."{column}"' for column in frozen)
+    return [
+        f"""CREATE OR REPLACE FUNCTION {no_update}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF ({same}) OR EXISTS (SELECT 1 FROM {SWITCH}) THEN RETURN NEW; END IF;
+            RAISE EXCEPTION '{table} {REFUSAL}'; END $$""",
+        f"""CREATE OR REPLACE FUNCTION {no_delete}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF EXISTS (SELECT 1 FROM {SWITCH}) THEN RETURN COALESCE(OLD, NULL); END IF;
+            RAISE EXCEPTION '{table} {REFUSAL}'; END $$""",
+        f'DROP TRIGGER IF EXISTS {no_update} ON "{table}"',
+        f'DROP TRIGGER IF EXISTS {no_delete} ON "{table}"',
+        f'DROP TRIGGER IF EXISTS {no_delete}_all ON "{table}"',
+        f'CREATE TRIGGER {no_update} BEFORE UPDATE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_update}()',
+        f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_delete}()',
+        f'CREATE TRIGGER {no_delete}_all BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()',
+    ]

@@ -1,0 +1,43 @@
+"""Start-up of the desk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_out
+from django.core import checks
+from django.db import connections
+from django.db.models.signals import post_migrate
+
+from approvals import append_only, doorbell
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class ApprovalsConfig(AppConfig):
+    name = "approvals"
+
+    def ready(self) -> None:
+        from approvals import sweep
+        from approvals.checks import check_triggers
+        from approvals.models import AuditEntry, Decision
+
+        append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
+        append_only.protect(Decision)
+        sweep.register(sweep.expire_due_requests)
+        checks.register(check_triggers, checks.Tags.database)
+        user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
+        post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
+
+
+def close_pages(user: User | None, **_: Any) -> None:
+    """After a log-out: the user's open pages check whether it was theirs."""
+    if user is not None:
+        doorbell.ring(doorbell.user_group(user.pk), {"type": "session.ended"})
+
+
+def install_triggers(using: str, **_: Any) -> None:
+    """After every app's migrations: SQLite loses triggers when it rebuilds a table."""
+    append_only.install(connections[using])

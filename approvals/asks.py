@@ -1,0 +1,115 @@
+"""What is asked, as one frozen value: its bounds, checked before anything is stored, and its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from approvals.canonical import NotCanonical, canonical
+from approvals.exceptions import Invalid
+from approvals.states import Kind, Priority
+
+MAX_TITLE = 200
+MAX_MESSAGE = 20_000
+MAX_OPTIONS = 100
+MAX_SUGGESTIONS = 50
+MAX_LABEL = 500
+
+URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
+
+
+class _Absent:
+    """No value at all, where None is a value."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A question to a person; the fields of `ApprovalRequest` that never change.
+
+    `options` are `{"label", "id"?, "description"?}` objects. `response_schema` is the JSON Schema (2020-12) that an
+    answer, or an edited input, has to meet. `default_response` becomes the answer at the deadline; an approval has
+    none, because its only default is a rejection.
+    """
+
+    kind: Kind
+    title: str
+    message: str = ""
+    tool_name: str = ""
+    tool_call_id: str | None = None
+    attempt: int = 1
+    input: Mapping[str, Any] = field(default_factory=dict)
+    response_schema: Mapping[str, Any] | None = None
+    options: Sequence[Mapping[str, Any]] = ()
+    multiple: bool = False
+    allow_text: bool = False
+    field_name: str = ""
+    suggestions: Sequence[str] = ()
+    context: Any = None
+    priority: Priority = Priority.NORMAL
+    deadline_at: datetime | None = None
+    default_response: Any = ABSENT
+    step_path: Sequence[str] = ()
+    source_url: str = ""
+    assigned_to: AbstractBaseUser | None = None
+
+    def check(self) -> None:
+        """Raise Invalid, naming every field that is out of bounds."""
+        errors = dict(self._errors())
+        if errors:
+            raise Invalid("The request cannot be asked like this.", errors)
+
+    def _errors(self) -> list[tuple[str, str]]:
+        found = []
+        if not 1 <= len(self.title) <= MAX_TITLE:
+            found.append(("title", f"needs 1 to {MAX_TITLE} characters"))
+        if len(self.message) > MAX_MESSAGE:
+            found.append(("message", f"holds more than {MAX_MESSAGE:,} characters"))
+        if len(self.options) > MAX_OPTIONS:
+            found.append(("options", f"more than {MAX_OPTIONS}"))
+        if len(self.suggestions) > MAX_SUGGESTIONS:
+            found.append(("suggestions", f"more than {MAX_SUGGESTIONS}"))
+        labels = [option.get("label") for option in self.options] + list(self.suggestions)
+        if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
+            found.append(("options", f"every label is a text of at most {MAX_LABEL} characters"))
+        if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
+            found.append(("default_response", "an approval can only be rejected by default"))
+        return found + self._json_errors() + self._schema_errors()
+
+    def _json_errors(self) -> list[tuple[str, str]]:
+        found = []
+        for name in ("title", "message", "input", "options", "suggestions", "context", "step_path"):
+            value = getattr(self, name)
+            try:
+                canonical(dict(value) if isinstance(value, Mapping) else value)
+            except NotCanonical as error:
+                found.append((name, str(error)))
+        return found
+
+    def _schema_errors(self) -> list[tuple[str, str]]:
+        if self.response_schema is None:
+            return []
+        try:
+            Draft202012Validator.check_schema(self.response_schema)
+        except SchemaError as error:
+            return [("response_schema", f"is not a JSON Schema: {error.message}")]
+        return []
+
+
+def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str]:
+    """Errors of `value` against a JSON Schema by field path (`amount`, `items.0.name`, "" for the whole)."""
+    if schema is None:
+        return {}
+    found = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
+    return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}

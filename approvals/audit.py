@@ -1,0 +1,167 @@
+"""The record: one canonical row per event, written in the transaction of what it records, and its rows for export."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+
+#: Every event name that may stand in the log.
+EVENTS = (
+    "request.created",
+    "request.decided",
+    "request.cancelled",
+    "request.expired",
+    "tool.result",
+    "turn.stopped",
+    "turn.failed",
+)
+
+COLUMNS = [
+    "id",
+    "at",
+    "event",
+    "scope",
+    "run_id",
+    "request_id",
+    "chat",
+    "agent",
+    "tool",
+    "tool_call_id",
+    "actor_id",
+    "person",
+    "via",
+    "data",
+    "digest",
+    "retry_count",
+    "last_seen_at",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What an entry is about; the columns one can filter by."""
+
+    scope: str
+    workflow_pk: int | None = None
+    run_id: str = ""
+    request_id: str | None = None
+    thread_id: str = ""
+    agent: str = ""
+    tool_name: str = ""
+    tool_call_id: str = ""
+
+
+def subject_of(request: ApprovalRequest, workflow: Workflow) -> Subject:
+    return Subject(
+        scope=request.scope,
+        workflow_pk=workflow.pk,
+        run_id=workflow.key,
+        request_id=str(request.pk),
+        thread_id=workflow.thread_id,
+        agent=workflow.agent,
+        tool_name=request.tool_name,
+        tool_call_id=request.tool_call_id or "",
+    )
+
+
+def record(
+    event: str,
+    subject: Subject,
+    *,
+    data: Mapping[str, Any],
+    actor: AbstractBaseUser | None,
+    via: str,
+    at: datetime | None = None,
+) -> None:
+    """Add one entry; call it inside the transaction of the change that it records."""
+    assert event in EVENTS, event
+    AuditEntry.objects.create(**_row(event, subject, data, actor, via, at or timezone.now()))
+
+
+def record_once(
+    event: str, subject: Subject, *, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str
+) -> bool:
+    """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
+    dedup_key = f"{event}:{subject.scope}:{subject.tool_call_id}"
+    row = _row(event, subject, data, actor, via, timezone.now())
+    try:
+        with transaction.atomic():
+            AuditEntry.objects.create(**row, dedup_key=dedup_key)
+    except IntegrityError:
+        bumped = AuditEntry.objects.filter(dedup_key=dedup_key).update(
+            retry_count=F("retry_count") + 1, last_seen_at=row["last_seen_at"]
+        )
+        if not bumped:
+            raise
+        return False
+    return True
+
+
+def _row(
+    event: str, subject: Subject, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str, at: datetime
+) -> dict[str, Any]:
+    columns = asdict(subject) | {
+        "event": event,
+        "actor_id": actor.pk if actor else None,
+        "actor_name": actor.get_username() if actor else "",
+        "via": via,
+    }
+    # The values inside were checked against the bounds when they came in; the envelope adds a little to them.
+    body = canonical({**columns, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
+    digest = "sha256:" + hashlib.sha256(body).hexdigest()
+    return {**columns, "at": at, "last_seen_at": at, "body": body.decode(), "digest": digest}
+
+
+def utc(moment: datetime) -> str:
+    """ISO 8601 in UTC with microseconds and Z."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def export_row(entry: AuditEntry) -> dict[str, Any]:
+    """One entry under the names of COLUMNS, times in UTC ISO 8601."""
+    return {
+        "id": entry.pk,
+        "at": utc(entry.at),
+        "event": entry.event,
+        "scope": entry.scope,
+        "run_id": entry.run_id,
+        "request_id": str(entry.request_id) if entry.request_id else None,
+        "chat": entry.thread_id,
+        "agent": entry.agent,
+        "tool": entry.tool_name,
+        "tool_call_id": entry.tool_call_id,
+        "actor_id": entry.actor_id,
+        "person": entry.actor_name,
+        "via": entry.via,
+        "data": entry.data,
+        "digest": entry.digest,
+        "retry_count": entry.retry_count,
+        "last_seen_at": utc(entry.last_seen_at),
+    }
+
+
+def jsonl_line(entry: AuditEntry) -> str:
+    return json.dumps(export_row(entry), ensure_ascii=False) + "\n"
+
+
+def csv_cells(entry: AuditEntry) -> Sequence[str]:
+    """The cells of one CSV row; a cell that a spreadsheet would run as a formula gets a leading apostrophe."""
+    row = export_row(entry)
+    row["data"] = json.dumps(row["data"], ensure_ascii=False)
+    return [_neutral("" if row[name] is None else str(row[name])) for name in COLUMNS]
+
+
+def _neutral(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

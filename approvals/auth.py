@@ -1,0 +1,81 @@
+"""Who may do what, one function each (docs/reference/permissions.md), and the keys by which machines come in."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+
+from approvals.models import ApiKey, ApprovalRequest, Workflow
+from approvals.states import Kind
+
+Person = User | AnonymousUser
+
+SCOPES = ("ask", "decide", "read", "audit")
+DEFAULT_SCOPES = ("ask", "read")
+
+
+def sees_everything(user: Person) -> bool:
+    """Deciders and auditors see every request."""
+    return user.has_perm("approvals.decide_approvalrequest") or user.has_perm("approvals.view_approvalrequest")
+
+
+def _is_decider(user: Person) -> bool:
+    return user.has_perm("approvals.decide_approvalrequest")
+
+
+def _is(user: Person, user_id: int | None) -> bool:
+    return user.is_active and user.pk is not None and user.pk == user_id
+
+
+def may_see(user: Person, request: ApprovalRequest) -> bool:
+    return sees_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+
+
+def may_see_workflow(user: Person, workflow: Workflow) -> bool:
+    return sees_everything(user) or _is(user, workflow.owner_id)
+
+
+def may_answer(user: Person, request: ApprovalRequest) -> bool:
+    """Answer a question or a form."""
+    return _is_decider(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+
+
+def may_decide(user: Person, request: ApprovalRequest) -> bool:
+    """Decide an approval or a recovery; the one who asked for it may not, without the permission."""
+    return _is_decider(user) or _is(user, request.assigned_to_id)
+
+
+def may_close(user: Person, request: ApprovalRequest) -> bool:
+    """Give any verdict that fits the request's kind."""
+    asks = request.kind in {Kind.QUESTION, Kind.FORM}
+    return may_answer(user, request) if asks else may_decide(user, request)
+
+
+def may_cancel(user: Person, owner_id: int) -> bool:
+    """Cancel a request, or stop the work that asked; `owner_id` is whose work it is."""
+    return _is_decider(user) or _is(user, owner_id)
+
+
+def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPES) -> tuple[ApiKey, str]:
+    """A new key and its secret text, which is shown once and never stored."""
+    prefix = secrets.token_hex(4)
+    text = f"pp_{prefix}_{secrets.token_urlsafe(32)}"
+    key = ApiKey.objects.create(user=user, name=name, prefix=prefix, secret_hash=_hash(text), scopes=list(scopes))
+    return key, text
+
+
+def find_key(text: str) -> ApiKey | None:
+    """The live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
+    prefix = text.split("_")[1] if text.startswith("pp_") and text.count("_") >= 2 else ""
+    key: Any = ApiKey.objects.select_related("user").filter(prefix=prefix, revoked_at=None).first()
+    if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, _hash(text)):
+        return None
+    return key  # type: ignore[no-any-return]
+
+
+def _hash(text: str) -> str:
+    # The secret holds 256 random bits, so a plain hash is as good as a slow one and costs each request nothing.
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,109 @@
+"""JSON that can be stored, compared and signed: bounds for what comes from outside, RFC 8785 bytes, SHA-256 digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import rfc8785
+
+MAX_DEPTH = 64
+MAX_BYTES = 1_000_000
+MAX_SAFE_INTEGER = 2**53 - 1
+
+
+class NotCanonical(ValueError):
+    """The value has no canonical JSON form; the message says why, for the person or model who sent it."""
+
+
+def canonical(value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES) -> bytes:
+    """RFC 8785 bytes of a JSON value.
+
+    Raises NotCanonical for what I-JSON cannot hold (NaN, integers beyond 2^53, lone surrogates), for NUL (which
+    PostgreSQL's jsonb refuses) and for values deeper or larger than the bounds.
+    """
+    _check(value, max_depth)
+    try:
+        encoded = rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise NotCanonical(f"not valid JSON text: {error}") from error
+    if len(encoded) > max_bytes:
+        raise NotCanonical(f"larger than {max_bytes:,} bytes")
+    return encoded
+
+
+def digest(value: Any, *, max_bytes: int = MAX_BYTES) -> str:
+    """`sha256:` and the hex digest of the canonical form."""
+    return "sha256:" + hashlib.sha256(canonical(value, max_bytes=max_bytes)).hexdigest()
+
+
+def parse(text: str) -> Any:
+    """Strict JSON from outside, within the same bounds; raises NotCanonical in words for the sender."""
+    if len(text) > MAX_BYTES:
+        raise NotCanonical(f"larger than {MAX_BYTES:,} characters")
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except NotCanonical:
+        raise
+    except RecursionError as error:
+        raise NotCanonical("nested too deeply") from error
+    except ValueError as error:
+        raise NotCanonical(f"not valid JSON: {error}") from error
+    canonical(value)
+    return value
+
+
+def clean_text(text: str) -> str:
+    """Text from a model, a tool or a client with what no database can hold (NUL, lone surrogates) replaced."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8") if _is_dirty(text) else text
+
+
+def clean_json(value: Any) -> Any:
+    """A JSON value with every text in it cleaned."""
+    match value:
+        case str():
+            return clean_text(value)
+        case dict():
+            return {clean_text(str(key)): clean_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [clean_json(item) for item in value]
+        case _:
+            return value
+
+
+def _is_dirty(text: str) -> bool:
+    return "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _refuse_constant(name: str) -> None:
+    raise NotCanonical(f"{name} is not JSON")
+
+
+def _check(value: Any, levels_left: int) -> None:
+    if levels_left < 0:
+        raise NotCanonical("nested too deeply")
+    match value:
+        case str():
+            if _is_dirty(value):
+                raise NotCanonical("text holds a NUL or half a character")
+        case bool() | None:
+            return
+        case int():
+            if abs(value) > MAX_SAFE_INTEGER:
+                raise NotCanonical("an integer is beyond 2^53; send it as a string")
+        case float():
+            if not math.isfinite(value):
+                raise NotCanonical("NaN and Infinity are not JSON")
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise NotCanonical("object keys must be text")
+                _check(key, levels_left - 1)
+                _check(item, levels_left - 1)
+        case list() | tuple():
+            for item in value:
+                _check(item, levels_left - 1)
+        case _:
+            raise NotCanonical(f"{type(value).__name__} is not a JSON type")

@@ -1,0 +1,23 @@
+"""System checks: what is configured by halves is said aloud, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error
+from django.db import connections
+
+from approvals import append_only
+
+
+def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """The append-only triggers are in place."""
+    found: list[CheckMessage] = []
+    for alias in databases or []:
+        for trigger in append_only.missing(connections[alias]):
+            hint = "Run `manage.py migrate`: it puts the triggers back."
+            found.append(
+                Error(f"The trigger {trigger} is missing: its rows can be changed.", hint=hint, id="approvals.E001")
+            )
+    return found

@@ -1,0 +1,143 @@
+"""Live pages: a WebSocket hears rings, re-reads the rows as its own user and pushes what that user may see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+
+from approvals import auth, dbpool, doorbell, queries
+from approvals.cards import card_for
+from approvals.exceptions import NotFound
+from approvals.models import ApprovalRequest
+from approvals.pages import counts, workflow_card
+
+#: A page that has missed more changes than this is told to reload.
+CATCH_UP = 50
+#: Close codes of our own; the page does not try again after them.
+SIGNED_OUT = 4401
+NOT_FOUND = 4404
+
+
+def user_of(session_key: str) -> User | None:
+    """The active user of a session as it is stored now; None if logged out, expired or the password was changed."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    user = get_user(request)
+    return user if isinstance(user, User) and user.is_active else None
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """A page's line to the server. It only listens; decisions go as forms, with CSRF and a status.
+
+    Every push checks the session anew, so a page whose session has ended gets nothing more and is closed.
+    """
+
+    async def connect(self) -> None:
+        doorbell.listen_on(asyncio.get_running_loop())
+        self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        self.joined: list[str] = []
+        await self.accept()
+        user = await dbpool.run(user_of, self.session_key) if self.session_key else None
+        if user is None:
+            await self.close(SIGNED_OUT)
+            return
+        try:
+            groups = await dbpool.run(self.groups_for, user)
+        except NotFound:
+            await self.close(NOT_FOUND)
+            return
+        # Listen first, then catch up: what happens in between comes twice and not never.
+        for group in groups:
+            await self.channel_layer.group_add(group, self.channel_name)
+            self.joined.append(group)
+        await self.push(self.catch_up)
+
+    async def disconnect(self, code: int) -> None:
+        for group in self.joined:
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    def groups_for(self, user: User) -> list[str]:
+        """The groups whose rings this page hears. Raises NotFound."""
+        raise NotImplementedError
+
+    def catch_up(self, user: User) -> str:
+        """HTML for what changed between the page's rendering and now."""
+        raise NotImplementedError
+
+    async def push(self, render: Callable[..., str], *args: Any) -> None:
+        """Render with the session's user and send; close if the session has ended."""
+        html = await dbpool.run(self._as_user, render, args)
+        if html is None:
+            await self.close(SIGNED_OUT)
+        elif html.strip():
+            await self.send(html)
+
+    def _as_user(self, render: Callable[..., str], args: tuple[Any, ...]) -> str | None:
+        user = user_of(self.session_key)
+        return None if user is None else render(user, *args)
+
+    async def session_ended(self, event: dict[str, Any]) -> None:
+        """Somebody logged out; if it was this page's session, that was that."""
+        await self.push(lambda user: "")
+
+
+class DeskConsumer(LiveConsumer):
+    """The dashboard, and the pages of one request or workflow."""
+
+    def groups_for(self, user: User) -> list[str]:
+        return [doorbell.user_group(user.pk), *([doorbell.DESK] if auth.sees_everything(user) else [])]
+
+    def catch_up(self, user: User) -> str:
+        since = _since(self.scope["query_string"])
+        if since is None:
+            return ""
+        missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
+        if len(missed) > CATCH_UP:
+            return render_to_string("approvals/_stale.html")
+        return "".join(_changed(user, request) for request in missed) + (_counted(user) if missed else "")
+
+    async def workflow_changed(self, event: dict[str, Any]) -> None:
+        """A request was asked or has ended, or a workflow has ended."""
+        await self.push(_workflow_changed, event["workflow"], event["request"])
+
+
+def _since(query: bytes) -> datetime | None:
+    """When the page was rendered, from `since=<Unix time in seconds>`."""
+    sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
+    return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None
+
+
+def _workflow_changed(user: User, workflow_pk: int, request_id: str) -> str:
+    request = queries.requests_for(user).filter(pk=request_id).first() if request_id else None
+    if request is not None:
+        return _changed(user, request) + _counted(user)
+    workflow = queries.workflows_for(user).filter(pk=workflow_pk).first()
+    if workflow is None:
+        return ""
+    return render_to_string("approvals/_push_workflow.html", {"workflow": workflow}) + _counted(user)
+
+
+def _changed(user: User, request: ApprovalRequest) -> str:
+    """The request's card, for pages that show it; where it waits, its whole workflow, for pages that do not."""
+    waiting = queries.suspended_workflows_for(user).filter(pk=request.workflow_id).first() if request.pending else None
+    context = {
+        "card": card_for(user, request),
+        "workflow": request.workflow,
+        "item": workflow_card(user, waiting) if waiting is not None else None,
+    }
+    return render_to_string("approvals/_push_request.html", context)
+
+
+def _counted(user: User) -> str:
+    return render_to_string("approvals/_counts.html", {**counts(user), "oob": True})

@@ -1,0 +1,198 @@
+"""What is asked, what was decided and what is on record. Rows are written by `approvals.actions` and nobody else."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from approvals.states import ENDED, Door, Kind, Priority, Status, Verdict, WorkflowState
+
+User = settings.AUTH_USER_MODEL
+
+
+class Workflow(models.Model):
+    """One piece of work that may stop for people, once or many times; the dashboard's lists are over it."""
+
+    scope = models.CharField(max_length=64)
+    key = models.CharField("run id", max_length=200)
+    title = models.CharField(max_length=200)
+    source = models.CharField(max_length=20)
+    agent = models.CharField(max_length=100, blank=True)
+    thread_id = models.CharField(max_length=200, blank=True)
+    thread_url = models.CharField(max_length=500, blank=True)
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=12, choices=WorkflowState, default=WorkflowState.RUNNING)
+    open_count = models.PositiveIntegerField(default=0)
+    #: The smallest `urgency` of the open requests, and since when the workflow waits; set while it is suspended.
+    urgency = models.PositiveSmallIntegerField(null=True)
+    suspended_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]
+        indexes: ClassVar = [
+            models.Index(fields=["state", "urgency", "suspended_at", "id"], name="workflow_waiting"),
+            models.Index(fields=["-ended_at", "-id"], name="workflow_ended"),
+            models.Index(fields=["owner", "state"], name="workflow_owner"),
+            models.Index(fields=["owner", "-ended_at", "-id"], name="workflow_owner_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.key})"
+
+    def get_absolute_url(self) -> str:
+        return reverse("approvals:workflow", args=[self.pk])
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+class ApprovalRequest(models.Model):
+    """A frozen question to a person; all but `status`, `assigned_to` and `changed_at` never changes."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
+    scope = models.CharField(max_length=64)
+    step_path = models.JSONField(default=list)
+    kind = models.CharField(max_length=10, choices=Kind)
+    title = models.CharField(max_length=200)
+    message = models.TextField(blank=True)
+    tool_name = models.CharField(max_length=100, blank=True)
+    tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
+    attempt = models.PositiveIntegerField(default=1)
+    input = models.JSONField(default=dict)
+    input_digest = models.CharField(max_length=71)
+    response_schema = models.JSONField(null=True)
+    options = models.JSONField(default=list)
+    multiple = models.BooleanField(default=False)
+    allow_text = models.BooleanField(default=False)
+    field_name = models.CharField(max_length=100, blank=True)
+    suggestions = models.JSONField(default=list)
+    context = models.JSONField(null=True)
+    priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
+    #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
+    urgency = models.PositiveSmallIntegerField(default=2)
+    deadline_at = models.DateTimeField(null=True)
+    has_default = models.BooleanField(default=False)
+    default_response = models.JSONField(null=True)
+    source_url = models.CharField(max_length=500, blank=True)
+    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    created_at = models.DateTimeField(default=timezone.now)
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["scope", "tool_call_id", "kind", "attempt"], name="request_natural_key"),
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="request_status_known"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["status", "urgency", "created_at", "id"], name="request_inbox"),
+            models.Index(fields=["requested_by", "status"], name="request_owner"),
+            models.Index(fields=["assigned_to", "status"], name="request_assignee"),
+            models.Index(fields=["changed_at"], name="request_changed"),
+            models.Index(
+                fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("approvals:request", args=[self.pk])
+
+    @property
+    def pending(self) -> bool:
+        return self.status == Status.PENDING
+
+
+class Decision(models.Model):
+    """What ended a request: exactly one row per ended request, never changed."""
+
+    request = models.OneToOneField(
+        ApprovalRequest, on_delete=models.DO_NOTHING, db_constraint=False, related_name="decision", editable=False
+    )
+    verdict = models.CharField(max_length=8, choices=Verdict)
+    #: The person's id, null where the deadline or the system decided; a plain number, so that no cascade reaches it.
+    by_id = models.BigIntegerField(null=True)
+    by_name = models.CharField(max_length=150, blank=True)
+    via = models.CharField(max_length=20)
+    comment = models.TextField(blank=True)
+    edited_input = models.JSONField(null=True)
+    approved_digest = models.CharField(max_length=71, blank=True)
+    answer = models.JSONField(null=True)
+    decided_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"
+
+    @property
+    def door(self) -> str:
+        """The door's name for people."""
+        return str(Door(self.via).label) if self.via in Door.values else self.via
+
+
+class AuditEntry(models.Model):
+    """One thing that happened. Append-only: triggers refuse all but a bump of the two repeat columns.
+
+    `body` is the canonical JSON (RFC 8785) of the whole entry; the other columns are there to filter by.
+    """
+
+    at = models.DateTimeField(db_index=True)
+    event = models.CharField(max_length=40)
+    scope = models.CharField(max_length=64)
+    dedup_key = models.CharField(max_length=300, unique=True, null=True)  # noqa: DJ001 - null means "not deduplicated"
+    workflow_pk = models.BigIntegerField(null=True, db_index=True)
+    run_id = models.CharField(max_length=200, blank=True)
+    request_id = models.UUIDField(null=True, db_index=True)
+    thread_id = models.CharField("chat", max_length=200, blank=True, db_index=True)
+    agent = models.CharField(max_length=100, blank=True)
+    tool_name = models.CharField("tool", max_length=100, blank=True, db_index=True)
+    tool_call_id = models.CharField(max_length=200, blank=True)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField("person", max_length=150, blank=True, db_index=True)
+    via = models.CharField(max_length=20, blank=True)
+    body = models.TextField()
+    digest = models.CharField(max_length=71)
+    retry_count = models.PositiveIntegerField(default=0)
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.tool_call_id or self.request_id or self.run_id}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the event carries beside its columns."""
+        found: dict[str, Any] = json.loads(self.body)["data"]
+        return found
+
+
+class ApiKey(models.Model):
+    """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=12, unique=True)
+    secret_hash = models.CharField(max_length=64)
+    scopes = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

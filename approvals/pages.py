@@ -1,0 +1,25 @@
+"""What the dashboard and its pushes show alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from approvals import queries
+from approvals.cards import card_for
+from approvals.models import ApprovalRequest, Workflow
+
+
+def counts(user: User) -> dict[str, Any]:
+    return {
+        "suspended_count": queries.capped_count(queries.suspended_workflows_for(user)),
+        "completed_count": queries.capped_count(queries.ended_workflows_for(user)),
+        "count_limit": queries.COUNT_LIMIT,
+    }
+
+
+def workflow_card(user: User, workflow: Workflow) -> dict[str, Any]:
+    """A suspended workflow with the cards of its open requests."""
+    found: list[ApprovalRequest] = workflow.open_requests  # type: ignore[attr-defined]
+    return {"workflow": workflow, "cards": [card_for(user, request) for request in found]}

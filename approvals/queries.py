@@ -1,0 +1,97 @@
+"""Every read of the desk that depends on who asks; absent and not-yours look alike."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from approvals.auth import Person, may_see_workflow, sees_everything
+from approvals.exceptions import NotFound
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.states import Status, WorkflowState
+
+#: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
+COUNT_LIMIT = 1000
+PAGE = 50
+
+
+def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
+    """Every request this person may see."""
+    found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+    if sees_everything(user):
+        return found
+    return found.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+
+
+def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
+    """What waits, the most urgent and oldest first."""
+    return requests_for(user).filter(status=Status.PENDING).order_by("urgency", "created_at", "id")
+
+
+def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
+    found = requests_for(user).filter(pk=request_id).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def workflows_for(user: Person) -> QuerySet[Workflow]:
+    """Every workflow this person may see: all, their own, and those that asked them."""
+    found = Workflow.objects.select_related("owner")
+    if sees_everything(user):
+        return found
+    assigned = ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow")
+    return found.filter(Q(owner=user.pk) | Q(pk__in=assigned))
+
+
+def suspended_workflows_for(user: Person) -> QuerySet[Workflow]:
+    """Workflows that wait for a person, with their open requests in `open_requests`."""
+    return (
+        workflows_for(user)
+        .filter(state=WorkflowState.SUSPENDED)
+        .order_by("urgency", "suspended_at", "id")
+        .prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
+    )
+
+
+def ended_workflows_for(user: Person, *, before: tuple[datetime, int] | None = None) -> QuerySet[Workflow]:
+    """Workflows that ended, the latest first; `before` is the keyset (ended_at, id) of the last row shown."""
+    found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
+    if before:
+        ended_at, pk = before
+        found = found.filter(Q(ended_at__lt=ended_at) | Q(ended_at=ended_at, pk__lt=pk))
+    return found
+
+
+def get_workflow_for(user: Person, pk: int) -> Workflow:
+    found = workflows_for(user).filter(pk=pk).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
+    """What a workflow asked, in order; an assignee of one request sees only theirs."""
+    steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow")
+    if not may_see_workflow(user, workflow):
+        steps = steps.filter(assigned_to=user.pk)
+    return steps.order_by("created_at", "id")
+
+
+def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
+    """The audit entries of a workflow, for those who may see all of it."""
+    if not may_see_workflow(user, workflow):
+        return AuditEntry.objects.none()
+    return AuditEntry.objects.filter(workflow_pk=workflow.pk).order_by("id")
+
+
+def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
+    """What a page rendered at `moment` has missed, oldest change first."""
+    return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
+
+
+def capped_count(found: QuerySet[Workflow]) -> int:
+    """How many, up to COUNT_LIMIT."""
+    return found.order_by()[:COUNT_LIMIT].count()

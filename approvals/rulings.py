@@ -1,0 +1,104 @@
+"""What ends a request, before it is written: does it fit the request, and is it a repeat of what was decided?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from approvals.asks import ABSENT, schema_errors
+from approvals.canonical import NotCanonical, canonical, digest
+from approvals.exceptions import AlreadyDecided, Expired, Invalid
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import VERDICTS, Door, Kind, Verdict
+
+MAX_COMMENT = 5_000
+MAX_VALUE_BYTES = 250_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A verdict with all that goes with it; `by` is None for the deadline and the system."""
+
+    verdict: Verdict
+    by: User | None
+    via: Door
+    comment: str = ""
+    edited_input: Any = ABSENT
+    answer: Any = ABSENT
+
+
+def expiry_of(request: ApprovalRequest) -> Ruling:
+    """The end by deadline: the default response, where there is one, is the answer."""
+    answer = request.default_response if request.has_default else ABSENT
+    return Ruling(verdict=Verdict.EXPIRE, by=None, via=Door.DEADLINE, answer=answer)
+
+
+def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
+    """The ruling as it may be stored; raises Invalid, naming each field that does not fit."""
+    if ruling.verdict not in VERDICTS[Kind(request.kind)]:
+        raise Invalid(f"{ruling.verdict.value!r} is no answer to this kind of request.", {"verdict": "does not fit"})
+    errors: dict[str, str] = {}
+    if len(ruling.comment) > MAX_COMMENT:
+        errors["comment"] = f"holds more than {MAX_COMMENT:,} characters"
+    for name, value, wanted in (
+        ("edited_input", ruling.edited_input, ruling.verdict == Verdict.EDIT),
+        ("answer", ruling.answer, ruling.verdict == Verdict.RESPOND),
+    ):
+        if wanted != (value is not ABSENT):
+            errors[name] = "is missing" if wanted else "does not belong to this verdict"
+        elif wanted:
+            errors |= _value_errors(request, name, value)
+    if errors:
+        raise Invalid("This cannot be stored as it is.", errors)
+    return normalised(request, ruling)
+
+
+def normalised(request: ApprovalRequest, ruling: Ruling) -> Ruling:
+    """An edit that changes nothing is an approval."""
+    if ruling.verdict == Verdict.EDIT and _same(ruling.edited_input, request.input):
+        return replace(ruling, verdict=Verdict.APPROVE, edited_input=ABSENT)
+    return ruling
+
+
+def approved_digest(request: ApprovalRequest, ruling: Ruling) -> str:
+    """The digest of the input that may now run; empty unless this approves something."""
+    if ruling.verdict == Verdict.EDIT:
+        return digest(ruling.edited_input)
+    return request.input_digest if ruling.verdict == Verdict.APPROVE else ""
+
+
+def replayed(decision: Decision, ruling: Ruling) -> Decision:
+    """The decision itself, if this is the same person saying the same again; AlreadyDecided or Expired if not."""
+    if decision.verdict == Verdict.EXPIRE:
+        raise Expired(decision)
+    same_person = ruling.by is not None and decision.by_id == ruling.by.pk
+    stored = (decision.verdict, decision.comment, decision.edited_input, decision.answer)
+    if same_person and _same(_said(ruling), stored):
+        return decision
+    raise AlreadyDecided(decision)
+
+
+def _said(ruling: Ruling) -> tuple[str, str, Any, Any]:
+    edited, answer = (None if value is ABSENT else value for value in (ruling.edited_input, ruling.answer))
+    return ruling.verdict.value, ruling.comment, edited, answer
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: to Python, `True == 1`."""
+    try:
+        return canonical(one) == canonical(other)
+    except NotCanonical:
+        return False
+
+
+def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, str]:
+    try:
+        canonical(value, max_bytes=MAX_VALUE_BYTES)
+    except NotCanonical as error:
+        return {name: str(error)}
+    if name == "edited_input" and not isinstance(value, dict):
+        return {name: "must be a JSON object"}
+    found = schema_errors(request.response_schema, value)
+    return {f"{name}.{path}" if path else name: message for path, message in found.items()}

@@ -1,0 +1,34 @@
+"""Template tags of the desk: safe Markdown, and times that a page can keep up to date."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django import template
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from approvals.markdown import to_html
+
+register = template.Library()
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    return mark_safe(to_html(text))  # noqa: S308 - cleaned by an allow-list
+
+
+@register.simple_tag
+def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
+    """A time relative to now; `static/pausepoint/live.js` keeps it right, the title holds the exact time in UTC."""
+    if when is None:
+        return ""
+    exact = when.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" data-{}="" title="{} UTC">{}</time>',
+        exact.isoformat(),
+        kind,
+        exact.strftime("%Y-%m-%d %H:%M:%S"),
+        naturaltime(when),
+    )

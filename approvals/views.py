@@ -1,0 +1,180 @@
+"""The desk's pages. Every read goes through `queries`, every write through `actions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Concatenate, ParamSpec
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals import actions, queries
+from approvals.cards import Card, card_for, refused_card
+from approvals.exceptions import NotFound, Refusal
+from approvals.forms import sent_decision, sent_door
+from approvals.models import ApprovalRequest
+from approvals.pages import counts, workflow_card
+
+COMPLETED_SHOWN = 20
+
+P = ParamSpec("P")
+
+
+class SignedIn(HttpRequest):
+    """A request of a logged-in person; LoginRequiredMiddleware lets no other in."""
+
+    user: User
+
+
+View = Callable[Concatenate[SignedIn, P], HttpResponse]
+
+
+def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
+    """A refusal becomes a page with its own status and words."""
+
+    @wraps(view)
+    def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Refusal as refusal:
+            return refusal_page(request, refusal)
+
+    return wrapped
+
+
+def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    status = HTTPStatus(refusal.status)
+    context = {"status": status.value, "title": status.phrase, "detail": str(refusal)}
+    template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
+    return render(request, template, context, status=status)
+
+
+@require_GET
+def dashboard(request: SignedIn) -> HttpResponse:
+    rendered_at = timezone.now()
+    suspended = queries.suspended_workflows_for(request.user)
+    ended = queries.ended_workflows_for(request.user)
+    context = {
+        "rendered_at": rendered_at,
+        "suspended": [workflow_card(request.user, workflow) for workflow in suspended[: queries.PAGE]],
+        "completed": list(ended[:COMPLETED_SHOWN]),
+        **counts(request.user),
+    }
+    return render(request, "approvals/dashboard.html", context)
+
+
+@require_GET
+def workflows(request: SignedIn) -> HttpResponse:
+    """All workflows that ended, page by page."""
+    found = queries.ended_workflows_for(request.user, before=_keyset(request.GET.get("before", "")))
+    page = list(found[: queries.PAGE + 1])
+    shown = page[: queries.PAGE]
+    older = f"{shown[-1].ended_at:%Y-%m-%dT%H:%M:%S.%fZ},{shown[-1].pk}" if len(page) > queries.PAGE else ""
+    return render(request, "approvals/workflows.html", {"completed": shown, "older": older})
+
+
+def _keyset(text: str) -> tuple[datetime, int] | None:
+    """`2026-11-21T12:00:00.000000Z,42`; None for the first page, and for what is no keyset."""
+    moment, _, pk = text.partition(",")
+    try:
+        found = parse_datetime(moment)
+    except ValueError:
+        return None
+    return (found, int(pk)) if found is not None and found.tzinfo and pk.isdecimal() and len(pk) < 19 else None
+
+
+@require_GET
+@refusals_as_pages
+def workflow(request: SignedIn, pk: int) -> HttpResponse:
+    rendered_at = timezone.now()
+    found = queries.get_workflow_for(request.user, pk)
+    context = {
+        "rendered_at": rendered_at,
+        "workflow": found,
+        "cards": [card_for(request.user, step) for step in queries.steps_of(request.user, found)],
+        "trail": queries.trail_of(request.user, found),
+    }
+    return render(request, "approvals/workflow.html", context)
+
+
+@require_GET
+@refusals_as_pages
+def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
+    rendered_at = timezone.now()
+    found = queries.get_request_for(request.user, pk)
+    return _page(request, card_for(request.user, found), rendered_at=rendered_at)
+
+
+def _page(
+    request: SignedIn, card: Card, *, rendered_at: datetime | None = None, status: int = HTTPStatus.OK
+) -> HttpResponse:
+    context = {"card": card, "workflow": card.request.workflow, "rendered_at": rendered_at or timezone.now()}
+    return render(request, "approvals/request.html", context, status=status)
+
+
+@require_POST
+@refusals_as_pages
+def decide(request: SignedIn, pk: UUID) -> HttpResponse:
+    found = queries.get_request_for(request.user, pk)
+    door = sent_door(request.POST)
+
+    def act() -> None:
+        sent = sent_decision(found, request.POST)
+        actions.decide(
+            pk,
+            by=request.user,
+            via=door,
+            verdict=sent.verdict,
+            comment=sent.comment,
+            edited_input=sent.edited_input,
+            answer=sent.answer,
+        )
+
+    return _acted(request, pk, act)
+
+
+@require_POST
+@refusals_as_pages
+def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
+    comment = request.POST.get("comment", "")
+    return _acted(
+        request, pk, lambda: actions.cancel(pk, by=request.user, via=sent_door(request.POST), comment=comment)
+    )
+
+
+def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
+    """The card after the act, or with the reason why there was none; a whole page or a redirect without htmx."""
+    door, refusal = sent_door(request.POST), None
+    try:
+        act()
+    except NotFound:
+        raise
+    except Refusal as refused:
+        refusal = refused
+    found = queries.get_request_for(request.user, pk)
+    if refusal is None:
+        card = card_for(request.user, found, door=door)
+    else:
+        card = refused_card(request.user, found, refusal, request.POST.dict(), door)
+    status = refusal.status if refusal is not None else HTTPStatus.OK
+    if request.headers.get("HX-Request"):
+        return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
+    if refusal is not None:
+        return _page(request, card, status=status)
+    return HttpResponseRedirect(_next(request, found))
+
+
+def _next(request: SignedIn, found: ApprovalRequest) -> str:
+    target = request.POST.get("next", "")
+    same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return target if target and same_site else reverse("approvals:request", args=[found.pk])

@@ -1,0 +1,32 @@
+"""The only writers of chats, turns, steps, tool calls and checkpoints, one function per verb, split by what they are about:
+
+`arriving` (what people send), `claiming` (who runs a turn), `stepping` (what the runner commits), `calling` (tool calls),
+`ending` (stop, fail, finish), `resuming` (what decisions do to a turn); `keeping` holds what several of them write.
+"""
+
+from chats.actions.arriving import open_chat, post_message
+from chats.actions.calling import claim_call, finish_call, lose_call, recover_calls
+from chats.actions.claiming import claim_turn, release_turn, renew_lease
+from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
+from chats.actions.resuming import resume_turn
+from chats.actions.stepping import append_events, commit_step, pause_turn
+
+__all__ = [
+    "append_events",
+    "claim_call",
+    "claim_turn",
+    "commit_step",
+    "end_stopped",
+    "fail_turn",
+    "finish_call",
+    "finish_turn",
+    "lose_call",
+    "open_chat",
+    "pause_turn",
+    "post_message",
+    "recover_calls",
+    "release_turn",
+    "renew_lease",
+    "resume_turn",
+    "stop_turn",
+]

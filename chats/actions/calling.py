@@ -1,0 +1,131 @@
+"""Tool calls: claimed before they run, recorded once they have, and never run twice in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from approvals import actions as desk
+from approvals.canonical import digest
+from approvals.states import Status, Verdict
+from chats import queries
+from chats.actions.keeping import RUNNER, Claim, close_call, fenced, refresh_message, ring_after_commit
+from chats.actions.resuming import resume_locked
+from chats.models import ToolCall, Turn
+from chats.states import CallState
+
+MAX_RUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A claimed run of a tool. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
+
+    call_pk: int
+    tool_call_id: str
+    name: str
+    input: Any
+    attempt: int
+    executions: int
+
+
+def claim_call(claim: Claim, call_pk: int) -> Execution | None:
+    """Begin to run a call; None if it is not ready (any more). LeaseLost.
+
+    What runs must be what was approved: a digest that differs closes the call as failed, unrun.
+    """
+    with transaction.atomic():
+        turn = fenced(claim)
+        call = turn.tool_calls.select_related("approval__decision").get(pk=call_pk)
+        if call.state != CallState.READY or turn.stopped:
+            return None
+        decision = queries.decision_of(call.approval)
+        edited = decision.edited_input if decision is not None else None
+        value = call.input if edited is None else edited
+        if call.approval is not None and (decision is None or decision.approved_digest != digest(value)):
+            call.state = CallState.EXECUTING
+            close_call(
+                call,
+                CallState.FAILED,
+                error_text="The input is not the one that was approved, so it was not run.",
+                via=RUNNER,
+            )
+            return None
+        ToolCall.objects.filter(pk=call.pk).update(
+            state=CallState.EXECUTING,
+            attempt=F("attempt") + 1,
+            started_at=timezone.now(),
+            executed_digest=digest(value),
+        )
+        runs = ToolCall.objects.filter(chat=call.chat_id, name=call.name).aggregate(runs=Sum("attempt"))["runs"]
+    return Execution(call.pk, call.tool_call_id, call.name, value, call.attempt + 1, runs)
+
+
+def finish_call(execution: Execution, *, output: Any = None, error_text: str = "") -> bool:
+    """Record what a run came to; False if the run's claim no longer stands.
+
+    Fenced by the call's own attempt and not by the turn's: a true result is true however late it comes.
+    """
+    with transaction.atomic():
+        turn_id = ToolCall.objects.values_list("turn", flat=True).get(pk=execution.call_pk)
+        turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+        call = ToolCall.objects.select_related("recovery").get(pk=execution.call_pk)
+        call.turn = turn
+        stands = call.attempt == execution.attempt and call.state in {CallState.EXECUTING, CallState.UNKNOWN}
+        if not stands:
+            return False
+        was_unknown = call.state == CallState.UNKNOWN
+        close_call(
+            call,
+            CallState.FAILED if error_text else CallState.SUCCEEDED,
+            output=output,
+            error_text=error_text,
+            via=RUNNER,
+        )
+        if was_unknown:
+            _close_recovery(call)
+            resume_locked(turn)
+        refresh_message(turn)
+        ring_after_commit(turn.chat_id)
+    return True
+
+
+def _close_recovery(call: ToolCall) -> None:
+    if call.recovery is None or call.recovery.status != Status.PENDING:
+        return
+    desk.settle(
+        call.recovery.pk, verdict=Verdict.RESPOND, comment="The tool's own result arrived late.", answer=call.output
+    )
+
+
+def lose_call(execution: Execution, *, idempotent: bool) -> None:
+    """A run took longer than its limit. An idempotent tool is run again, MAX_RUNS times in all; of any other the outcome
+    is unknown until somebody says, or its result arrives after all.
+    """
+    with transaction.atomic():
+        call = ToolCall.objects.select_for_update(of=("self",)).select_related("turn__chat").get(pk=execution.call_pk)
+        if call.attempt != execution.attempt or call.state != CallState.EXECUTING:
+            return
+        if idempotent and call.attempt >= MAX_RUNS:
+            words = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
+            close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
+            return
+        call.state = CallState.READY if idempotent else CallState.UNKNOWN
+        call.save(update_fields=["state"])
+
+
+def recover_calls(claim: Claim, idempotent: Collection[str]) -> None:
+    """What the runner before left in the middle: idempotent tools run again, of the others nobody knows the outcome.
+
+    A call that was begun MAX_RUNS times may be what brings the server down: a person looks first.
+    """
+    with transaction.atomic():
+        turn = fenced(claim)
+        orphans = turn.tool_calls.filter(state=CallState.EXECUTING)
+        orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
+        orphans.update(state=CallState.UNKNOWN)

@@ -1,0 +1,58 @@
+"""Who runs a turn: a lease of LEASE, kept up by its holder, and a fencing number that makes a late holder harmless."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F, Max, Q
+from django.utils import timezone
+
+from chats.actions.keeping import Claim, queue_after_commit
+from chats.models import Turn
+from chats.states import TurnState
+
+LEASE = timedelta(seconds=15)
+RENEW_EVERY = timedelta(seconds=5)
+
+
+def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
+    """Take a queued turn, or one whose holder fell silent; None if somebody else has it.
+
+    Gives the claim, the turn and the last `seq` of its stream. Chunks of a step that was never committed are dropped:
+    the model will be asked again.
+    """
+    now = timezone.now()
+    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=now)
+    with transaction.atomic():
+        taken = Turn.objects.filter(free, pk=turn_id).update(
+            state=TurnState.RUNNING,
+            attempt=F("attempt") + 1,
+            lease_owner=owner,
+            lease_until=now + LEASE,
+            finish_reason="",
+        )
+        if not taken:
+            return None
+        turn = Turn.objects.select_related("chat__owner").get(pk=turn_id)
+        last = turn.events.aggregate(last=Max("seq"))["last"] or 0
+        turn.events.filter(step__gte=turn.steps.count()).delete()
+    return Claim(turn.pk, turn.attempt), turn, last
+
+
+def renew_lease(claim: Claim) -> tuple[bool, bool]:
+    """Keep the turn for another LEASE; gives whether it is still ours, and whether somebody pressed stop."""
+    held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
+    if not held.update(lease_until=timezone.now() + LEASE):
+        return False, False
+    return True, Turn.objects.filter(pk=claim.turn_id, stopped=True).exists()
+
+
+def release_turn(claim: Claim) -> bool:
+    """Hand a turn over to whoever takes it next; False if it was not ours any more."""
+    with transaction.atomic():
+        held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
+        released = held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
+        if released:
+            queue_after_commit(claim.turn_id)
+    return bool(released)

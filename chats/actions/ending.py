@@ -1,0 +1,139 @@
+"""How a turn ends: finished, stopped by a person, or failed; its last checkpoint says which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from approvals import actions as desk
+from approvals import audit, auth
+from approvals.canonical import clean_text
+from approvals.exceptions import NotAllowed
+from approvals.models import Workflow
+from approvals.states import Door, WorkflowState
+from chats import doorbell, projection, queries
+from chats.actions.keeping import (
+    RUNNER,
+    Claim,
+    Recorded,
+    close_call,
+    fenced,
+    refresh_message,
+    ring_after_commit,
+    subject_of,
+    write_checkpoint,
+    write_events,
+)
+from chats.agent import events
+from chats.exceptions import StopRequested
+from chats.models import Chat, Step, Turn
+from chats.states import CLOSED, CallState, CheckpointKind, FinishReason, TurnState
+
+STOPPED_WORDS = "The turn was stopped before this was done."
+
+
+def finish_turn(
+    claim: Claim, reason: FinishReason, step: int, recorded: Sequence[Recorded], next_seq: int
+) -> list[Recorded]:
+    """The assistant is done. Gives the closing stream events (stored as well). LeaseLost, StopRequested."""
+    with transaction.atomic():
+        turn = fenced(claim)
+        if turn.stopped:
+            raise StopRequested
+        last = _closing(next_seq, step, [events.StepEnded(step), events.TurnEnded(reason)])
+        write_events(claim, [*recorded, *last])
+        _end(turn, TurnState.COMPLETED, reason)
+    return last
+
+
+def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
+    """The turn cannot go on; `error` is shown to people. LeaseLost."""
+    with transaction.atomic():
+        turn = fenced(claim)
+        turn.error = clean_text(error)[:2000]
+        last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
+        write_events(claim, [*recorded, *last])
+        _close_calls(turn, by=None, via=RUNNER, words="The turn failed before this was done.")
+        _end(turn, TurnState.FAILED, FinishReason.ERROR)
+        audit.record("turn.failed", subject_of(turn), data={"error": turn.error}, actor=None, via=RUNNER)
+    return last
+
+
+def stop_turn(chat: Chat, *, by: User, via: Door) -> bool:
+    """Stop the chat's turn: at once while it waits, at its next write while it runs; False if there is none.
+
+    NotAllowed for those who may only look.
+    """
+    if not auth.may_cancel(by, chat.owner_id):
+        raise NotAllowed("Only the chat's owner and those who may decide can stop it.")
+    with transaction.atomic():
+        found = queries.unfinished_turn(chat)
+        if found is None:
+            return False
+        turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=found.pk)
+        if not turn.unfinished or turn.stopped:
+            return False
+        turn.stopped, turn.stopped_by = True, by.get_username()
+        turn.save(update_fields=["stopped", "stopped_by"])
+        audit.record("turn.stopped", subject_of(turn), data={"state": turn.state}, actor=by, via=via)
+        if turn.state == TurnState.RUNNING:
+            transaction.on_commit(lambda: doorbell.ring_stop(turn.pk), robust=True)
+        else:
+            _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
+            _end(turn, TurnState.STOPPED, FinishReason.OTHER)
+        ring_after_commit(turn.chat_id)
+    return True
+
+
+def end_stopped(
+    claim: Claim, partial_text: str, step: int, recorded: Sequence[Recorded], next_seq: int
+) -> list[Recorded]:
+    """The runner's side of a stop: what the model had said so far is kept, what had not run never will. LeaseLost."""
+    with transaction.atomic():
+        turn = fenced(claim)
+        if partial_text.strip():
+            Step.objects.create(
+                turn=turn,
+                index=turn.steps.count(),
+                blocks=[{"type": "text", "text": clean_text(partial_text)}],
+                provider="",
+                stop_reason="stopped",
+            )
+        last = _closing(next_seq, step, [events.TurnEnded(FinishReason.OTHER, stopped=True)])
+        write_events(claim, [*recorded, *last])
+        _close_calls(turn, by=None, via=Door.STOP, words=STOPPED_WORDS)
+        _end(turn, TurnState.STOPPED, FinishReason.OTHER)
+    return last
+
+
+def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[Recorded]:
+    return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
+
+
+def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> None:
+    """Withdraw what is asked and close every open call, so that the history stays one that a model accepts."""
+    waiting = [request.pk for request in queries.open_requests(turn)]
+    desk.withdraw(waiting, by=by, via=Door(via), comment=words)
+    for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
+        call.turn = turn
+        if call.state == CallState.EXECUTING:
+            # Its outcome is not known and nobody will be asked: the record says so.
+            call.state = CallState.UNKNOWN
+        close_call(call, CallState.CANCELLED, error_text=words, by=by, via=via)
+
+
+def _end(turn: Turn, state: TurnState, reason: FinishReason) -> None:
+    turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
+    turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error"])
+    closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
+    parts = refresh_message(turn, closing=closing)
+    write_checkpoint(turn, parts, CheckpointKind.FINAL, reason)
+    Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
+    workflow = Workflow.objects.filter(scope=turn.chat.scope, key=str(turn.run_id)).first()
+    if workflow is not None:
+        ended_as = {TurnState.COMPLETED: WorkflowState.COMPLETED, TurnState.STOPPED: WorkflowState.CANCELLED}
+        desk.end_workflow(workflow, state=ended_as.get(state, WorkflowState.FAILED))
+    ring_after_commit(turn.chat_id)

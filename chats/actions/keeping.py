@@ -1,0 +1,144 @@
+"""What several actions write alike: the fence, the message, checkpoints, stream events, the result of a call, the rings."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from approvals import audit
+from approvals.canonical import MAX_BYTES, digest
+from approvals.states import Door
+from chats import checkpoints, doorbell, projection, queries
+from chats.agent import events
+from chats.exceptions import LeaseLost
+from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
+
+#: A message is the sum of its steps, each of them bounded; its digest has to hold them all.
+MAX_MESSAGE_BYTES = 200 * MAX_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A runner's right to write: the turn, and the fencing number that its every write carries."""
+
+    turn_id: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A stream event with its place: `seq` counts over the whole turn."""
+
+    seq: int
+    step: int
+    event: events.Event
+
+
+def fenced(claim: Claim) -> Turn:
+    """The locked turn, if this runner still holds it; LeaseLost if not. Call it first in a runner's transaction."""
+    turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=claim.turn_id)
+    if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
+        raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
+    return turn
+
+
+def write_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
+    TurnEvent.objects.bulk_create(
+        TurnEvent(
+            turn_id=claim.turn_id, seq=item.seq, attempt=claim.attempt, step=item.step, chunk=events.to_json(item.event)
+        )
+        for item in recorded
+    )
+
+
+def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:
+    """Project the turn's steps onto its message once more; gives the message's parts."""
+    parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk], closing=closing)
+    known = Message.objects.filter(chat=turn.chat_id, message_id=turn.message_id)
+    if parts and not known.update(parts=parts):
+        add_message(turn.chat, turn.message_id, "assistant", parts)
+    return parts
+
+
+def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]]) -> Message:
+    """Append a message; the caller holds the chat's or the turn's lock."""
+    last = chat.messages.aggregate(last=Max("position"))["last"]
+    position = 0 if last is None else last + 1
+    return Message.objects.create(chat=chat, message_id=message_id, role=role, parts=parts, position=position)
+
+
+def write_checkpoint(
+    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
+) -> TurnCheckpoint:
+    earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
+    before = list(earlier)
+    kept, tail = checkpoints.difference(checkpoints.fold(before), parts)
+    return TurnCheckpoint.objects.create(
+        chat_pk=turn.chat_id,
+        turn_pk=turn.pk,
+        run_id=turn.run_id,
+        message_id=turn.message_id,
+        ordinal=len(before),
+        kind=kind,
+        finish_reason=reason,
+        stopped=turn.stopped,
+        error=turn.error,
+        kept=kept,
+        tail=tail,
+        digest=digest(parts, max_bytes=MAX_MESSAGE_BYTES),
+    )
+
+
+def close_call(
+    call: ToolCall, state: CallState, *, output: Any = None, error_text: str = "", by: User | None = None, via: str
+) -> None:
+    """End a call: its one state change, its one `tool.result` audit row."""
+    assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
+    call.state, call.output, call.error_text, call.finished_at = state, output, error_text, timezone.now()
+    call.save(update_fields=["state", "output", "error_text", "finished_at"])
+    record_result(call, actor=by, via=via)
+
+
+def record_result(call: ToolCall, *, actor: User | None, via: str) -> None:
+    """The one `tool.result` row of a call; a repeat only counts."""
+    data = {
+        "state": call.state,
+        "input": call.input,
+        "input_digest": digest(call.input),
+        "executed_digest": call.executed_digest,
+        "output": call.output,
+        "error_text": call.error_text,
+        "executions": call.attempt,
+    }
+    audit.record_once("tool.result", subject_of(call.turn, call), data=data, actor=actor, via=via)
+
+
+def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
+    return audit.Subject(
+        scope=turn.chat.scope,
+        run_id=str(turn.run_id),
+        request_id=str(call.approval_id) if call is not None and call.approval_id else None,
+        thread_id=turn.chat.public_id,
+        agent=turn.agent,
+        tool_name=call.name if call is not None else "",
+        tool_call_id=call.tool_call_id if call is not None else "",
+    )
+
+
+def ring_after_commit(chat_pk: int) -> None:
+    transaction.on_commit(functools.partial(doorbell.ring_chat, chat_pk), robust=True)
+
+
+def queue_after_commit(turn_id: int) -> None:
+    transaction.on_commit(functools.partial(doorbell.ring_work, turn_id), robust=True)
+
+
+RUNNER = Door.SYSTEM.value

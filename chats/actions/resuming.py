@@ -1,0 +1,110 @@
+"""What decisions do to a turn: its waiting calls take their outcome, and it is queued again when none is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import Kind, Status
+from chats import queries
+from chats.actions.keeping import close_call, queue_after_commit, refresh_message, ring_after_commit
+from chats.agent import registry
+from chats.agent.tools import Answer
+from chats.models import ToolCall, Turn
+from chats.states import CallState, TurnState
+
+NOBODY = "Nobody answered before the deadline."
+
+
+def resume_turn(turn_id: int) -> bool:
+    """Take over what was decided since the pause; True if the turn goes on now. Safe to repeat, from anywhere."""
+    with transaction.atomic():
+        turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+        if not _settle_calls(turn):
+            return False
+        resumed = resume_locked(turn)
+        refresh_message(turn)
+        ring_after_commit(turn.chat_id)
+    return resumed
+
+
+def resume_locked(turn: Turn) -> bool:
+    """Queue a suspended turn, whose lock the caller holds, if none of its calls waits for a person."""
+    if turn.state != TurnState.SUSPENDED:
+        return False
+    if turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).exists():
+        return False
+    turn.state, turn.finish_reason = TurnState.QUEUED, ""
+    turn.save(update_fields=["state", "finish_reason"])
+    queue_after_commit(turn.pk)
+    return True
+
+
+def _settle_calls(turn: Turn) -> bool:
+    """Give every call whose request has ended its outcome; False if the turn is not suspended."""
+    if turn.state != TurnState.SUSPENDED:
+        return False
+    waiting = turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN])
+    for call in waiting.select_related("approval__decision", "recovery__decision").order_by("id"):
+        request = call.recovery if call.state == CallState.UNKNOWN else call.approval
+        decision = queries.decision_of(request)
+        if request is not None and decision is not None:
+            call.turn = turn
+            _settle(call, request, decision)
+    return True
+
+
+def _settle(call: ToolCall, request: ApprovalRequest, decision: Decision) -> None:
+    by = User.objects.filter(pk=decision.by_id).first() if decision.by_id is not None else None
+    if request.status == Status.APPROVED:
+        call.state = CallState.READY
+        call.save(update_fields=["state"])
+        return
+    state, output, error_text = outcome_of(call, request, decision)
+    close_call(call, state, output=output, error_text=error_text, by=by, via=decision.via)
+
+
+def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> tuple[CallState, Any, str]:
+    """What a request's end means for its call: the state, the output, and the words in place of an output."""
+    why = f" {decision.comment}" if decision.comment else ""
+    match (request.kind, request.status):
+        case (Kind.RECOVERY, Status.ANSWERED):
+            return CallState.SUCCEEDED, decision.answer, ""
+        case (Kind.RECOVERY, Status.REJECTED):
+            return CallState.FAILED, None, f"A person found that it failed.{why}"
+        case (_, Status.CANCELLED):
+            return CallState.CANCELLED, None, f"Withdrawn before it was answered.{why}"
+        case (Kind.APPROVAL, _):
+            return CallState.DENIED, None, decision.comment or (NOBODY if request.status == Status.EXPIRED else "")
+        case (_, Status.ANSWERED):
+            return CallState.SUCCEEDED, _output(call, request, decision), ""
+        case (_, Status.EXPIRED) if request.has_default:
+            return CallState.SUCCEEDED, _output(call, request, decision), ""
+        case (_, Status.EXPIRED):
+            return CallState.FAILED, None, NOBODY
+        case _:
+            return CallState.FAILED, None, f"The person declined to answer.{why}"
+
+
+def _output(call: ToolCall, request: ApprovalRequest, decision: Decision) -> Any:
+    """The answer in the tool's own output shape; as it is where the tool is gone by now."""
+    try:
+        tool = registry.get(settings.HITL_AGENTS, call.turn.agent).tool(call.name)
+    except registry.UnknownAgent:
+        tool = None
+    if tool is None:
+        return decision.answer
+    return tool.answer(
+        Answer(
+            value=decision.answer,
+            request_id=str(request.pk),
+            requested_at=round(request.created_at.timestamp() * 1000),
+            responded_at=round(decision.decided_at.timestamp() * 1000),
+            timed_out=request.status == Status.EXPIRED,
+            priority=request.priority,
+        )
+    )

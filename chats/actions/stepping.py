@@ -1,0 +1,217 @@
+"""What a runner commits while the turn goes on: stream events, a step before its tools, a pause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from approvals import actions as desk
+from approvals.asks import ABSENT, Ask
+from approvals.canonical import clean_json
+from approvals.models import ApprovalRequest, Workflow
+from approvals.states import Kind, Priority
+from chats.actions.keeping import (
+    RUNNER,
+    Claim,
+    Recorded,
+    close_call,
+    fenced,
+    record_result,
+    refresh_message,
+    ring_after_commit,
+    write_checkpoint,
+    write_events,
+)
+from chats.agent import events
+from chats.agent.agent import Agent
+from chats.agent.loop import PlannedCall
+from chats.agent.tools import InvalidInput, Question, Tool
+from chats.exceptions import StopRequested
+from chats.models import Step, ToolCall, Turn
+from chats.states import CallState, CheckpointKind, FinishReason, TurnState
+
+
+def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
+    """Store stream chunks between two commits, for followers in other processes."""
+    with transaction.atomic():
+        fenced(claim)
+        write_events(claim, recorded)
+
+
+def commit_step(
+    claim: Claim,
+    index: int,
+    finished: events.ModelFinished,
+    planned: Sequence[PlannedCall],
+    recorded: Sequence[Recorded],
+    *,
+    provider: str,
+) -> None:
+    """Store a model's whole answer and its calls, before any tool starts. LeaseLost, StopRequested."""
+    with transaction.atomic():
+        turn = fenced(claim)
+        if turn.stopped:
+            raise StopRequested
+        step = Step.objects.create(
+            turn=turn,
+            index=index,
+            blocks=clean_json(finished.blocks),
+            provider=provider,
+            model=finished.model,
+            stop_reason=finished.stop_reason,
+            usage=finished.usage,
+        )
+        for call in planned:
+            _store_call(turn, step, call, cut_off=finished.stop_reason != "tool_use")
+        for name, amount in finished.usage.items():
+            turn.usage[name] = turn.usage.get(name, 0) + amount
+        turn.save(update_fields=["usage"])
+        write_events(claim, recorded)
+        refresh_message(turn)
+        ring_after_commit(turn.chat_id)
+
+
+def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) -> None:
+    error = planned.error_text or ("The model's answer was cut off in this call, so it was not run." if cut_off else "")
+    state = CallState.WAITING if planned.needs_person else CallState.READY
+    call = ToolCall.objects.create(
+        chat_id=turn.chat_id,
+        turn=turn,
+        step=step,
+        tool_call_id=planned.tool_call_id,
+        name=planned.name,
+        input=clean_json(planned.input),
+        state=CallState.FAILED if error else state,
+        error_text=error,
+        finished_at=timezone.now() if error else None,
+    )
+    if error:
+        record_result(call, actor=None, via=RUNNER)
+
+
+def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
+    """Ask people for every call that waits: requests, checkpoint and suspension in one commit.
+
+    Gives the closing stream events (stored as well); none if nothing could be asked and the turn goes on. LeaseLost,
+    StopRequested.
+    """
+    with transaction.atomic():
+        turn = fenced(claim)
+        if turn.stopped:
+            raise StopRequested
+        asked = _ask_all(turn, agent)
+        if not asked:
+            return []
+        gated = [(call, request) for call, request in asked if request.kind == Kind.APPROVAL]
+        closing: list[events.Event] = [
+            events.ApprovalRequested(call.tool_call_id, str(request.pk)) for call, request in gated
+        ]
+        closing += [events.StepEnded(step), events.TurnPaused()]
+        last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
+        write_events(claim, [*recorded, *last])
+        turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
+        turn.save(update_fields=["state", "finish_reason", "lease_until"])
+        write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
+        ring_after_commit(turn.chat_id)
+    return last
+
+
+def _ask_all(turn: Turn, agent: Agent) -> list[tuple[ToolCall, ApprovalRequest]]:
+    asked = []
+    for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
+        call.turn = turn
+        try:
+            ask = _ask_for(call, agent.tool(call.name))
+        except InvalidInput as error:
+            # The tool has changed since the model called it, or it is gone.
+            close_call(call, CallState.FAILED, error_text=str(error), via=RUNNER)
+            continue
+        request = desk.request_approval(_workflow_of(turn), ask, requested_by=turn.chat.owner)
+        field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
+        setattr(call, field, request)
+        call.save(update_fields=[field])
+        asked.append((call, request))
+    return asked
+
+
+def _workflow_of(turn: Turn) -> Workflow:
+    chat = turn.chat
+    return desk.open_workflow(
+        scope=chat.scope,
+        key=str(turn.run_id),
+        title=chat.title or "Chat",
+        source="chat",
+        owner=chat.owner,
+        agent=turn.agent,
+        thread_id=chat.public_id,
+        thread_url=chat.get_absolute_url(),
+    )
+
+
+def _ask_for(call: ToolCall, tool: Tool | None) -> Ask:
+    """What to ask a person about a call. InvalidInput if the tool does not take it any more."""
+    if call.state == CallState.UNKNOWN:
+        return _recovery(call)
+    if tool is None:
+        raise InvalidInput(f"There is no tool named {call.name!r} any more.")
+    value = tool.validate(call.input)
+    return _approval(call, tool) if tool.ask is None else _question(call, tool.ask(value))
+
+
+def _question(call: ToolCall, question: Question) -> Ask:
+    deadline = timezone.now() + timedelta(milliseconds=question.timeout_ms) if question.timeout_ms > 0 else None
+    return Ask(
+        kind=Kind.QUESTION,
+        title=question.title,
+        message=question.message,
+        tool_name=call.name,
+        tool_call_id=call.tool_call_id,
+        input=call.input,
+        response_schema=question.response_schema,
+        options=question.options,
+        multiple=question.multiple,
+        allow_text=question.allow_text,
+        field_name=question.field_name,
+        suggestions=question.suggestions,
+        context=question.context,
+        priority=Priority(question.priority),
+        deadline_at=deadline,
+        default_response=question.default if question.has_default else ABSENT,
+        step_path=[call.name],
+    )
+
+
+def _approval(call: ToolCall, tool: Tool) -> Ask:
+    return Ask(
+        kind=Kind.APPROVAL,
+        title=f"Run {call.name}?",
+        message=tool.description[:2000],
+        tool_name=call.name,
+        tool_call_id=call.tool_call_id,
+        input=call.input,
+        response_schema=tool.input_schema,
+        priority=Priority(tool.priority),
+        deadline_at=timezone.now() + timedelta(seconds=tool.deadline) if tool.deadline else None,
+        step_path=[call.name],
+    )
+
+
+def _recovery(call: ToolCall) -> Ask:
+    return Ask(
+        kind=Kind.RECOVERY,
+        title=f"Did {call.name} happen?",
+        message=(
+            f"{call.name} was started and its outcome is not known: it took too long, or the server went down. "
+            "Look it up where it would show. Approve to run it again, answer with its output if it was done, "
+            "reject if it failed and should not be run again."
+        ),
+        tool_name=call.name,
+        tool_call_id=call.tool_call_id,
+        attempt=call.attempt,
+        input=call.input,
+        priority=Priority.HIGH,
+        step_path=[call.name],
+    )

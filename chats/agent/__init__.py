@@ -1,0 +1,1 @@
+"""Agents, tools and the events of a turn; pure Python, no Django."""

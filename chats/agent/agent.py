@@ -1,0 +1,39 @@
+"""An Agent: who answers in a chat, with which instructions and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chats.agent.script import Conversation
+from chats.agent.tools import Tool
+
+MAX_STEPS = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Everything that makes an agent; list its dotted path in `HITL_AGENTS`.
+
+    `model` is empty for the provider's default. `thinking` is a token budget, 0 for none. `max_steps` bounds how often
+    the model is asked in one turn. `script` is what the scripted provider plays for this agent.
+    """
+
+    name: str
+    title: str = ""
+    version: str = "1"
+    model: str = ""
+    system: str = ""
+    tools: Sequence[Tool] = ()
+    temperature: float | None = None
+    thinking: int = 0
+    max_steps: int = MAX_STEPS
+    script: Sequence[Conversation] = ()
+
+    def __post_init__(self) -> None:
+        names = [tool.name for tool in self.tools]
+        if len(set(names)) != len(names):
+            raise ValueError(f"agent {self.name}: two tools have one name")
+
+    def tool(self, name: str) -> Tool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)

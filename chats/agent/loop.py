@@ -1,0 +1,112 @@
+"""One step of an agent: ask the model, check what it wants to call, and say what has to happen with each call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.canonical import NotCanonical, canonical, clean_text
+from chats.agent.agent import Agent
+from chats.agent.events import (
+    Event,
+    ModelFinished,
+    ReasoningDelta,
+    StepStarted,
+    TextDelta,
+    ToolInputInvalid,
+    ToolInputReady,
+)
+from chats.agent.tools import InvalidInput, Tool
+from chats.providers.base import STOP_REASONS, ModelMessage, ModelRequest, Provider, ProviderError
+
+MAX_INPUT_BYTES = 200_000
+MAX_OUTPUT_CHARACTERS = 400_000
+MAX_CALLS = 50
+MAX_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A tool call of the step. `tool` is None and `error_text` says why when it cannot be called."""
+
+    tool_call_id: str
+    name: str
+    input: Any
+    tool: Tool | None
+    error_text: str = ""
+
+    @property
+    def needs_person(self) -> bool:
+        return self.tool is not None and (self.tool.interactive or self.tool.asks_first(self.input))
+
+
+def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> PlannedCall:
+    """Check a call against the agent's tools before anything else happens with it."""
+    tool = agent.tool(name)
+    if tool is None:
+        name = clean_text(name)[:MAX_NAME] or "nameless"
+        known = ", ".join(tool.name for tool in agent.tools) or "none"
+        return PlannedCall(tool_call_id, name, value, None, f"There is no tool named {name!r}. Tools: {known}.")
+    try:
+        canonical(value, max_bytes=MAX_INPUT_BYTES)
+        tool.validate(value)
+    except NotCanonical as error:
+        return PlannedCall(tool_call_id, name, {}, None, f"Invalid input for {name}: {error}")
+    except InvalidInput as error:
+        return PlannedCall(tool_call_id, name, value, None, str(error))
+    return PlannedCall(tool_call_id, name, value, tool)
+
+
+def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
+    """The calls in a model's answer, in its order."""
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    return [plan_call(agent, call["id"], call["name"], call["input"]) for call in calls]
+
+
+async def stream_step(
+    agent: Agent, provider: Provider, messages: list[ModelMessage], index: int
+) -> AsyncIterator[Event]:
+    """Ask the model once; yield its events, the last of them a `ModelFinished` that can be relied on.
+
+    Raises ProviderError when the answer is unusable: no stop reason, an unknown one, too long, calls without distinct ids.
+    """
+    yield StepStarted(index)
+    finished: ModelFinished | None = None
+    characters = 0
+    async for event in provider.stream(ModelRequest(agent, messages)):
+        match event:
+            case ModelFinished():
+                finished = event
+            case ToolInputReady(tool_call_id, name, value):
+                planned = plan_call(agent, tool_call_id, name, value)
+                yield (
+                    event
+                    if not planned.error_text
+                    else ToolInputInvalid(tool_call_id, name, planned.input, planned.error_text)
+                )
+            case TextDelta(part_id, text):
+                characters += len(text)
+                yield TextDelta(part_id, clean_text(text))
+            case ReasoningDelta(part_id, text):
+                characters += len(text)
+                yield ReasoningDelta(part_id, clean_text(text))
+            case _:
+                yield event
+        if characters > MAX_OUTPUT_CHARACTERS:
+            raise ProviderError(
+                f"The model's answer is longer than {MAX_OUTPUT_CHARACTERS:,} characters; it was cut off."
+            )
+    yield _reliable(finished)
+
+
+def _reliable(finished: ModelFinished | None) -> ModelFinished:
+    if finished is None or finished.stop_reason not in STOP_REASONS:
+        raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
+    calls = [block for block in finished.blocks if block.get("type") == "tool_use"]
+    ids = {call.get("id") for call in calls}
+    if len(ids) != len(calls) or not all(isinstance(call_id, str) and 0 < len(call_id) <= 200 for call_id in ids):
+        raise ProviderError("The model's tool calls carry no distinct ids; its answer cannot be used.")
+    if len(calls) > MAX_CALLS:
+        raise ProviderError(f"The model made {len(calls)} tool calls at once; {MAX_CALLS} are allowed.")
+    return finished

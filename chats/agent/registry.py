@@ -1,0 +1,42 @@
+"""The agents of this installation: a dotted path each, loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+
+from chats.agent.agent import Agent
+
+
+class UnknownAgent(LookupError):
+    """No agent of that name is listed (any more)."""
+
+
+@cache
+def load(paths: tuple[str, ...]) -> Mapping[str, Agent]:
+    """Agents by name, in the order of their dotted paths. Raises ImportError or TypeError with a clear line."""
+    agents: dict[str, Agent] = {}
+    for path in paths:
+        agent = _import(path)
+        if agent.name in agents:
+            raise TypeError(f"{path}: another agent is named {agent.name!r} too")
+        agents[agent.name] = agent
+    return agents
+
+
+def get(paths: Sequence[str], name: str) -> Agent:
+    found = load(tuple(paths)).get(name)
+    if found is None:
+        raise UnknownAgent(f"There is no agent named {name!r} here.")
+    return found
+
+
+def _import(path: str) -> Agent:
+    module_name, _, attribute = path.rpartition(".")
+    if not module_name:
+        raise ImportError(f"{path!r} is not a dotted path such as shop.agents.support")
+    agent = getattr(import_module(module_name), attribute, None)
+    if not isinstance(agent, Agent):
+        raise TypeError(f"{path} is not an Agent")
+    return agent

@@ -1,0 +1,79 @@
+"""Conversations written down beforehand: what the scripted provider says, step by step, when a sentence matches.
+
+    Conversation(r"refund order (?P<order>\\d+)", [
+        [Say("Let me see."), Use("issueRefund", {"orderId": "{order}", "amount": 50})],
+        [Say("Done: {results[0]}")],
+    ])
+
+The first pattern found in the user's last message (case does not matter) plays. Every inner list is one step: the next
+one is played when all results of the one before are there. In texts and inputs `{name}` is a group of the pattern,
+`{results[0]}` the first result of the step before, `{answers}` all of them in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Text, streamed word by word; `pause` is the time between two words in seconds."""
+
+    text: str
+    pause: float = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tool call. A whole-string `{name:number}` in the input becomes a number."""
+
+    tool: str
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What to play when `pattern` is found. Steps beyond the last end the turn."""
+
+    pattern: str
+    steps: Sequence[Sequence[Say | Use]]
+    #: The sentence that a person may type to see it, for the help text.
+    example: str = ""
+
+    def match(self, text: str) -> dict[str, str] | None:
+        found = re.search(self.pattern, text, re.IGNORECASE)
+        return {name: value or "" for name, value in found.groupdict().items()} if found else None
+
+
+def fill(template: Any, values: Mapping[str, Any]) -> Any:
+    """A template with its `{placeholders}` replaced; unknown ones stay as they are."""
+    match template:
+        case str():
+            number = re.fullmatch(r"\{(\w+):number\}", template)
+            if number:
+                return _number(str(values.get(number[1], "0")))
+            return re.sub(r"\{(\w+)(?:\[(\d+)\])?\}", lambda found: _value(found, values), template)
+        case Mapping():
+            return {key: fill(item, values) for key, item in template.items()}
+        case list() | tuple():
+            return [fill(item, values) for item in template]
+        case _:
+            return template
+
+
+def _value(found: re.Match[str], values: Mapping[str, Any]) -> str:
+    name, index = found[1], found[2]
+    if name not in values:
+        return found[0]
+    value = values[name]
+    if index is not None:
+        value = value[int(index)] if int(index) < len(value) else ""
+    return str(value)
+
+
+def _number(text: str) -> float | int:
+    value = float(text.replace(",", "."))
+    return int(value) if value.is_integer() else value

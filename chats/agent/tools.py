@@ -1,0 +1,179 @@
+"""Tools: a typed function becomes a tool the model can call; a schema without a function becomes a question to a person."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, get_type_hints, overload
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULT_TIMEOUT = 60.0
+
+
+class ToolError(Exception):
+    """Raise it in a tool to tell the model, in your own words, what went wrong; no traceback goes with it."""
+
+
+class InvalidInput(ValueError):
+    """The model's input does not fit the tool; the message goes back to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may know about its call: declare a parameter of this type to get it.
+
+    `executions` is how often this tool was started in this chat, this run included. `tool_call_id` stays the same when
+    an idempotent tool is run again after a crash: use it as the idempotency key towards the outside.
+    """
+
+    tool_call_id: str
+    chat_id: str
+    user: str
+    attempt: int
+    executions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What an interactive tool asks, made from the model's input."""
+
+    title: str
+    message: str = ""
+    options: Sequence[Mapping[str, Any]] = ()
+    multiple: bool = False
+    allow_text: bool = True
+    field_name: str = ""
+    suggestions: Sequence[str] = ()
+    context: Mapping[str, Any] | None = None
+    priority: str = "normal"
+    timeout_ms: float = 0
+    has_default: bool = False
+    default: Any = None
+    response_schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A person's answer to a Question (or its default, when `timed_out`); times in epoch milliseconds."""
+
+    value: Any
+    request_id: str
+    requested_at: int
+    responded_at: int
+    timed_out: bool
+    priority: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool of an agent.
+
+    `run` is None for an interactive tool, which has `ask` instead. `timeout` is in seconds, `deadline` (how long a
+    person has to decide an approval) too; None waits for ever. `idempotent` says that running it again with the same
+    toolCallId does no harm, so a crash in the middle repeats it; any other tool asks a person first.
+    """
+
+    name: str
+    description: str
+    input_model: type[BaseModel]
+    run: Callable[..., Any] | None = None
+    context_parameter: str = ""
+    needs_approval: bool | Callable[[dict[str, Any]], bool] = False
+    idempotent: bool = False
+    timeout: float = DEFAULT_TIMEOUT
+    priority: str = "normal"
+    deadline: float | None = None
+    ask: Callable[[Any], Question] | None = None
+    answer: Callable[[Answer], Any] = field(default=lambda answer: answer.value)
+
+    @property
+    def interactive(self) -> bool:
+        return self.run is None
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema (2020-12) that the model is shown."""
+        return self.input_model.model_json_schema()
+
+    def validate(self, value: Any) -> BaseModel:
+        """The parsed input; InvalidInput, in words for the model, if it does not fit."""
+        try:
+            # Strict, so that what was approved ("100" or 100?) is what runs; from JSON, so that dates and enums may be text.
+            return self.input_model.model_validate_json(json.dumps(value), strict=True)
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'input'}: {e['msg']}" for e in error.errors()[:10])
+            raise InvalidInput(f"Invalid input for {self.name}: {problems}") from error
+
+    def asks_first(self, value: dict[str, Any]) -> bool:
+        """Whether this input needs a person's approval; a predicate that raises asks."""
+        if not callable(self.needs_approval):
+            return self.needs_approval
+        try:
+            return bool(self.needs_approval(value))
+        except Exception:
+            return True
+
+
+@overload
+def tool(function: F) -> Tool: ...
+@overload
+def tool(
+    function: None = None,
+    *,
+    name: str = ...,
+    needs_approval: bool | Callable[[dict[str, Any]], bool] = ...,
+    idempotent: bool = ...,
+    timeout: float = ...,
+    priority: str = ...,
+    deadline: float | None = ...,
+) -> Callable[[F], Tool]: ...
+def tool(
+    function: Any = None,
+    *,
+    name: str = "",
+    needs_approval: bool | Callable[[dict[str, Any]], bool] = False,
+    idempotent: bool = False,
+    timeout: float = DEFAULT_TIMEOUT,
+    priority: str = "normal",
+    deadline: float | None = None,
+) -> Any:
+    """Make a tool of a typed function, sync or async; its docstring is what the model reads about it."""
+
+    def make(function: Callable[..., Any]) -> Tool:
+        model, context_parameter = _input_model(function)
+        return Tool(
+            name=name or function.__name__,
+            description=inspect.getdoc(function) or "",
+            input_model=model,
+            run=function,
+            context_parameter=context_parameter,
+            needs_approval=needs_approval,
+            idempotent=idempotent,
+            timeout=timeout,
+            priority=priority,
+            deadline=deadline,
+        )
+
+    return make(function) if function is not None else make
+
+
+def _input_model(function: Callable[..., Any]) -> tuple[type[BaseModel], str]:
+    hints = get_type_hints(function, include_extras=True)
+    context_parameter, fields = "", {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            raise TypeError(f"tool {function.__name__}: *{parameter.name} has no schema; name its parameters")
+        hint = hints.get(parameter.name)
+        if hint is None:
+            raise TypeError(f"tool {function.__name__}: parameter {parameter.name} needs a type")
+        if hint is ToolContext:
+            context_parameter = parameter.name
+        else:
+            fields[parameter.name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
+    model: Any = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+    return model, context_parameter

@@ -1,0 +1,25 @@
+"""Start-up of the chats."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.core import checks
+
+from approvals import append_only, signals
+
+
+class ChatsConfig(AppConfig):
+    name = "chats"
+
+    def ready(self) -> None:
+        from approvals import sweep
+        from chats import receivers
+        from chats import sweep as chat_sweep
+        from chats.checks import check_agents
+        from chats.models import TurnCheckpoint
+
+        append_only.protect(TurnCheckpoint)
+        signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
+        sweep.register(chat_sweep.wake_stuck_turns)
+        sweep.register(chat_sweep.resume_answered_turns)
+        checks.register(check_agents)

@@ -1,0 +1,26 @@
+"""System checks: the agents can be loaded and a provider is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
+
+from chats import providers
+from chats.agent import registry
+from chats.providers.base import ProviderError
+
+
+def check_agents(**_: Any) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    try:
+        registry.load(tuple(settings.HITL_AGENTS))
+    except (ImportError, TypeError, ValueError) as error:
+        found.append(Error(f"HITL_AGENTS: {error}", id="chats.E001"))
+    try:
+        providers.current()
+    except ProviderError as error:
+        hint = "HITL_PROVIDER=scripted works offline and without a key."
+        found.append(Error(f"HITL_PROVIDER: {error}", hint=hint, id="chats.E002"))
+    return found

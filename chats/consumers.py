@@ -1,0 +1,81 @@
+"""The chat page's line to the server: text as it is written, and the chat as it is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from approvals import dbpool, doorbell
+from approvals.consumers import LiveConsumer
+from approvals.exceptions import NotFound
+from chats import queries, streams
+from chats.agent import events
+from chats.doorbell import chat_group
+from chats.exceptions import ChatNotFound
+from chats.rendering import render_push
+
+
+class ChatConsumer(LiveConsumer):
+    """Pushes the stored chat on every change, and the running step's text in between.
+
+    The text of a running step lives in an element of its own, which goes when the step is committed and its stored form
+    takes its place; so a page never shows a step twice, and a lost delta is mended by the next push.
+    """
+
+    following: asyncio.Task[None] | None = None
+
+    def groups_for(self, user: User) -> list[str]:
+        self.chat_pk = int(self.scope["url_route"]["kwargs"]["pk"])
+        try:
+            queries.get_chat_for(user, self.chat_pk)
+        except ChatNotFound as error:
+            raise NotFound from error
+        return [chat_group(self.chat_pk), doorbell.user_group(user.pk)]
+
+    def catch_up(self, user: User) -> str:
+        return render_push(user, queries.get_chat_for(user, self.chat_pk))
+
+    async def push(self, *args: Any) -> None:
+        await super().push(*args)
+        await self._follow()
+
+    async def disconnect(self, code: int) -> None:
+        await super().disconnect(code)
+        if self.following is not None:
+            self.following.cancel()
+
+    async def chat_changed(self, event: dict[str, Any]) -> None:
+        await self.push(self.catch_up)
+
+    async def workflow_changed(self, event: dict[str, Any]) -> None:
+        """Rung on the user's own group for other pages; the chat's own ring brings what matters here."""
+
+    async def _follow(self) -> None:
+        """Stream the turn, if one runs and is not followed yet."""
+        if self.following is not None and not self.following.done():
+            return
+        found = await dbpool.run(queries.running_turn, self.chat_pk)
+        if found is not None:
+            self.following = asyncio.create_task(self._stream(*found))
+
+    async def _stream(self, turn_id: int, after: int) -> None:
+        step = 0
+        async for _, event in streams.follow(turn_id, after):
+            match event:
+                case events.StepStarted(index):
+                    step = index
+                    await self.send(_live_step(turn_id, step))
+                case events.TextDelta(_, text) | events.ReasoningDelta(_, text):
+                    context = {"turn_id": turn_id, "step": step, "text": text}
+                    await self.send(render_to_string("chats/_delta.html", context))
+                case _:
+                    continue
+        self.following = None
+        await self.push(self.catch_up)
+
+
+def _live_step(turn_id: int, step: int) -> str:
+    return render_to_string("chats/_live_step.html", {"turn_id": turn_id, "step": step})

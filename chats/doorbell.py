@@ -1,0 +1,37 @@
+"""Group names of chat pages, and the bell that tells this process that a turn waits for a runner. Ids only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from approvals import doorbell
+
+_on_work: Callable[[int], None] | None = None
+_on_stop: Callable[[int], None] | None = None
+
+
+def chat_group(chat_pk: int) -> str:
+    return f"chat.{chat_pk}"
+
+
+def ring_chat(chat_pk: int) -> None:
+    """Something in the chat changed; its pages re-read."""
+    doorbell.ring(chat_group(chat_pk), {"type": "chat.changed"})
+
+
+def answer_with(*, on_work: Callable[[int], None] | None, on_stop: Callable[[int], None] | None) -> None:
+    """Name who runs turns in this process; None when nobody does (the sweep of another process will find them)."""
+    global _on_work, _on_stop
+    _on_work, _on_stop = on_work, on_stop
+
+
+def ring_work(turn_id: int) -> None:
+    """A turn is queued."""
+    if _on_work is not None:
+        _on_work(turn_id)
+
+
+def ring_stop(turn_id: int) -> None:
+    """A running turn is to be cut short."""
+    if _on_stop is not None:
+        _on_stop(turn_id)

@@ -1,0 +1,221 @@
+"""Open questions, open approvals and new answers, read from a chain of AI SDK UIMessages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, NotRequired, TypedDict
+
+UIMessage = dict[str, Any]
+Part = dict[str, Any]
+
+_CLOSED = frozenset({"output-available", "output-error", "output-denied"})
+_TAKES_NO_APPROVAL = _CLOSED | {"approval-responded"}
+_TAKES_NO_OUTPUT = _TAKES_NO_APPROVAL | {"approval-requested"}
+
+
+class PendingToolCall(TypedDict):
+    toolCallId: str
+    toolName: str
+    messageId: str | None
+
+
+class PendingApproval(PendingToolCall):
+    approvalId: str
+
+
+class _Outcome(TypedDict):
+    output: NotRequired[Any]
+    errorText: NotRequired[str]
+
+
+class ToolResult(_Outcome):
+    toolCallId: str
+    toolName: str
+    input: Any
+
+
+def pending_tool_calls(chain: list[UIMessage]) -> list[PendingToolCall]:
+    """Calls that wait for an output: `[{toolCallId, toolName, messageId}]`, one row per call id.
+
+    They are the AI SDK UIMessage tool parts in state `input-available` of the most recent assistant
+    message that has parts; a later user message does not hide them. `messageId` is None if the message
+    has no string id.
+    """
+    return [_pending(call) for call in _awaiting_output(chain, _latest(chain)).values()]
+
+
+def pending_approvals(chain: list[UIMessage]) -> list[PendingApproval]:
+    """Calls that wait for a yes or no: `[{toolCallId, toolName, messageId, approvalId}]`.
+
+    As `pending_tool_calls`, for state `approval-requested`; `approvalId` is `approval.id` of the
+    UIMessage part.
+    """
+    calls = _awaiting_approval(chain, _latest(chain)).values()
+    return [{**_pending(call), "approvalId": call.approval_id} for call in calls]
+
+
+def extract_new_tool_results(chain: list[UIMessage], incoming: UIMessage) -> list[ToolResult]:
+    """Results in an incoming assistant UIMessage that the chain does not have yet.
+
+    `[{toolCallId, toolName, input, output? | errorText?}]`, the first of duplicate ids: `output` for a
+    part in state `output-available`, `errorText` for `output-error`. A call that is closed, or behind an
+    approval, takes none. `toolName` and `input` are the stored call's; only a call unknown to the chain
+    brings its own.
+    """
+    refused = _refused(chain, _TAKES_NO_OUTPUT)
+    # Of several stored parts with one id, the one that merge_incoming would answer speaks for the call.
+    stored = _first_per_id(_calls(chain)) | _awaiting_output(chain, _same_message(chain, incoming))
+    rows: list[ToolResult] = []
+    for result in _results(incoming).values():
+        call = stored.get(result.id, result)
+        if call.name and call.id not in refused:
+            asked = call.part.get("input")
+            rows.append({"toolCallId": call.id, "toolName": call.name, "input": asked, **_outcome(result)})
+    return rows
+
+
+def merge_incoming(chain: list[UIMessage], incoming: UIMessage) -> list[UIMessage]:
+    """A new chain in which the answers of an incoming assistant UIMessage have reached their open calls.
+
+    Only open calls of the stored assistant message with the same id change, and of these only `state`,
+    `output`, `errorText` and `approval`. Nothing is ever appended. Whatever stays the same is shared
+    with `chain`.
+    """
+    merged = list(chain) if isinstance(chain, list) else []
+    for call, answered in _answers(chain, incoming):
+        message = merged[call.message_index]
+        parts = list(message["parts"])
+        parts[call.part_index] = answered
+        merged[call.message_index] = {**message, "parts": parts}
+    return merged
+
+
+class _Call(NamedTuple):
+    """A tool part of an assistant message with a usable call id; other unusable texts are empty."""
+
+    id: str
+    name: str
+    state: str
+    approval_id: str
+    answerable: bool
+    part: Part
+    message_id: str | None
+    message_index: int
+    part_index: int
+
+
+def _calls(chain: object) -> Iterator[_Call]:
+    for message_index, message in enumerate(chain if isinstance(chain, list) else []):
+        for part_index, part in enumerate(_assistant_parts(message)):
+            kind, call_id, state = _text(part, "type"), _text(part, "toolCallId"), _text(part, "state")
+            if not call_id or not (kind == "dynamic-tool" or kind.startswith("tool-")):
+                continue
+            name = _text(part, "toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
+            preliminary = part.get("preliminary") is True
+            # An open call marked preliminary would keep the mark with its answer, and so never close.
+            never_closes = preliminary and state == "input-available"
+            yield _Call(
+                id=call_id,
+                name=name,
+                # A preliminary output will be followed by the real one: it answers and closes nothing.
+                state="" if preliminary and state == "output-available" else state,
+                approval_id=_text(part.get("approval"), "id"),
+                answerable=bool(name) and part.get("providerExecuted") is not True and not never_closes,
+                part=part,
+                message_id=message["id"] if isinstance(message.get("id"), str) else None,
+                message_index=message_index,
+                part_index=part_index,
+            )
+
+
+def _assistant_parts(message: object) -> list[Any]:
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return []
+    parts = message.get("parts")
+    return parts if isinstance(parts, list) else []
+
+
+def _text(holder: object, key: str) -> str:
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _latest(chain: object) -> list[_Call]:
+    messages = chain if isinstance(chain, list) else []
+    with_parts = [index for index, message in enumerate(messages) if _assistant_parts(message)]
+    return [call for call in _calls(chain) if call.message_index in with_parts[-1:]]
+
+
+def _same_message(chain: object, incoming: object) -> list[_Call]:
+    wanted = incoming.get("id") if isinstance(incoming, dict) else None
+    return [call for call in _calls(chain) if call.message_id is not None and call.message_id == wanted]
+
+
+def _first_per_id(calls: Iterable[_Call]) -> dict[str, _Call]:
+    first: dict[str, _Call] = {}
+    for call in calls:
+        first.setdefault(call.id, call)
+    return first
+
+
+def _refused(chain: object, states: frozenset[str]) -> set[str]:
+    """Call ids with any part on the chain that rules an answer out: of two copies the stricter counts."""
+    return {call.id for call in _calls(chain) if call.state in states or not call.answerable}
+
+
+def _awaiting_output(chain: object, among: list[_Call]) -> dict[str, _Call]:
+    refused = _refused(chain, _TAKES_NO_OUTPUT)
+    return _first_per_id(c for c in among if c.state == "input-available" and c.id not in refused)
+
+
+def _awaiting_approval(chain: object, among: list[_Call]) -> dict[str, _Call]:
+    refused = _refused(chain, _TAKES_NO_APPROVAL)
+    requested = (c for c in among if c.state == "approval-requested" and c.approval_id)
+    return _first_per_id(c for c in requested if c.id not in refused)
+
+
+def _pending(call: _Call) -> PendingToolCall:
+    return {"toolCallId": call.id, "toolName": call.name, "messageId": call.message_id}
+
+
+def _results(incoming: object) -> dict[str, _Call]:
+    return _first_per_id(
+        call
+        for call in _calls([incoming])
+        if call.state == "output-error" or (call.state == "output-available" and "output" in call.part)
+    )
+
+
+def _outcome(result: _Call) -> _Outcome:
+    if result.state == "output-error":
+        return {"errorText": _text(result.part, "errorText")}
+    return {"output": result.part["output"]}
+
+
+def _responses(incoming: object) -> dict[str, _Call]:
+    responded = (c for c in _calls([incoming]) if c.state == "approval-responded" and c.approval_id)
+    return _first_per_id(c for c in responded if isinstance(c.part["approval"].get("approved"), bool))
+
+
+def _answers(chain: object, incoming: object) -> Iterator[tuple[_Call, Part]]:
+    """Each open call that `incoming` answers, with the part that takes its place."""
+    own, results, responses = _same_message(chain, incoming), _results(incoming), _responses(incoming)
+    for call in _awaiting_output(chain, own).values():
+        if call.id in results:
+            yield call, _with_result(call, results[call.id])
+    for call in _awaiting_approval(chain, own).values():
+        # Only the approval id that the server gave to this very call is consent to it.
+        if call.id in responses and responses[call.id].approval_id == call.approval_id:
+            yield call, _with_response(call, responses[call.id])
+
+
+def _with_result(call: _Call, result: _Call) -> Part:
+    kept = {key: value for key, value in call.part.items() if key not in ("output", "errorText")}
+    return {**kept, "state": result.state, **_outcome(result)}
+
+
+def _with_response(call: _Call, response: _Call) -> Part:
+    given = response.part["approval"]
+    reason = {"reason": given["reason"]} if isinstance(given.get("reason"), str) else {}
+    approval = {"id": given["id"], "approved": given["approved"], **reason}
+    return {**call.part, "state": "approval-responded", "approval": approval}

@@ -1,0 +1,199 @@
+"""Chats and what happened in them. Rows are written by `chats.actions` and nobody else."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from approvals.models import ApprovalRequest
+from chats.states import UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
+
+
+class Chat(models.Model):
+    """A conversation of one person with one agent. `public_id` is any text a client chose, unique per owner."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="chats")
+    public_id = models.CharField(max_length=200)
+    agent = models.CharField(max_length=100)
+    title = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "public_id"], name="chat_public_id")]
+        indexes: ClassVar = [
+            models.Index(fields=["owner", "-updated_at", "-id"], name="chat_recent"),
+            models.Index(fields=["-updated_at", "-id"], name="chat_recent_all"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.public_id
+
+    def get_absolute_url(self) -> str:
+        return reverse("chats:chat", args=[self.pk])
+
+    @property
+    def scope(self) -> str:
+        """The namespace of this chat's tool call ids in requests and in the audit log."""
+        return f"chat:{self.pk}"
+
+
+class Message(models.Model):
+    """One message as the browser shows it: AI SDK UIMessage parts. The assistant's is a projection of its steps."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages")
+    message_id = models.CharField(max_length=200)
+    role = models.CharField(max_length=10, choices=[("user", "User"), ("assistant", "Assistant")])
+    parts = models.JSONField(default=list)
+    position = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["chat", "message_id"], name="message_id_in_chat"),
+            models.UniqueConstraint(fields=["chat", "position"], name="message_position"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.message_id}"
+
+
+class Turn(models.Model):
+    """One logical answer of the assistant, across all its pauses; the row is the job (lease, fencing number)."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="turns")
+    run_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    message_id = models.CharField(max_length=200)
+    agent = models.CharField(max_length=100)
+    agent_version = models.CharField(max_length=50, blank=True)
+    state = models.CharField(max_length=10, choices=TurnState, default=TurnState.QUEUED)
+    finish_reason = models.CharField(max_length=15, choices=FinishReason, blank=True)
+    #: Somebody pressed stop; a running turn ends at its next write.
+    stopped = models.BooleanField(default=False)
+    stopped_by = models.CharField(max_length=150, blank=True)
+    #: The fencing number: each claim adds one, and every write of a runner is conditional on its own.
+    attempt = models.PositiveIntegerField(default=0)
+    lease_owner = models.CharField(max_length=100, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    usage = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    parent_call = models.ForeignKey("ToolCall", on_delete=models.SET_NULL, null=True, related_name="children")
+    depth = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["chat"], condition=Q(state__in=sorted(UNFINISHED)), name="one_unfinished_turn_per_chat"
+            ),
+            models.UniqueConstraint(fields=["chat", "message_id"], name="turn_message"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["state", "lease_until"], name="turn_due", condition=Q(state__in=sorted(UNFINISHED))),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.run_id}"
+
+    @property
+    def unfinished(self) -> bool:
+        return self.state in UNFINISHED
+
+
+class Step(models.Model):
+    """One answer of the model, its blocks exactly as returned; what the model is shown later is rebuilt from these."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
+    index = models.PositiveIntegerField()
+    blocks = models.JSONField(default=list)
+    provider = models.CharField(max_length=50)
+    model = models.CharField(max_length=100, blank=True)
+    stop_reason = models.CharField(max_length=50)
+    usage = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["turn", "index"], name="step_index")]
+
+    def __str__(self) -> str:
+        return f"step {self.index} of turn {self.turn_id}"
+
+
+class ToolCall(models.Model):
+    """One call of a tool by the model, from its asking to its one result."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="tool_calls")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="tool_calls")
+    step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="tool_calls")
+    tool_call_id = models.CharField(max_length=200)
+    name = models.CharField(max_length=100)
+    input = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, choices=CallState)
+    #: The fencing number of one execution; also how often it was begun.
+    attempt = models.PositiveIntegerField(default=0)
+    approval = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
+    recovery = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
+    output = models.JSONField(null=True)
+    error_text = models.TextField(blank=True)
+    executed_digest = models.CharField(max_length=71, blank=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["chat", "tool_call_id"], name="tool_call_id_in_chat")]
+        indexes: ClassVar = [models.Index(fields=["chat", "name"], name="tool_call_name")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.tool_call_id}"
+
+
+class TurnCheckpoint(models.Model):
+    """The assistant's message as it stood at a pause (`partial`) or at the end (`final`); never changed.
+
+    Stored as what differs from the checkpoint before: its first `kept` parts, then `tail`. `chats.checkpoints` folds.
+    """
+
+    chat_pk = models.BigIntegerField()
+    turn_pk = models.BigIntegerField()
+    run_id = models.UUIDField()
+    message_id = models.CharField(max_length=200)
+    ordinal = models.PositiveIntegerField()
+    kind = models.CharField(max_length=7, choices=CheckpointKind)
+    finish_reason = models.CharField(max_length=15, choices=FinishReason)
+    stopped = models.BooleanField(default=False)
+    error = models.TextField(blank=True)
+    kept = models.PositiveIntegerField()
+    tail = models.JSONField(default=list)
+    digest = models.CharField(max_length=71)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["chat_pk", "message_id", "ordinal"], name="checkpoint_ordinal")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.ordinal} of {self.message_id}"
+
+
+class TurnEvent(models.Model):
+    """One chunk of a turn's stream, for followers that were not there; pruned some time after the turn ends."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="events")
+    seq = models.PositiveIntegerField()
+    attempt = models.PositiveIntegerField()
+    step = models.PositiveIntegerField()
+    chunk = models.JSONField()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["turn", "seq"], name="turn_event_seq")]
+
+    def __str__(self) -> str:
+        return f"event {self.seq} of turn {self.turn_id}"

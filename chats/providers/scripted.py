@@ -1,0 +1,132 @@
+"""The scripted provider: plays conversations written down beforehand, offline and deterministic.
+
+Use it to demo, to develop without a key, and to test one's own agents (docs/how-to/scripted-provider.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from chats.agent.events import (
+    Event,
+    ModelFinished,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolInputDelta,
+    ToolInputReady,
+    ToolInputStarted,
+)
+from chats.agent.script import Conversation, Say, Use, fill
+from chats.providers.base import ModelMessage, ModelRequest
+
+MODEL = "scripted"
+
+
+class ScriptedProvider:
+    """Plays the agent's `script`; a sentence that no conversation knows gets a list of those that one does."""
+
+    name = "scripted"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Event]:
+        text, since = _last_user_text(request.messages)
+        step = sum(message.role == "assistant" for message in since)
+        conversation, groups = _find(request.agent.script, text)
+        values = groups | _results(since)
+        acts = conversation.steps[step] if step < len(conversation.steps) else ()
+        blocks: list[dict[str, Any]] = []
+        for index, act in enumerate(acts):
+            if isinstance(act, Say):
+                spoken = str(fill(act.text, values))
+                async for event in _say(f"text-{index}", spoken, act.pause):
+                    yield event
+                blocks.append({"type": "text", "text": spoken})
+            else:
+                block = _tool_use(act, values)
+                for event in _use(block):
+                    yield event
+                blocks.append(block)
+        used_tool = any(isinstance(act, Use) for act in acts)
+        yield ModelFinished(blocks, "tool_use" if used_tool else "end_turn", MODEL, _usage(request.messages, blocks))
+
+
+async def _say(part_id: str, text: str, pause: float) -> AsyncIterator[Event]:
+    yield TextStarted(part_id)
+    for word in re.findall(r"\S+\s*|\s+", text):
+        await asyncio.sleep(pause)
+        yield TextDelta(part_id, word)
+    yield TextEnded(part_id)
+
+
+def _tool_use(act: Use, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"call_{uuid4().hex[:24]}", "name": act.tool, "input": fill(act.input, values)}
+
+
+def _use(block: dict[str, Any]) -> Sequence[Event]:
+    text = json.dumps(block["input"])
+    middle = len(text) // 2
+    return [
+        ToolInputStarted(block["id"], block["name"]),
+        ToolInputDelta(block["id"], text[:middle]),
+        ToolInputDelta(block["id"], text[middle:]),
+        ToolInputReady(block["id"], block["name"], block["input"]),
+    ]
+
+
+def _find(script: Sequence[Conversation], text: str) -> tuple[Conversation, dict[str, Any]]:
+    for conversation in script:
+        groups = conversation.match(text)
+        if groups is not None:
+            return conversation, dict(groups)
+    known = "\n".join(f"- `{conversation.example}`" for conversation in script if conversation.example)
+    words = (
+        f"I am the scripted provider: no model is connected. Sentences I know:\n\n{known}"
+        if known
+        else "I have no script."
+    )
+    return Conversation("", [[Say(words)]]), {}
+
+
+def _last_user_text(messages: Sequence[ModelMessage]) -> tuple[str, Sequence[ModelMessage]]:
+    """The user's last own words, and the messages behind them."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        words = [block["text"] for block in message.content if block["type"] == "text"]
+        if message.role == "user" and words:
+            return "\n".join(words), messages[position + 1 :]
+    return "", messages
+
+
+def _results(since: Sequence[ModelMessage]) -> dict[str, Any]:
+    """The last step's results: `results` one by one, `answers` in one text."""
+    results: list[str] = []
+    if since and since[-1].role == "user":
+        results = [_words(block["content"]) for block in since[-1].content if block["type"] == "tool_result"]
+    return {"results": results, "answers": " and ".join(results)}
+
+
+def _words(content: str) -> str:
+    """A tool result as one would say it: the chosen labels, the text, the response, or the raw text."""
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return content
+    if isinstance(value, dict):
+        for key in ("text", "response"):
+            if isinstance(value.get(key), str) and value[key]:
+                return str(value[key])
+        if isinstance(value.get("selected"), list):
+            return ", ".join(map(str, value["selected"]))
+        return ", ".join(f"{key} {item}" for key, item in value.items() if not isinstance(item, dict | list))
+    return value if isinstance(value, str) else content
+
+
+def _usage(messages: Sequence[ModelMessage], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Words, for want of tokens."""
+    said = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
+    return {"input_tokens": said, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}

@@ -1,0 +1,185 @@
+"""Every read of chats: who may see which, and what the runner and the pages need, in a constant number of queries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Max, Q, QuerySet
+
+from approvals.auth import Person, sees_everything
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import Kind, Status
+from chats import checkpoints
+from chats.exceptions import ChatNotFound
+from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.projection import CallView, StepView, model_messages
+from chats.providers.base import ModelMessage
+from chats.states import UNFINISHED, TurnState
+
+
+def chats_for(user: Person) -> QuerySet[Chat]:
+    """Chats this person may read: their own; deciders and auditors read all."""
+    found = Chat.objects.select_related("owner").order_by("-updated_at", "-id")
+    return found if sees_everything(user) else found.filter(owner=user.pk)
+
+
+def chats_older_than(found: QuerySet[Chat], last: Chat) -> QuerySet[Chat]:
+    """The page behind the one that `last` ends."""
+    return found.filter(Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk))
+
+
+def get_chat_for(user: Person, pk: int) -> Chat:
+    found = chats_for(user).filter(pk=pk).first()
+    if found is None:
+        raise ChatNotFound
+    return found
+
+
+def unfinished_turn(chat: Chat) -> Turn | None:
+    return chat.turns.filter(state__in=UNFINISHED).first()
+
+
+def last_turn(chat: Chat) -> Turn | None:
+    return chat.turns.order_by("-id").first()
+
+
+def open_requests(turn: Turn) -> list[ApprovalRequest]:
+    """What the turn waits for, in the order of its calls."""
+    calls = turn.tool_calls.select_related("approval", "recovery").order_by("id")
+    asked = [request for call in calls for request in (call.approval, call.recovery) if request is not None]
+    return [request for request in asked if request.status == Status.PENDING]
+
+
+def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:
+    """The requests of these calls by toolCallId, the latest where one call asked twice."""
+    found = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids)
+    ordered = found.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
+    return {str(request.tool_call_id): request for request in ordered}
+
+
+def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
+    """The steps of these turns, each with its calls, by turn id."""
+    calls: dict[int, list[CallView]] = defaultdict(list)
+    rows = ToolCall.objects.filter(turn__in=turns).select_related("approval__decision", "recovery__decision")
+    for call in rows.order_by("id"):
+        calls[call.step_id].append(call_view(call))
+    views: dict[int, list[StepView]] = defaultdict(list)
+    for step in Step.objects.filter(turn__in=turns).order_by("turn_id", "index"):
+        views[step.turn_id].append(StepView(step.blocks, calls[step.pk]))
+    return views
+
+
+def call_view(call: ToolCall) -> CallView:
+    """A call with what people decided about it."""
+    asked = call.approval if call.approval is not None and call.approval.kind == Kind.APPROVAL else None
+    decision = decision_of(asked)
+    approved = None
+    if asked is not None and asked.status != Status.PENDING:
+        approved = asked.status == Status.APPROVED
+    reason = decision.comment if decision is not None else ""
+    if asked is not None and asked.status == Status.EXPIRED:
+        reason = "Nobody decided before the deadline."
+    return CallView(
+        tool_call_id=call.tool_call_id,
+        name=call.name,
+        input=call.input,
+        state=call.state,
+        output=call.output,
+        error_text=call.error_text,
+        approval_id=str(asked.pk) if asked is not None else "",
+        approved=approved,
+        reason=reason,
+        edited_input=decision.edited_input if decision is not None else None,
+    )
+
+
+def decision_of(request: ApprovalRequest | None) -> Decision | None:
+    return getattr(request, "decision", None)
+
+
+def model_history(turn: Turn) -> list[ModelMessage]:
+    """Everything said in the chat before and in this turn, as the model is shown it."""
+    turns = {found.message_id: found.pk for found in turn.chat.turns.order_by("id")}
+    views = step_views(list(turns.values()))
+    history: list[ModelMessage] = []
+    for message in turn.chat.messages.order_by("position"):
+        if message.role == "user":
+            texts = [part["text"] for part in message.parts if part.get("type") == "text"]
+            history.append(ModelMessage("user", [{"type": "text", "text": text} for text in texts]))
+        elif message.message_id in turns:
+            history += model_messages(views[turns[message.message_id]])
+    return history
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a turn is: how many steps are committed, how the last one ended, and its calls."""
+
+    steps: int
+    stop_reason: str
+    calls: Sequence[ToolCall]
+
+
+def progress_of(turn_id: int) -> Progress:
+    last = Step.objects.filter(turn=turn_id).order_by("-index").first()
+    if last is None:
+        return Progress(0, "", [])
+    return Progress(
+        last.index + 1, last.stop_reason, list(last.tool_calls.select_related("approval__decision").order_by("id"))
+    )
+
+
+def running_turn(chat_pk: int) -> tuple[int, int] | None:
+    """The chat's turn that is being worked on, and the `seq` behind which its uncommitted step begins; None if none is."""
+    turn = Turn.objects.filter(chat=chat_pk, state__in=[TurnState.QUEUED, TurnState.RUNNING]).first()
+    if turn is None:
+        return None
+    committed = turn.events.filter(step__lt=turn.steps.count()).aggregate(last=Max("seq"))["last"]
+    return turn.pk, committed or 0
+
+
+def events_after(turn_id: int, seq: int, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
+    """Stored chunks of a turn's stream behind `seq`."""
+    rows = TurnEvent.objects.filter(turn=turn_id, seq__gt=seq).order_by("seq")
+    return list(rows.values_list("seq", "chunk")[:limit])
+
+
+def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[Message]:
+    """The chat's last messages, before a position where one is given, in their order."""
+    found = chat.messages.order_by("-position")
+    if before is not None:
+        found = found.filter(position__lt=before)
+    return list(found[:limit])[::-1]
+
+
+def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
+    """A chat's checkpoints, message by message, each in order."""
+    return TurnCheckpoint.objects.filter(chat_pk=chat.pk).order_by("id")
+
+
+def get_checkpoint_for(user: Person, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
+    """A checkpoint, its chat and its whole parts."""
+    found = TurnCheckpoint.objects.filter(pk=pk).first()
+    if found is None:
+        raise ChatNotFound
+    chat = get_chat_for(user, found.chat_pk)
+    return chat, found, parts_at(found)
+
+
+def parts_at(checkpoint: TurnCheckpoint) -> list[dict[str, Any]]:
+    """The whole parts of a checkpoint."""
+    earlier = TurnCheckpoint.objects.filter(
+        chat_pk=checkpoint.chat_pk, message_id=checkpoint.message_id, ordinal__lte=checkpoint.ordinal
+    )
+    return checkpoints.fold(earlier.order_by("ordinal"))
+
+
+def group_by_message(found: Iterable[TurnCheckpoint]) -> dict[str, list[TurnCheckpoint]]:
+    """Checkpoints by message id, both in order."""
+    grouped: dict[str, list[TurnCheckpoint]] = defaultdict(list)
+    for checkpoint in found:
+        grouped[checkpoint.message_id].append(checkpoint)
+    return dict(grouped)

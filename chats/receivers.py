@@ -1,0 +1,18 @@
+"""What the chats hear from the desk."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from chats import actions
+from chats.models import ToolCall
+
+
+def on_decided(sender: object, *, request_id: UUID, **_: Any) -> None:
+    """A request has ended: the turn that asked goes on, if it was the last one it waited for."""
+    asked = ToolCall.objects.filter(Q(approval=request_id) | Q(recovery=request_id))
+    for turn_id in asked.values_list("turn", flat=True):
+        actions.resume_turn(turn_id)

@@ -1,0 +1,38 @@
+"""A chat as HTML: the context of its page, and the fragments that bring an open page up to date."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from approvals import auth
+from chats import queries
+from chats.models import Chat
+from chats.pages import call_ids, message_views
+
+#: A push re-renders this many of the last messages: the user's, and the assistant's answer to it.
+PUSHED = 2
+
+
+def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
+    """The last `limit` messages (before a position, for older ones), and how the turn stands."""
+    messages = queries.last_messages(chat, limit=limit + 1, before=before)
+    shown = messages[-limit:]
+    turn = queries.last_turn(chat)
+    return {
+        "chat": chat,
+        "views": message_views(user, shown, queries.requests_of(chat, call_ids(shown))),
+        "older": shown[0].position if len(messages) > limit else None,
+        "turn": turn,
+        "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
+        "waiting": len(queries.open_requests(turn)) if turn is not None and turn.state == "suspended" else 0,
+        "may_stop": turn is not None and turn.unfinished and auth.may_cancel(user, chat.owner_id),
+        "may_write": chat.owner_id == user.pk,
+    }
+
+
+def render_push(user: User, chat: Chat) -> str:
+    """Out-of-band fragments: the last messages part by part, and the turn's state."""
+    return render_to_string("chats/_push.html", chat_context(user, chat, limit=PUSHED))

@@ -1,0 +1,225 @@
+"""Run a turn: claim it, ask the model, commit the step, run its tools, and stop at a pause or at the end.
+
+What to do next is always read from the stored rows, so that a runner which takes over a turn in the middle, after a
+pause or after a crash, does exactly what the one before would have done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+
+from approvals import dbpool
+from chats import actions, queries
+from chats.actions.calling import Execution
+from chats.actions.claiming import RENEW_EVERY
+from chats.actions.keeping import Claim
+from chats.agent import events, loop, registry
+from chats.agent.agent import Agent
+from chats.agent.tools import ToolContext
+from chats.exceptions import LeaseLost, StopRequested
+from chats.ledger import Ledger
+from chats.models import ToolCall, Turn
+from chats.providers import current
+from chats.providers.base import ModelMessage, Provider, ProviderError
+from chats.states import CallState, FinishReason
+from chats.toolbox import Result, run_tool
+
+logger = logging.getLogger(__name__)
+
+OWNER = f"{socket.gethostname()}:{os.getpid()}"
+
+FINISH_REASONS = {
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "refusal": FinishReason.CONTENT_FILTER,
+}
+SORRY = "Something went wrong inside Pausepoint; the log of the server says what. Send your message again."
+
+
+async def advance(turn_id: int, stop: asyncio.Event) -> None:
+    """Take a turn as far as it goes without a person; returns at once if another runner has it.
+
+    Setting `stop` cuts the model short. Cancelling hands the turn over to the next runner.
+    """
+    claimed = await dbpool.run(actions.claim_turn, turn_id, owner=OWNER)
+    if claimed is None:
+        return
+    claim, turn, last_seq = claimed
+    if turn.stopped:
+        stop.set()
+    run = Run(claim, turn, Ledger(claim, last_seq), stop)
+    renewal = asyncio.create_task(run.keep_lease())
+    try:
+        await run.drive()
+    except LeaseLost as lost:
+        logger.info("Stepped back: %s", lost)
+    except asyncio.CancelledError:
+        await asyncio.shield(dbpool.run(actions.release_turn, claim))
+        raise
+    finally:
+        renewal.cancel()
+
+
+class Run:
+    """One runner's hold of one turn."""
+
+    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
+        self.claim, self.turn, self.ledger, self.stop = claim, turn, ledger, stop
+        self.said: list[str] = []
+        self.step_open = False
+
+    async def keep_lease(self) -> None:
+        """Renew the lease until cancelled; a lost lease or a stop pressed elsewhere cuts the model short."""
+        while True:
+            await asyncio.sleep(RENEW_EVERY.total_seconds())
+            held, stopped = await dbpool.run(actions.renew_lease, self.claim)
+            if stopped or not held:
+                self.stop.set()
+
+    async def drive(self) -> None:
+        """Go from step to step; every way out leaves the turn suspended, ended, or to the next runner."""
+        try:
+            agent = registry.get(settings.HITL_AGENTS, self.turn.agent)
+            await dbpool.run(actions.recover_calls, self.claim, [tool.name for tool in agent.tools if tool.idempotent])
+            while await self._next(agent):
+                continue
+        except StopRequested:
+            await self._close(actions.end_stopped, "".join(self.said))
+        except (ProviderError, registry.UnknownAgent) as error:
+            await self._close(actions.fail_turn, str(error))
+        except LeaseLost:
+            raise
+        except Exception:
+            logger.exception("Turn %s failed", self.claim.turn_id)
+            await self._close(actions.fail_turn, SORRY)
+
+    async def _next(self, agent: Agent) -> bool:
+        """Do the one next thing; False when the turn has been suspended or has ended."""
+        if self.stop.is_set():
+            raise StopRequested
+        progress = await dbpool.run(queries.progress_of, self.claim.turn_id)
+        self.ledger.step = max(progress.steps - 1, 0)
+        states = {call.state for call in progress.calls}
+        if CallState.READY in states:
+            await self._run_calls(agent, [call for call in progress.calls if call.state == CallState.READY])
+            return True
+        if states & {CallState.WAITING, CallState.UNKNOWN}:
+            return not await self._close(actions.pause_turn, agent)
+        if progress.steps and not states and progress.stop_reason != "pause_turn":
+            over_limit = progress.steps > agent.max_steps
+            reason = FinishReason.OTHER if over_limit else FINISH_REASONS.get(progress.stop_reason, FinishReason.OTHER)
+            await self._close(actions.finish_turn, reason)
+            return False
+        await self._ask_model(agent, progress.steps)
+        return True
+
+    async def _ask_model(self, agent: Agent, index: int) -> None:
+        self._end_open_step()
+        self.ledger.step, self.step_open, self.said = index, True, []
+        if index >= agent.max_steps:
+            self.ledger.record(events.StepStarted(index))
+            await self._commit_step(agent, index, self._say_limit(agent), "pausepoint")
+            return
+        history = await dbpool.run(queries.model_history, self.turn)
+        provider = current()
+        answer = asyncio.create_task(self._listen(agent, provider, history, index))
+        cut = asyncio.create_task(self.stop.wait())
+        try:
+            await asyncio.wait({answer, cut}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cut.cancel()
+            answer.cancel()
+        if not answer.done():
+            await asyncio.wait({answer})
+        if answer.cancelled():
+            raise StopRequested
+        await self._commit_step(agent, index, answer.result(), provider.name)
+
+    async def _listen(
+        self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
+    ) -> events.ModelFinished:
+        """Pass the model's events on; gives its whole answer."""
+        async for event in loop.stream_step(agent, provider, history, index):
+            if isinstance(event, events.ModelFinished):
+                return event
+            if isinstance(event, events.TextDelta):
+                self.said.append(event.text)
+            self.ledger.record(event)
+        raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
+
+    async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> None:
+        planned = loop.plan_calls(agent, finished.blocks)
+        recorded = await self.ledger.drain()
+        await dbpool.run(actions.commit_step, self.claim, index, finished, planned, recorded, provider=provider)
+        self.said = []
+
+    def _say_limit(self, agent: Agent) -> events.ModelFinished:
+        text = f"I have taken {agent.max_steps} steps, which is as far as I may go in one turn. Tell me how to go on."
+        for event in (events.TextStarted("limit"), events.TextDelta("limit", text), events.TextEnded("limit")):
+            self.ledger.record(event)
+        return events.ModelFinished([{"type": "text", "text": text}], "end_turn", "")
+
+    async def _run_calls(self, agent: Agent, calls: Sequence[ToolCall]) -> None:
+        outcomes = await asyncio.gather(*(self._run_call(agent, call) for call in calls), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _run_call(self, agent: Agent, call: ToolCall) -> None:
+        execution = await dbpool.run(actions.claim_call, self.claim, call.pk)
+        if execution is None:
+            return
+        tool = agent.tool(execution.name)
+        if tool is None:
+            await self._finish_call(
+                execution, Result(error_text=f"There is no tool named {execution.name!r} any more.")
+            )
+            return
+        context = ToolContext(
+            tool_call_id=execution.tool_call_id,
+            chat_id=self.turn.chat.public_id,
+            user=self.turn.chat.owner.get_username(),
+            attempt=execution.attempt,
+            executions=execution.executions,
+        )
+
+        async def late(result: Result) -> None:
+            await self._finish_call(execution, result)
+
+        result = await run_tool(tool, execution.input, context, late=late)
+        if result is None:
+            await dbpool.run(actions.lose_call, execution, idempotent=tool.idempotent)
+        else:
+            await self._finish_call(execution, result)
+
+    async def _finish_call(self, execution: Execution, result: Result) -> None:
+        kept = await dbpool.run(actions.finish_call, execution, output=result.output, error_text=result.error_text)
+        if not kept:
+            logger.warning("A late result of %s (%s) was refused", execution.name, execution.tool_call_id)
+        elif result.error_text:
+            self.ledger.record(events.ToolFailed(execution.tool_call_id, result.error_text))
+        else:
+            self.ledger.record(events.ToolSucceeded(execution.tool_call_id, result.output))
+
+    def _end_open_step(self) -> None:
+        if self.step_open:
+            self.ledger.record(events.StepEnded(self.ledger.step))
+            self.step_open = False
+
+    async def _close(self, action: Any, *given: Any) -> bool:
+        """Commit a pause or an end, then tell the followers; False if there was nothing to pause for."""
+        recorded = await self.ledger.drain()
+        given = (self.claim, *given, self.ledger.step, recorded, self.ledger.next_seq)
+        closing = await dbpool.run(functools.partial(action, *given))
+        self.ledger.adopt(closing)
+        return bool(closing)

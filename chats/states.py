@@ -1,0 +1,71 @@
+"""The words of turns and tool calls, and which change may follow which. Imports nothing of ours."""
+
+from __future__ import annotations
+
+from django.db.models import TextChoices
+
+
+class TurnState(TextChoices):
+    """Where one assistant turn stands, across all its pauses."""
+
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    SUSPENDED = "suspended", "Suspended"
+    COMPLETED = "completed", "Completed"
+    STOPPED = "stopped", "Stopped"
+    FAILED = "failed", "Failed"
+
+
+UNFINISHED = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED})
+
+TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
+    TurnState.QUEUED: frozenset({TurnState.RUNNING, TurnState.STOPPED}),
+    # running -> running is another runner taking over after the lease lapsed; -> queued hands the turn over.
+    TurnState.RUNNING: frozenset(TurnState),
+    TurnState.SUSPENDED: frozenset({TurnState.QUEUED, TurnState.STOPPED}),
+    TurnState.COMPLETED: frozenset(),
+    TurnState.STOPPED: frozenset(),
+    TurnState.FAILED: frozenset(),
+}
+
+
+class CallState(TextChoices):
+    """Where one tool call stands."""
+
+    WAITING = "waiting", "Waiting for a person"
+    READY = "ready", "Ready to run"
+    EXECUTING = "executing", "Running"
+    UNKNOWN = "unknown", "Outcome unknown"
+    SUCCEEDED = "succeeded", "Succeeded"
+    FAILED = "failed", "Failed"
+    DENIED = "denied", "Denied"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+CLOSED = frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.DENIED, CallState.CANCELLED})
+
+CALL_TRANSITIONS: dict[CallState, frozenset[CallState]] = {
+    # waiting -> succeeded is a question's answer, waiting -> failed a question that nobody answered in time.
+    CallState.WAITING: frozenset({CallState.READY, *CLOSED}),
+    CallState.READY: frozenset({CallState.EXECUTING, CallState.CANCELLED}),
+    # executing -> ready is an idempotent tool after a crash.
+    CallState.EXECUTING: frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.UNKNOWN, CallState.READY}),
+    CallState.UNKNOWN: frozenset({CallState.READY, CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
+    **dict.fromkeys(CLOSED, frozenset()),
+}
+
+
+class FinishReason(TextChoices):
+    """Why a turn paused or ended (AI SDK's words); `tool-calls` if and only if it is suspended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CONTENT_FILTER = "content-filter"
+    TOOL_CALLS = "tool-calls"
+    ERROR = "error"
+    OTHER = "other"
+
+
+class CheckpointKind(TextChoices):
+    PARTIAL = "partial", "Partial"
+    FINAL = "final", "Final"

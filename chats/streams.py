@@ -1,0 +1,77 @@
+"""Follow a turn's events: those stored so far, then live ones as they happen in this process, until it pauses or ends.
+
+A follower that falls behind, or that sits in another process than the runner, reads the stored events; nothing depends on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from weakref import WeakSet
+
+from approvals import dbpool
+from chats import queries
+from chats.agent import events
+from chats.models import Turn
+from chats.states import TurnState
+
+POLL = 1.0
+CLOSING = (events.TurnPaused, events.TurnEnded, events.TurnFailed)
+
+
+class _Follower:
+    """One follower's mailbox; a full one is not fed any more, and its owner reads the stored events instead."""
+
+    def __init__(self, turn_id: int) -> None:
+        self.turn_id = turn_id
+        self.mail: asyncio.Queue[tuple[int, events.Event]] = asyncio.Queue(maxsize=1000)
+
+
+_followers: WeakSet[_Follower] = WeakSet()
+
+
+def publish(turn_id: int, seq: int, event: events.Event) -> None:
+    """Hand an event to this process's followers. Call it on the loop that they run on."""
+    for follower in list(_followers):
+        if follower.turn_id == turn_id and not follower.mail.full():
+            follower.mail.put_nowait((seq, event))
+
+
+async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, events.Event]]:
+    """Yield (seq, event) behind `after`, in order and without a gap, up to the turn's next pause or its end."""
+    follower = _Follower(turn_id)
+    _followers.add(follower)
+    seen = after
+    while True:
+        stored, over = await dbpool.run(_read, turn_id, seen)
+        for seq, chunk in stored:
+            seen = seq
+            yield seq, events.from_json(chunk)
+        if over and not stored:
+            return
+        async for seq, event in _live(follower, seen):
+            seen = seq
+            yield seq, event
+            if isinstance(event, CLOSING):
+                return
+
+
+async def _live(follower: _Follower, seen: int) -> AsyncIterator[tuple[int, events.Event]]:
+    """What arrives in the mailbox, while it follows on directly; ends at a gap or a silence, for another read."""
+    while True:
+        try:
+            seq, event = await asyncio.wait_for(follower.mail.get(), POLL)
+        except TimeoutError:
+            return
+        if seq <= seen:
+            continue
+        if seq > seen + 1:
+            return
+        seen = seq
+        yield seq, event
+
+
+def _read(turn_id: int, seen: int) -> tuple[list[tuple[int, dict[str, object]]], bool]:
+    # The state first: what is stored after a turn was seen to be over cannot be missed by the read behind it.
+    over = not Turn.objects.filter(pk=turn_id, state__in=[TurnState.QUEUED, TurnState.RUNNING]).exists()
+    return queries.events_after(turn_id, seen), over

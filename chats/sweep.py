@@ -1,0 +1,32 @@
+"""Turns that stand still though they need not: queued and taken by nobody, left by a dead runner, suspended with nothing open."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+from django.utils import timezone
+
+from approvals.models import Workflow
+from approvals.states import WorkflowState
+from chats import actions, doorbell
+from chats.models import Turn
+from chats.states import TurnState
+
+BATCH = 100
+
+
+def wake_stuck_turns() -> None:
+    """Ring for turns that wait for a runner; claiming decides who gets them."""
+    stuck = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=timezone.now())
+    for turn_id in list(Turn.objects.filter(stuck).order_by("id").values_list("pk", flat=True)[:BATCH]):
+        doorbell.ring_work(turn_id)
+
+
+def resume_answered_turns() -> None:
+    """Resume turns whose requests have all ended while the signal got lost.
+
+    Found from the side of the workflows, of which few are running, and not from the many suspended turns.
+    """
+    answered = Workflow.objects.filter(source="chat", state=WorkflowState.RUNNING).values_list("key", flat=True)
+    turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=list(answered[:BATCH]))
+    for turn_id in list(turns.values_list("pk", flat=True)):
+        actions.resume_turn(turn_id)

@@ -1,0 +1,102 @@
+"""Run a tool within its limit: async ones on the loop, sync ones on a bounded pool of threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import functools
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from approvals.canonical import NotCanonical, canonical, clean_json, clean_text
+from chats.agent.tools import InvalidInput, Tool, ToolContext, ToolError
+
+logger = logging.getLogger(__name__)
+
+THREADS = 8
+MAX_OUTPUT_BYTES = 256_000
+#: A run that outlives its limit may still bring its result; after this many seconds nobody listens any more.
+LATE_LIMIT = 3600.0
+
+_pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-tool")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run came to: an output, or the words of its failure."""
+
+    output: Any = None
+    error_text: str = ""
+
+
+Late = Callable[[Result], Awaitable[None]]
+
+
+async def run_tool(tool: Tool, value: Any, context: ToolContext, *, late: Late) -> Result | None:
+    """The tool's result; None if it did not end within its limit, and then `late` gets the result if one still comes."""
+    task = asyncio.create_task(_guarded(tool, value, context))
+    try:
+        return await asyncio.wait_for(asyncio.shield(task), tool.timeout)
+    except TimeoutError:
+        _late_runs.add(waiting := asyncio.create_task(_wait_longer(task, late)))
+        waiting.add_done_callback(_late_runs.discard)
+        return None
+
+
+_late_runs: set[asyncio.Task[None]] = set()
+
+
+async def _wait_longer(task: asyncio.Task[Result], late: Late) -> None:
+    with contextlib.suppress(TimeoutError):
+        await late(await asyncio.wait_for(task, LATE_LIMIT))
+
+
+async def _guarded(tool: Tool, value: Any, context: ToolContext) -> Result:
+    try:
+        return Result(output=_kept(await _call(tool, value, context)))
+    except (ToolError, InvalidInput) as error:
+        return Result(error_text=clean_text(str(error))[:2000] or f"{tool.name} failed.")
+    except (NotCanonical, PydanticSerializationError) as error:
+        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {clean_text(str(error))[:300]}.")
+    except Exception as error:
+        logger.exception("Tool %s raised (call %s)", tool.name, context.tool_call_id)
+        return Result(error_text=f"{tool.name} failed ({type(error).__name__}). The server's log has the details.")
+
+
+async def _call(tool: Tool, value: Any, context: ToolContext) -> Any:
+    if tool.run is None:
+        raise ToolError(f"{tool.name} is a question to a person and cannot be run.")
+    model = tool.validate(value)
+    arguments = {name: getattr(model, name) for name in type(model).model_fields}
+    if tool.context_parameter:
+        arguments[tool.context_parameter] = context
+    bound = functools.partial(tool.run, **arguments)
+    if inspect.iscoroutinefunction(tool.run):
+        return await bound()
+    return await asyncio.wrap_future(_submit(bound))
+
+
+def _submit(work: Callable[[], Any]) -> concurrent.futures.Future[Any]:
+    return _pool.submit(_closing_connections, work)
+
+
+def _closing_connections(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    finally:
+        connections.close_all()
+
+
+def _kept(output: Any) -> Any:
+    """The output as JSON, within bounds; NotCanonical or PydanticSerializationError if it has no such form."""
+    value = clean_json(to_jsonable_python(output))
+    canonical(value, max_bytes=MAX_OUTPUT_BYTES)
+    return value

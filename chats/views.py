@@ -1,0 +1,144 @@
+"""The chats' pages. Every read goes through `queries`, every write through `actions`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals.cards import pretty
+from approvals.exceptions import Refusal
+from approvals.states import Door
+from approvals.views import SignedIn, refusals_as_pages
+from chats import actions, queries
+from chats.agent import registry
+from chats.agent.agent import Agent
+from chats.exceptions import BadMessage, ChatNotFound
+from chats.models import Chat
+from chats.pages import part_view
+from chats.rendering import chat_context, render_push
+
+PAGE = 30
+MESSAGES_SHOWN = 60
+
+
+def agent_named(name: str) -> Agent:
+    """The listed agent of that name; BadMessage if there is none."""
+    try:
+        return registry.get(settings.HITL_AGENTS, name)
+    except registry.UnknownAgent as error:
+        raise BadMessage(f"{error} Start a new chat with another agent.") from error
+
+
+def _agents() -> list[Agent]:
+    return list(registry.load(tuple(settings.HITL_AGENTS)).values())
+
+
+@require_GET
+def chats(request: SignedIn) -> HttpResponse:
+    """The chats a person may read, the latest first, page by page."""
+    found = queries.chats_for(request.user)
+    before = request.GET.get("before", "")
+    if before.isdecimal() and len(before) < 19:
+        last = found.filter(pk=int(before)).first()
+        found = queries.chats_older_than(found, last) if last is not None else found
+    page = list(found[: PAGE + 1])
+    older = page[PAGE - 1].pk if len(page) > PAGE else None
+    return render(request, "chats/chats.html", {"chats": page[:PAGE], "older": older, "agents": _agents()})
+
+
+@require_POST
+@refusals_as_pages
+def new_chat(request: SignedIn) -> HttpResponse:
+    """Open a chat, with its first message where one was written."""
+    agent = agent_named(request.POST.get("agent", ""))
+    chat = actions.open_chat(owner=request.user, agent=agent)
+    text = request.POST.get("text", "").strip()
+    if text:
+        actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
+    return redirect(chat)
+
+
+@require_GET
+@refusals_as_pages
+def chat(request: SignedIn, pk: int) -> HttpResponse:
+    found = queries.get_chat_for(request.user, pk)
+    return _chat_page(request, found)
+
+
+def _chat_page(
+    request: SignedIn, found: Chat, *, refusal: str = "", draft: str = "", status: int = HTTPStatus.OK
+) -> HttpResponse:
+    before = request.GET.get("before", "")
+    position = int(before) if before.isdecimal() and len(before) < 10 else None
+    context = chat_context(request.user, found, limit=MESSAGES_SHOWN, before=position)
+    context |= {"rendered_at": timezone.now(), "refusal": refusal, "draft": draft, "agent": _agent_or_none(found.agent)}
+    return render(request, "chats/chat.html", context, status=status)
+
+
+def _agent_or_none(name: str) -> Agent | None:
+    return registry.load(tuple(settings.HITL_AGENTS)).get(name)
+
+
+@require_POST
+@refusals_as_pages
+def post_message(request: SignedIn, pk: int) -> HttpResponse:
+    found = queries.get_chat_for(request.user, pk)
+    text = request.POST.get("text", "")
+    try:
+        actions.post_message(found, text, by=request.user, agent=agent_named(found.agent), via=Door.CHAT)
+    except ChatNotFound:
+        raise
+    except Refusal as refusal:
+        return _refused(request, found, refusal, text)
+    if request.headers.get("HX-Request"):
+        return _composer(request, found, push=render_push(request.user, found))
+    return redirect(found)
+
+
+def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> HttpResponse:
+    if request.headers.get("HX-Request"):
+        return _composer(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
+    return _chat_page(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
+
+
+def _composer(request: HttpRequest, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
+    return render(request, "chats/_composer.html", {"chat": found, **context}, status=status)
+
+
+@require_POST
+@refusals_as_pages
+def stop(request: SignedIn, pk: int) -> HttpResponse:
+    found = queries.get_chat_for(request.user, pk)
+    actions.stop_turn(found, by=request.user, via=Door.CHAT)
+    if request.headers.get("HX-Request"):
+        return HttpResponse(render_push(request.user, found))
+    return HttpResponseRedirect(found.get_absolute_url())
+
+
+@require_GET
+@refusals_as_pages
+def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
+    """A chat's checkpoint history, message by message."""
+    found = queries.get_chat_for(request.user, pk)
+    grouped = queries.group_by_message(queries.checkpoints_of(found))
+    return render(request, "chats/checkpoints.html", {"chat": found, "grouped": grouped})
+
+
+@require_GET
+@refusals_as_pages
+def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
+    """One checkpoint, readable and as the JSON that was stored."""
+    found, stored, parts = queries.get_checkpoint_for(request.user, pk)
+    context = {
+        "chat": found,
+        "checkpoint": stored,
+        "parts": [part_view(part) for part in parts],
+        "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": parts}),
+    }
+    return render(request, "chats/checkpoint.html", context)

@@ -1,0 +1,23 @@
+"""The ASGI application: pages over HTTP, pushes over WebSocket (same origin only). Any ASGI server can serve it."""
+
+from __future__ import annotations
+
+import os
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from channels.sessions import CookieMiddleware
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
+http = get_asgi_application()
+
+# Only now is the app registry ready, which the consumers' models need.
+from hitlsite.routing import websocket_urlpatterns  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": AllowedHostsOriginValidator(CookieMiddleware(URLRouter(websocket_urlpatterns))),
+    }
+)

@@ -1,0 +1,62 @@
+"""Read the environment once, strictly: an odd value is refused with one clear line, never guessed at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off"})
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable without surrounding white space; `default` where it is unset or empty."""
+    return os.environ.get(name, "").strip() or default
+
+
+def boolean(name: str, *, default: bool) -> bool:
+    value = text(name).lower()
+    if not value:
+        return default
+    if value in TRUE:
+        return True
+    if value in FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name}={value!r} is not a yes or no. Use 1 or 0.")
+
+
+def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
+    """A list separated by commas; empty items are dropped."""
+    items = [item.strip() for item in text(name).split(",")]
+    return [item for item in items if item] or list(default)
+
+
+def choice(name: str, allowed: Collection[str], default: str = "") -> str:
+    value = text(name, default)
+    if value and value not in allowed:
+        raise ImproperlyConfigured(f"{name}={value!r} is not known. Use one of: {', '.join(sorted(allowed))}.")
+    return value
+
+
+def origins(name: str) -> list[str]:
+    """Origins such as `https://desk.example.org`: a scheme and a host, nothing behind them."""
+    found = words(name)
+    for origin in found:
+        parts = urlsplit(origin)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path or parts.query:
+            raise ImproperlyConfigured(f"{name}: {origin!r} is not an origin. Write it like https://desk.example.org.")
+    return found
+
+
+def sqlite_path(name: str, default: Path) -> Path:
+    """The file behind `sqlite:///relative.db` or `sqlite:////absolute.db`."""
+    url = text(name)
+    if not url:
+        return default
+    if not url.startswith("sqlite:///") or len(url) == len("sqlite:///"):
+        raise ImproperlyConfigured(f"{name}: only sqlite:///path/to/file.db is supported so far.")
+    return Path(url.removeprefix("sqlite:///"))

@@ -1,0 +1,58 @@
+"""`manage.py seed_demo`: the demo's people and a few conversations, once; only with DEBUG."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth.models import Permission, User
+from django.core.management import CommandError
+from django.core.management.base import BaseCommand
+from django.db import transaction
+
+if apps.is_installed("chats"):
+    from hitlsite.demo import converse
+
+PASSWORD = "pausepoint"  # noqa: S105 - a demo on one's own machine
+PEOPLE = {
+    "requester": ("chats with the agent and answers its questions", (), False),
+    "approver": ("decides what agents may do", ("decide_approvalrequest", "view_approvalrequest"), False),
+    "auditor": (
+        "reads everything, decides nothing, exports the audit log",
+        ("view_approvalrequest", "view_auditentry"),
+        True,
+    ),
+    "admin": ("may do everything, in the admin too", (), True),
+}
+
+
+class Command(BaseCommand):
+    help = "Make the demo's accounts and conversations, where they are missing. Refused unless DEBUG is on."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.DEBUG:
+            raise CommandError("The demo's accounts have a known password; they are only made with DEBUG=1.")
+        fresh = not User.objects.filter(username="requester").exists()
+        with transaction.atomic():
+            people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
+        if fresh and apps.is_installed("chats"):
+            asyncio.run(converse(people["requester"], people["approver"]))
+        self.stdout.write(f"Log in with the password “{PASSWORD}” as:")
+        for name, (does, _, _) in PEOPLE.items():
+            self.stdout.write(f"  {name:<10} {does}")
+
+
+def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
+    """The demo's person of that name, made on first use."""
+    person, made = User.objects.get_or_create(
+        username=name, defaults={"is_staff": staff, "is_superuser": name == "admin"}
+    )
+    if made:
+        person.set_password(PASSWORD)
+        person.save(update_fields=["password"])
+        person.user_permissions.set(
+            Permission.objects.filter(codename__in=permissions, content_type__app_label="approvals")
+        )
+    return person

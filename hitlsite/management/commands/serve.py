@@ -1,0 +1,73 @@
+"""`manage.py serve`: web pages, running turns and the sweep in one process, the whole of the embedded default."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser
+from typing import Any
+
+# The server comes before Twisted: importing it installs the reactor that runs on asyncio.
+from daphne.endpoints import build_endpoint_description_strings
+from daphne.server import Server
+from django.apps import apps
+from django.core.management import CommandError
+from django.core.management.base import BaseCommand
+from twisted.internet import defer, reactor
+
+from approvals import doorbell, sweep
+from hitlsite.asgi import application
+
+if apps.is_installed("chats"):
+    from chats.jobs import Jobs
+
+
+class Announcing(Server):
+    """Daphne, saying when it listens."""
+
+    def listen_success(self, port: Any) -> None:
+        super().listen_success(port)
+        host, number = self.listening_addresses[-1]
+        shown = f"[{host}]" if ":" in host else host
+        print(f"Pausepoint listens on http://{shown}:{number}/ (Ctrl+C stops it)", flush=True)
+
+
+class Command(BaseCommand):
+    help = "Serve Pausepoint: pages, running turns and the sweep, in one process. Stops cleanly on SIGTERM."
+    requires_migrations_checks = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
+        parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default 8000)")
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        self.check(databases=["default"])
+        server = Announcing(
+            application,
+            endpoints=build_endpoint_description_strings(host=host, port=port),
+            ready_callable=start_work,
+            application_close_timeout=2,
+        )
+        server.run()
+        if not server.listening_addresses:
+            raise CommandError(f"Port {port} on {host} is taken or not allowed. Choose another one with --port.")
+
+
+def start_work() -> None:
+    """Put the sweep and the runner on the server's own loop, and take them off it before the loop stops."""
+    the_reactor: Any = reactor
+    loop: asyncio.AbstractEventLoop = the_reactor._asyncioEventloop
+    doorbell.listen_on(loop)
+    jobs = Jobs(loop) if apps.is_installed("chats") else None
+    if jobs is not None:
+        jobs.open()
+    sweeping = loop.create_task(sweep.run_for_ever())
+
+    async def stop() -> None:
+        sweeping.cancel()
+        if jobs is not None:
+            await jobs.drain()
+
+    def on_shutdown() -> defer.Deferred[None]:
+        return defer.Deferred.fromFuture(loop.create_task(stop()))
+
+    the_reactor.addSystemEventTrigger("before", "shutdown", on_shutdown)

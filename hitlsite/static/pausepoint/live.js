@@ -1,0 +1,119 @@
+// Live pages: what the WebSocket pushes is swapped in by htmx; here is what htmx leaves to the page.
+(function () {
+  "use strict";
+
+  const SIGNED_OUT = 4401, NOT_FOUND = 4404;
+  const held = [];
+
+  // --- Fragments whose element is not on the page are no matter for htmx: they go to the end of the list they name
+  // (data-first: to its beginning), or nowhere.
+  htmx.defineExtension("place", {
+    transformResponse(text) {
+      const pushed = document.createElement("template");
+      pushed.innerHTML = text;
+      for (const element of [...pushed.content.children]) {
+        const [, target] = (element.getAttribute("hx-swap-oob") || "").match(/^(?:\w+)(?::(.+))?$/) || [];
+        if (!element.hasAttribute("hx-swap-oob") || document.querySelector(target || `#${CSS.escape(element.id)}`)) continue;
+        element.remove();
+        place(element);
+      }
+      return pushed.innerHTML;
+    },
+  });
+
+  function place(element) {
+    const list = element.dataset.into && document.querySelector(element.dataset.into);
+    if (!list || document.getElementById(element.id)) return;
+    // A list that grows at its top would move what a pointer is about to press: wait until nobody is in it.
+    if (element.dataset.first !== undefined && list.matches(":hover, :focus-within")) {
+      held.push(element);
+      return;
+    }
+    element.removeAttribute("hx-swap-oob");
+    if (element.dataset.first !== undefined) list.prepend(element);
+    else list.append(element);
+    htmx.process(element);
+    element.classList.add("arrived");
+  }
+
+  for (const name of ["pointerover", "focusin"]) {
+    document.addEventListener(name, () => held.splice(0).forEach(place));
+  }
+
+  // --- What is on the page stays where it must not be replaced: whole cards, and forms somebody is writing in.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
+    if (!fresh || fresh.id !== shown.id) return;
+    const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
+    if (fresh.dataset.insertOnly !== undefined || (unchanged && inUse(shown))) event.detail.shouldSwap = false;
+    // An opened table stays open through a push.
+    const open = [...shown.querySelectorAll("details")].map((details) => details.open);
+    fresh.querySelectorAll("details").forEach((details, index) => { if (open[index]) details.open = true; });
+    if (event.detail.shouldSwap && shown.contains(document.activeElement)) {
+      // Whoever has just decided keeps the focus on the outcome.
+      queueMicrotask(() => fresh.querySelector(".outcome")?.focus());
+    }
+  });
+
+  function inUse(card) {
+    if (card.contains(document.activeElement)) return true;
+    return [...card.querySelectorAll("input:not([type=hidden]), textarea")].some(
+      (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked
+    );
+  }
+
+  // --- The live mark.
+  document.addEventListener("htmx:wsOpen", () => mark("on", "Live"));
+  document.addEventListener("htmx:wsConnecting", () => mark("off", "Connecting…"));
+  document.addEventListener("htmx:wsClose", (event) => {
+    const code = event.detail.event.code;
+    if (code === SIGNED_OUT) mark("out", "You are logged out: reload to log in");
+    else if (code === NOT_FOUND) mark("out", "Not available any more");
+    else mark("off", "Not live: reload to see news");
+  });
+
+  function mark(state, words) {
+    const live = document.getElementById("live");
+    if (!live) return;
+    live.dataset.state = state;
+    live.querySelector(".live-words").textContent = words;
+  }
+
+  // --- After every push: the title counts what waits, and text of committed steps gives way to its stored form.
+  document.addEventListener("htmx:wsAfterMessage", tidy);
+  document.addEventListener("htmx:afterSettle", tidy);
+  document.addEventListener("DOMContentLoaded", tidy);
+
+  function tidy() {
+    const counts = document.getElementById("counts");
+    if (counts) {
+      const waiting = Number(counts.dataset.waiting);
+      document.title = document.title.replace(/^\(\d+\) /, "");
+      if (waiting) document.title = `(${waiting}) ${document.title}`;
+    }
+    const turn = document.getElementById("turn");
+    if (turn) {
+      const runs = turn.dataset.state === "queued" || turn.dataset.state === "running";
+      for (const step of document.querySelectorAll(".live-step")) {
+        const over = step.dataset.turn === turn.dataset.turn && (!runs || Number(step.dataset.step) < Number(turn.dataset.committed));
+        if (over || Number(step.dataset.turn) < Number(turn.dataset.turn)) step.remove();
+      }
+    }
+    follow();
+  }
+
+  // --- A chat keeps its end in view, unless somebody has scrolled up to read.
+  let atEnd = true;
+  addEventListener("scroll", () => { atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 120; }, { passive: true });
+  function follow() {
+    if (atEnd && document.getElementById("composer")) scrollTo({ top: document.documentElement.scrollHeight });
+  }
+
+  // --- Enter sends, Shift+Enter makes a new line (and Enter that ends a word in an input method does neither).
+  document.addEventListener("keydown", (event) => {
+    const field = event.target;
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || !field.matches?.("[data-send-on-enter]")) return;
+    event.preventDefault();
+    if (field.value.trim()) field.form.requestSubmit();
+  });
+})();

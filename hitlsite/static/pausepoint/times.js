@@ -1,0 +1,33 @@
+// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes". The exact time is in the title.
+(function () {
+  "use strict";
+
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
+
+  function relative(seconds) {
+    for (const [unit, size] of UNITS) {
+      if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
+    }
+    return Math.abs(seconds) < 10 && seconds <= 0 ? "just now" : words.format(Math.trunc(seconds), "second");
+  }
+
+  function refresh() {
+    for (const time of document.querySelectorAll("time[data-ago], time[data-in]")) {
+      const moment = new Date(time.dateTime);
+      const seconds = (moment - Date.now()) / 1000;
+      const text = relative(time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds);
+      if (time.textContent !== text) time.textContent = text;
+      if (!time.dataset.zoned) {
+        time.title = `${moment.toLocaleString()} (${time.title})`;
+        time.dataset.zoned = "yes";
+      }
+      time.classList.toggle("soon", time.dataset.in !== undefined && seconds < 300);
+    }
+  }
+
+  setInterval(refresh, 1000);
+  document.addEventListener("DOMContentLoaded", refresh);
+  document.addEventListener("htmx:wsAfterMessage", refresh);
+  document.addEventListener("htmx:afterSettle", refresh);
+})();

@@ -1,0 +1,62 @@
+"""Pages that belong to no app: navigation, and errors in plain words."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+WORDS = {
+    HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back, reload the page and try again.",
+    HTTPStatus.FORBIDDEN: "You may not do this. Ask somebody with the right to, or log in as another user.",
+    HTTPStatus.NOT_FOUND: "There is nothing here, or it is not for you to see.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong on our side. It has been logged; nothing that was recorded is lost.",
+}
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """For every page: which apps there are, and which provider speaks."""
+    return {"has_chats": apps.is_installed("chats"), "provider": settings.HITL_PROVIDER, "debug": settings.DEBUG}
+
+
+def wants_json(request: HttpRequest) -> bool:
+    return (
+        request.path.startswith("/api/")
+        or request.get_preferred_type(["text/html", "application/json"]) == "application/json"
+    )
+
+
+def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
+    """An error page, or an RFC 9457 problem document for machines."""
+    detail = words or WORDS[status]
+    if wants_json(request):
+        body = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+        body["code"] = code or status.name.lower()
+        return JsonResponse(body, status=status, content_type="application/problem+json")
+    template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
+    return render(request, template, {"status": status.value, "title": status.phrase, "detail": detail}, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem(request, HTTPStatus.BAD_REQUEST)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem(request, HTTPStatus.FORBIDDEN)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem(request, HTTPStatus.NOT_FOUND)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    words = "This form was too old or came from elsewhere. Reload the page and try again."
+    return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

@@ -1,0 +1,25 @@
+"""Shared set-up: the append-only triggers stay on in every test; only the flush between tests gets past them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+
+from approvals import append_only
+
+
+@pytest.fixture(autouse=True)
+def _flush_gets_past_the_triggers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Transactional tests end in a flush, which is a DELETE on every table, protected ones too."""
+    marker = request.node.get_closest_marker("django_db")
+    if marker is None or not marker.kwargs.get("transaction"):
+        yield
+        return
+    request.getfixturevalue("transactional_db")
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {append_only.SWITCH}")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {append_only.SWITCH} (reason) VALUES ('flush between tests')")

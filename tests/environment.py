@@ -1,0 +1,7 @@
+"""The environment of a test run, set before Django reads it: the embedded default, whatever the shell says."""
+
+import os
+
+for name in ("DATABASE_URL", "HITL_AGENTS", "PUBLIC_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"):
+    os.environ.pop(name, None)
+os.environ.update(SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")
