@@ -54,7 +54,6 @@ class Subject:
     """What an entry is about; the columns one can filter by."""
 
     scope: str
-    workflow_pk: int | None = None
     run_id: str = ""
     request_id: str | None = None
     thread_id: str = ""
@@ -66,7 +65,6 @@ class Subject:
 def subject_of(request: ApprovalRequest, workflow: Workflow) -> Subject:
     return Subject(
         scope=request.scope,
-        workflow_pk=workflow.pk,
         run_id=workflow.key,
         request_id=str(request.pk),
         thread_id=workflow.thread_id,

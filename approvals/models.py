@@ -154,7 +154,6 @@ class AuditEntry(models.Model):
     event = models.CharField(max_length=40)
     scope = models.CharField(max_length=64)
     dedup_key = models.CharField(max_length=300, unique=True, null=True)  # noqa: DJ001 - null means "not deduplicated"
-    workflow_pk = models.BigIntegerField(null=True, db_index=True)
     run_id = models.CharField(max_length=200, blank=True)
     request_id = models.UUIDField(null=True, db_index=True)
     thread_id = models.CharField("chat", max_length=200, blank=True, db_index=True)
@@ -171,6 +170,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
+        indexes: ClassVar = [models.Index(fields=["scope", "run_id"], name="audit_run")]
 
     def __str__(self) -> str:
         return f"{self.event} {self.tool_call_id or self.request_id or self.run_id}"

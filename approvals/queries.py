@@ -84,7 +84,7 @@ def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
     """The audit entries of a workflow, for those who may see all of it."""
     if not may_see_workflow(user, workflow):
         return AuditEntry.objects.none()
-    return AuditEntry.objects.filter(workflow_pk=workflow.pk).order_by("id")
+    return AuditEntry.objects.filter(scope=workflow.scope, run_id=workflow.key).order_by("id")
 
 
 def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
