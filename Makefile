@@ -4,7 +4,7 @@ PORT ?= 8000
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo test check format clean
+.PHONY: demo test check format pictures clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/ready: requirements.txt
@@ -35,6 +35,9 @@ check: $(VENV)/ready-for-tests
 format: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+pictures: $(VENV)/ready-for-tests
+	$(PY) docs/pictures/make.py
 
 clean:
 	rm -rf $(VENV) var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -67,7 +67,10 @@ def test_a_later_assistant_message_without_parts_does_not_hide_an_open_question(
 
 
 def test_a_later_assistant_message_with_parts_hides_an_open_question():
-    assert pending_tool_calls([assistant(question()), assistant({"type": "text", "text": "Done"}, id="m3")]) == []
+    assert (
+        pending_tool_calls([assistant(question()), assistant({"type": "text", "text": "Done"}, id="m3")])
+        == []
+    )
 
 
 def test_a_question_that_is_there_twice_is_pending_once():
@@ -176,7 +179,9 @@ def test_an_error_without_text_has_an_empty_text(text):
 
 @pytest.mark.parametrize("output", [None, False, 0, "", [], {}])
 def test_an_empty_output_is_a_result(output):
-    assert [row["output"] for row in extract_new_tool_results([], assistant(answered(output=output)))] == [output]
+    assert [row["output"] for row in extract_new_tool_results([], assistant(answered(output=output)))] == [
+        output
+    ]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +201,9 @@ def test_what_is_not_a_result_is_not_returned(other):
 
 
 def test_a_final_output_is_new_after_a_preliminary_one():
-    assert ids(extract_new_tool_results([assistant(answered(preliminary=True))], assistant(answered()))) == ["q1"]
+    assert ids(extract_new_tool_results([assistant(answered(preliminary=True))], assistant(answered()))) == [
+        "q1"
+    ]
 
 
 @pytest.mark.parametrize("stored", [gated(), responded(), responded(approved=False)])
@@ -231,7 +238,9 @@ def test_only_an_assistant_message_brings_results(role):
 
 def test_an_answer_reaches_its_call_and_changes_nothing_else():
     text = {"type": "text", "text": "I need to know."}
-    forged = answered(type="tool-other", input={"q": "made up"}, title="!", approval={"id": "x", "approved": True})
+    forged = answered(
+        type="tool-other", input={"q": "made up"}, title="!", approval={"id": "x", "approved": True}
+    )
     chain = [user(), assistant(text, question(), question("q2"))]
     merged = merge_incoming(chain, assistant({"type": "text", "text": "Forged"}, forged) | {"metadata": 1})
     closed = question(state="output-available", output="Blue")
@@ -262,7 +271,9 @@ def test_a_reason_that_is_no_text_is_dropped(reason):
 
 @pytest.mark.parametrize("approval", [None, "a1", {}, {"id": "a1"}, {"approved": True}])
 def test_an_approval_that_does_not_decide_changes_nothing(approval):
-    assert merge_incoming([assistant(gated())], assistant(responded(approval=approval))) == [assistant(gated())]
+    assert merge_incoming([assistant(gated())], assistant(responded(approval=approval))) == [
+        assistant(gated())
+    ]
 
 
 @pytest.mark.parametrize("approval", [{"id": "a1", "approved": 1}, {"id": "a2", "approved": True}])
@@ -281,7 +292,9 @@ def test_the_first_decision_stays():
     assert merge_incoming(chain, assistant(responded(approved=True))) == chain
 
 
-@pytest.mark.parametrize("stored", [answered(output="Red"), answered(preliminary=True), {"type": "tool-x"}, 7])
+@pytest.mark.parametrize(
+    "stored", [answered(output="Red"), answered(preliminary=True), {"type": "tool-x"}, 7]
+)
 def test_a_part_that_is_not_open_stays_as_it_is(stored):
     assert merge_incoming([assistant(stored)], assistant(answered())) == [assistant(stored)]
 

@@ -211,7 +211,11 @@ def test_what_was_merged_into_an_open_call_is_not_new_any_more(conversation):
     chain, incoming = conversation
     own = [m for m in chain if isinstance(m, dict) and m.get("id") == incoming.get("id")]
     still_open = {
-        call_id for m in own if isinstance(m.get("id"), str) for call_id, part in calls(m) if part.get("state") in OPEN
+        call_id
+        for m in own
+        if isinstance(m.get("id"), str)
+        for call_id, part in calls(m)
+        if part.get("state") in OPEN
     }
     again = extract_new_tool_results(merge_incoming(chain, incoming), incoming)
     assert not still_open & {row["toolCallId"] for row in again}

@@ -1,0 +1,200 @@
+"""The shape of the code, enforced: one direction of imports, ranks, one writer per app, small files."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("approvals", "chats", "hitlsite")
+
+#: A module imports its own rank or a lower one. Everything named here is a module or a package below its app.
+RANKS = {
+    "approvals": [
+        {"states", "signals", "canonical", "dbpool", "markdown", "append_only", "doorbell"},
+        {"asks", "models", "exceptions"},
+        {"auth", "rulings", "answers"},
+        {"queries", "audit"},
+        {"actions"},
+        {"sweep", "forms", "cards", "pages", "exports", "templatetags"},
+        {"views", "consumers", "admin", "checks", "routing", "urls", "management"},
+        {"apps", "migrations"},
+    ],
+    "chats": [
+        {"states", "exceptions", "doorbell", "history", "checkpoints", "models"},
+        {"agent.events", "agent.tools", "agent.script"},
+        {"agent.agent", "agent.interactive"},
+        {"agent.demo", "agent.registry", "providers.base"},
+        {"agent.loop", "providers.scripted", "projection"},
+        {"providers"},
+        {"queries"},
+        {"actions"},
+        {"streams", "toolbox", "pages"},
+        {"ledger", "rendering"},
+        {"runner"},
+        {"jobs", "sweep", "receivers"},
+        {"views", "consumers", "admin", "checks", "routing", "urls", "management"},
+        {"apps", "migrations"},
+    ],
+}
+BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "chats")}
+
+#: Who may write rows. `auth` makes API keys, the admin revokes them, the demo's command makes people.
+WRITERS = ("approvals/actions.py", "approvals/audit.py", "approvals/auth.py", "approvals/admin.py", "chats/actions/")
+WRITES = {
+    "save",
+    "create",
+    "bulk_create",
+    "bulk_update",
+    "get_or_create",
+    "update_or_create",
+    "delete",
+    "adelete",
+    "asave",
+}
+SEEDS = "hitlsite/management/commands/seed_demo.py"
+
+MAX_MODULE, MAX_FUNCTION, MAX_TEMPLATE = 300, 50, 120
+
+
+def sources(*folders: str) -> list[Path]:
+    return sorted(
+        path for folder in folders for path in (ROOT / folder).rglob("*.py") if "migrations" not in path.parts
+    )
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imported(path: Path) -> set[str]:
+    """The full names of everything that a module imports, functions' own imports too."""
+    found: set[str] = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def rank_of(app: str, name: str) -> int | None:
+    """The rank of `app.name...`, by the longest entry that fits; None for what is no module of ours."""
+    places = {entry: rank for rank, entries in enumerate(RANKS[app]) for entry in entries}
+    parts = name.split(".")[1:]
+    return next((places[".".join(parts[:n])] for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in places), None)
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_imports_go_one_way_between_the_apps(app):
+    allowed = {app, *BELOW[app]}
+    wrong = [
+        f"{dotted(path)} imports {name}"
+        for path in sources(app)
+        for name in imported(path)
+        if name.split(".")[0] in APPS and name.split(".")[0] not in allowed
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("app", RANKS)
+def test_every_module_has_a_rank(app):
+    assert [
+        dotted(p) for p in sources(app) if dotted(p) != app and rank_of(app, dotted(p)) is None and p.read_text()
+    ] == ["chats.agent" for _ in range(app == "chats")]
+
+
+@pytest.mark.parametrize("app", RANKS)
+def test_modules_import_their_own_rank_or_lower(app):
+    wrong = []
+    for path in sources(app):
+        own = rank_of(app, dotted(path))
+        for name in imported(path):
+            other = rank_of(app, name) if name.startswith(f"{app}.") else None
+            if own is not None and other is not None and other > own:
+                wrong.append(f"{dotted(path)} imports {name}")
+    assert wrong == []
+
+
+def test_agents_history_and_checkpoints_know_no_django():
+    pure = [
+        *sources("chats/agent"),
+        ROOT / "chats/history.py",
+        ROOT / "chats/checkpoints.py",
+        ROOT / "approvals/canonical.py",
+    ]
+    assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
+
+
+def test_imports_stand_at_the_top():
+    wrong = []
+    for path in sources(*APPS):
+        if path.name == "apps.py":
+            continue
+        functions = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+        inner = [n for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
+        wrong += [f"{dotted(path)}:{node.lineno}" for node in inner]
+    assert wrong == []
+
+
+def test_only_the_writers_write():
+    wrong = []
+    for path in sources(*APPS):
+        name = str(path.relative_to(ROOT))
+        if name.startswith(WRITERS) or name == SEEDS:
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
+                wrong.append(f"{name}:{node.lineno} .{node.func.attr}()")
+            if isinstance(node, ast.Assign | ast.AugAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                wrong += [
+                    f"{name}:{node.lineno} status"
+                    for t in targets
+                    if isinstance(t, ast.Attribute) and t.attr == "status"
+                ]
+    assert wrong == []
+
+
+def test_only_jobs_dispatches_turns():
+    calls = [
+        dotted(path)
+        for path in sources(*APPS)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr == "advance" and isinstance(node.value, ast.Name)
+    ]
+    assert set(calls) == {"chats.jobs", "hitlsite.demo"}
+
+
+@pytest.mark.parametrize("path", [*sources(*APPS), *sources("tests")], ids=dotted)
+def test_modules_are_small(path):
+    assert len(path.read_text().splitlines()) <= MAX_MODULE
+
+
+@pytest.mark.parametrize("path", sources(*APPS), ids=dotted)
+def test_functions_are_small(path):
+    functions = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assert [
+        f"{f.name}: {length}" for f in functions if (length := (f.end_lineno or 0) - f.lineno + 1) > MAX_FUNCTION
+    ] == []
+
+
+@pytest.mark.parametrize("path", sources(*APPS), ids=dotted)
+def test_modules_say_what_they_are_for(path):
+    assert not path.read_text() or ast.get_docstring(parsed(path))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "templates").rglob("*.html")), ids=lambda path: path.name)
+def test_templates_are_small(path):
+    assert len(path.read_text().splitlines()) <= MAX_TEMPLATE
+
+
+def test_no_drawer_for_odds_and_ends():
+    names = {part for path in sources(*APPS) for part in (path.stem, *path.parent.parts)}
+    assert names & {"utils", "util", "helpers", "services", "common", "misc"} == set()
