@@ -19,13 +19,14 @@ from django.db.models import F, Min
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from approvals import audit, auth, doorbell, rulings, signals
+from approvals import auth, rulings, signals, telling
 from approvals.asks import ABSENT, URGENCY, Ask
 from approvals.canonical import clean_text, digest
 from approvals.exceptions import AlreadyDecided, Conflict, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
 from approvals.states import ENDED, OUTCOMES, TRANSITIONS, Door, Status, Verdict, WorkflowState
+from approvals.telling import tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +84,8 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
         workflow.suspended_at = workflow.suspended_at or request.created_at
         workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
         workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
-        audit.record(
-            "request.created",
-            audit.subject_of(request, workflow),
-            data={
-                "kind": request.kind,
-                "title": request.title,
-                "input": request.input,
-                "input_digest": request.input_digest,
-            },
-            actor=requested_by,
-            via=workflow.source,
-        )
-        _announce(request)
+        record = telling.asked(request)
+        tell("request.created", request, workflow, record=record, actor=requested_by, via=workflow.source)
     return request
 
 
@@ -131,7 +121,7 @@ def decide(
 
 
 def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
-    """Withdraw a request. NotFound, NotAllowed, AlreadyDecided."""
+    """Withdraw a request. NotFound, NotAllowed, Invalid, AlreadyDecided."""
     with transaction.atomic():
         request = _locked(request_id)
         if request is None or not auth.may_see(by, request):
@@ -140,9 +130,7 @@ def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outco
             raise NotAllowed("Only its owner and those who may decide can withdraw a request.")
         if not request.pending:
             raise AlreadyDecided(request.decision)
-        return Outcome(
-            _end(request, Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip())))
-        )
+        return Outcome(_end(request, rulings.withdrawal(by=by, via=via, comment=comment)))
 
 
 def withdraw(request_ids: Iterable[UUID], *, by: User | None, via: Door, comment: str) -> None:
@@ -178,7 +166,7 @@ def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
     with transaction.atomic():
         ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
         if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
-            _ring_after_commit(workflow.pk, workflow.owner_id, None)
+            telling.ring(workflow)
 
 
 def _locked(request_id: UUID) -> ApprovalRequest | None:
@@ -247,16 +235,8 @@ def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
     event = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}.get(
         ruling.verdict, "request.decided"
     )
-    audit.record(
-        event,
-        audit.subject_of(request, request.workflow),
-        data=_record_of(decision),
-        actor=ruling.by,
-        via=ruling.via,
-        at=now,
-    )
+    tell(event, request, request.workflow, record=telling.ended(decision), actor=ruling.by, via=ruling.via, at=now)
     transaction.on_commit(functools.partial(signals.decided.send_robust, None, request_id=request.pk), robust=True)
-    _announce(request)
     return decision
 
 
@@ -269,28 +249,3 @@ def _release(request: ApprovalRequest) -> None:
     if most_urgent is None:
         changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
     Workflow.objects.filter(pk=request.workflow_id).update(**changes)
-
-
-def _record_of(decision: Decision) -> dict[str, Any]:
-    return {
-        "verdict": decision.verdict,
-        "comment": decision.comment,
-        "edited_input": decision.edited_input,
-        "approved_digest": decision.approved_digest,
-        "answer": decision.answer,
-    }
-
-
-def _announce(request: ApprovalRequest) -> None:
-    _ring_after_commit(request.workflow_id, request.requested_by_id, request.assigned_to_id, str(request.pk))
-
-
-def _ring_after_commit(workflow_pk: int, owner_id: int, assignee_id: int | None, request_id: str = "") -> None:
-    people = {doorbell.user_group(user_id) for user_id in (owner_id, assignee_id) if user_id is not None}
-    message = {"type": "workflow.changed", "workflow": workflow_pk, "request": request_id}
-
-    def ring() -> None:
-        for group in {doorbell.DESK, *people}:
-            doorbell.ring(group, message)
-
-    transaction.on_commit(ring, robust=True)

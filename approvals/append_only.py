@@ -37,6 +37,13 @@ def install(connection: BaseDatabaseWrapper) -> None:
                     cursor.execute(statement)
 
 
+def guard(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """For every new connection: SQLite, unless told to, lets an INSERT OR REPLACE remove rows past the DELETE trigger."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA recursive_triggers = ON")
+
+
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
     """Names of triggers that should be there and are not, for tables that exist."""
     query = {

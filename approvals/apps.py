@@ -8,6 +8,7 @@ from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_out
 from django.core import checks
 from django.db import connections
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 
 from approvals import append_only, doorbell
@@ -20,15 +21,18 @@ class ApprovalsConfig(AppConfig):
     name = "approvals"
 
     def ready(self) -> None:
-        from approvals import sweep
-        from approvals.checks import check_triggers
+        from approvals import outbox, sweep
+        from approvals.checks import check_event_handlers, check_triggers
         from approvals.models import AuditEntry, Decision
 
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         sweep.register(sweep.expire_due_requests)
+        sweep.register(outbox.deliver_due, errand=True)
+        checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
+        connection_created.connect(append_only.guard, dispatch_uid="approvals.append_only")
         post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid
@@ -20,6 +22,8 @@ MAX_MESSAGE = 20_000
 MAX_OPTIONS = 100
 MAX_SUGGESTIONS = 50
 MAX_LABEL = 500
+#: Columns that a database which counts (PostgreSQL) would refuse to overfill.
+MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500}
 
 URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
 
@@ -76,6 +80,9 @@ class Ask:
             found.append(("title", f"needs 1 to {MAX_TITLE} characters"))
         if len(self.message) > MAX_MESSAGE:
             found.append(("message", f"holds more than {MAX_MESSAGE:,} characters"))
+        for name, limit in MAX_LENGTHS.items():
+            if len(getattr(self, name) or "") > limit:
+                found.append((name, f"holds more than {limit} characters"))
         if len(self.options) > MAX_OPTIONS:
             found.append(("options", f"more than {MAX_OPTIONS}"))
         if len(self.suggestions) > MAX_SUGGESTIONS:
@@ -89,8 +96,11 @@ class Ask:
 
     def _json_errors(self) -> list[tuple[str, str]]:
         found = []
-        for name in ("title", "message", "input", "options", "suggestions", "context", "step_path"):
+        for name in ("title", "message", "input", "options", "suggestions", "context", "step_path", "default_response",
+                     "response_schema", *MAX_LENGTHS):  # fmt: skip
             value = getattr(self, name)
+            if value is ABSENT:
+                continue
             try:
                 canonical(dict(value) if isinstance(value, Mapping) else value)
             except NotCanonical as error:
@@ -111,5 +121,10 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str
     """Errors of `value` against a JSON Schema by field path (`amount`, `items.0.name`, "" for the whole)."""
     if schema is None:
         return {}
-    found = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
+    # An empty registry: a `$ref` into the network or the file system is never followed.
+    validator = Draft202012Validator(schema, registry=Registry())
+    try:
+        found = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.path)))
+    except (Unresolvable, RecursionError):
+        return {"": "cannot be checked: the request's own schema refers to what is not in it"}
     return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}

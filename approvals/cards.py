@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from approvals import auth
@@ -67,11 +67,12 @@ class Card:
 
     @property
     def edit_fields(self) -> list[EditField]:
-        """Fields to edit the input with, holding what was typed before a refusal."""
-        return [
-            EditField(f.name, f.kind, self.typed.get(f"input.{f.name}", f.value), checked=f.checked)
-            for f in edit_fields(self.request.input)
-        ]
+        """Fields to edit the input with, holding what was typed before a refusal (an unticked box is not sent)."""
+        fields = edit_fields(self.request.input)
+        if self.typed.get("verdict") != Verdict.EDIT:
+            return fields
+        sent = {field.name: self.typed.get(f"input.{field.name}") for field in fields}
+        return [replace(f, value=sent[f.name] or "", checked=sent[f.name] is not None) for f in fields]
 
     @property
     def changed_rows(self) -> list[tuple[str, str, str]]:
@@ -80,7 +81,8 @@ class Card:
             return []
         before, after = self.request.input, self.decision.edited_input
         names = [*before, *(name for name in after if name not in before)]
-        return [(n, text(before.get(n)), text(after.get(n))) for n in names if before.get(n) != after.get(n)]
+        found = ((name, *(pretty(side[name]) if name in side else "" for side in (before, after))) for name in names)
+        return [(n, text(before.get(n, "")), text(after.get(n, ""))) for n, was, now in found if was != now]
 
     @property
     def answer_text(self) -> str:

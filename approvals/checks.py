@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.db import connections
 
-from approvals import append_only
+from approvals import append_only, outbox
+
+
+def check_event_handlers(**_: Any) -> list[CheckMessage]:
+    """Every event handler can be loaded."""
+    found: list[CheckMessage] = []
+    for path in settings.HITL_EVENT_HANDLERS:
+        try:
+            outbox.handler_at(path)
+        except (ImportError, TypeError) as error:
+            found.append(Error(f"HITL_EVENT_HANDLERS: {error}", id="approvals.E002"))
+    return found
 
 
 def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:

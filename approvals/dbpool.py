@@ -1,4 +1,4 @@
-"""Database work from the event loop: a few threads of our own, so that waiting pages and running turns cost no thread each.
+"""Database work from the event loop, on a few threads of our own: waiting pages and running turns cost no thread each.
 
 Django's `sync_to_async` would either run everything outside a request on one shared thread, where one slow tool blocks
 all, or take one thread and one connection per task that was started in a request.
@@ -26,11 +26,11 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
     A cancelled caller does not interrupt the work: a transaction that has begun ends on its own.
     """
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_pool, functools.partial(_unit, work, args, kwargs))
+    return await asyncio.get_running_loop().run_in_executor(_pool, functools.partial(unit, work, *args, **kwargs))
 
 
-def _unit(work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]) -> T:
+def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function on a pool's thread, and close the connections that it opened there."""
     try:
         return work(*args, **kwargs)
     finally:

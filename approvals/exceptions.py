@@ -52,7 +52,7 @@ class Expired(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        passed = f"{decision.decided_at:%Y-%m-%d %H:%M:%S} UTC"
+        passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S} UTC"
         super().__init__(f"The deadline passed at {passed}, so this can no longer be answered.")
 
 

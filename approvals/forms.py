@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,7 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> dict[str, Any]:
     values, errors = {}, {}
     for field in fields:
         try:
-            values[field.name] = _value(field, data)
+            values[field.name] = _value(field, data, request.input[field.name])
         except NotCanonical as error:
             errors[f"edited_input.{field.name}"] = str(error)
     if errors:
@@ -85,22 +86,32 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> dict[str, Any]:
     return values
 
 
-def _value(field: EditField, data: QueryDict) -> Any:
+def _value(field: EditField, data: QueryDict, proposed: Any) -> Any:
     name = f"input.{field.name}"
     if field.kind == "checkbox":
         return name in data
     if name not in data:
         raise NotCanonical("is missing")
-    raw = str(data[name])
+    sent = str(data[name])
+    raw = _lines(sent)
+    if raw == _lines(field.value):
+        # What was not touched must not look edited, whatever became of its line breaks or its large numbers.
+        return proposed
     if field.kind == "text":
-        # Browsers send line breaks as CRLF; what was not touched must not look edited.
-        return raw if "\r\n" in field.value else raw.replace("\r\n", "\n")
+        return sent if "\r\n" in field.value else raw
     if field.kind == "number":
         return _number(raw)
     return parse(raw)
 
 
+def _lines(text: str) -> str:
+    """Browsers send every line break as CRLF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _number(raw: str) -> int | float:
+    if re.fullmatch(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", raw.strip()):
+        raise NotCanonical("can be read in two ways; write it without a thousands separator")
     try:
         value = parse(raw.strip().replace(",", "."))
     except NotCanonical:

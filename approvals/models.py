@@ -196,3 +196,41 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class OutboxEvent(models.Model):
+    """An event on its way to one target: written in the transaction of what it tells, delivered afterwards at least once.
+
+    One row per target. Rows of one stream (a workflow, a chat's run) go to a target in order of their ids.
+    """
+
+    event_id = models.UUIDField()
+    name = models.CharField(max_length=40)
+    stream = models.CharField(max_length=300)
+    target = models.CharField(max_length=300)
+    payload = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+    delivered_at = models.DateTimeField(null=True)
+    #: Given up: tried too often. Shown in the admin, where it can be sent again.
+    dead_at = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(default=timezone.now)
+    last_error = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["event_id", "target"], name="outbox_event_target")]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["target", "stream", "id"],
+                name="outbox_open",
+                condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
+            ),
+            models.Index(
+                fields=["next_attempt_at"],
+                name="outbox_due",
+                condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} to {self.target}"

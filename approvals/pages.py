@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from approvals import queries
 from approvals.cards import card_for
 from approvals.models import ApprovalRequest, Workflow
+from approvals.paging import Place
 
 
 def counts(user: User) -> dict[str, Any]:
@@ -23,3 +24,16 @@ def workflow_card(user: User, workflow: Workflow) -> dict[str, Any]:
     """A suspended workflow with the cards of its open requests."""
     found: list[ApprovalRequest] = workflow.open_requests  # type: ignore[attr-defined]
     return {"workflow": workflow, "cards": [card_for(user, request) for request in found]}
+
+
+def suspended_place(workflow: Workflow) -> Place:
+    """Where a suspended workflow stands in its list."""
+    assert workflow.urgency is not None
+    assert workflow.suspended_at is not None
+    return Place(workflow.urgency, workflow.suspended_at, workflow.pk)
+
+
+def ended_place(workflow: Workflow) -> Place:
+    """Where a workflow that ended stands in its list."""
+    assert workflow.ended_at is not None
+    return Place(0, workflow.ended_at, workflow.pk)

@@ -10,6 +10,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from approvals.auth import Person, may_see_workflow, sees_everything
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.paging import Place
 from approvals.states import Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
@@ -18,8 +19,10 @@ PAGE = 50
 
 
 def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
-    """Every request this person may see."""
+    """Every request this person may see; none for who is not logged in or not active any more."""
     found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+    if not user.is_active:
+        return found.none()
     if sees_everything(user):
         return found
     return found.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
@@ -40,28 +43,29 @@ def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
 def workflows_for(user: Person) -> QuerySet[Workflow]:
     """Every workflow this person may see: all, their own, and those that asked them."""
     found = Workflow.objects.select_related("owner")
+    if not user.is_active:
+        return found.none()
     if sees_everything(user):
         return found
     assigned = ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow")
     return found.filter(Q(owner=user.pk) | Q(pk__in=assigned))
 
 
-def suspended_workflows_for(user: Person) -> QuerySet[Workflow]:
-    """Workflows that wait for a person, with their open requests in `open_requests`."""
-    return (
-        workflows_for(user)
-        .filter(state=WorkflowState.SUSPENDED)
-        .order_by("urgency", "suspended_at", "id")
-        .prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
-    )
+def suspended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+    """Workflows that wait for a person, the most urgent and oldest first, with their open requests in `open_requests`."""
+    found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
+    if after is not None:
+        same = Q(urgency=after.urgency)
+        later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
+        found = found.filter(Q(urgency__gt=after.urgency) | same & later)
+    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
 
 
-def ended_workflows_for(user: Person, *, before: tuple[datetime, int] | None = None) -> QuerySet[Workflow]:
-    """Workflows that ended, the latest first; `before` is the keyset (ended_at, id) of the last row shown."""
+def ended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+    """Workflows that ended, the latest first."""
     found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
-    if before:
-        ended_at, pk = before
-        found = found.filter(Q(ended_at__lt=ended_at) | Q(ended_at=ended_at, pk__lt=pk))
+    if after is not None:
+        found = found.filter(Q(ended_at__lt=after.moment) | Q(ended_at=after.moment, pk__lt=after.pk))
     return found
 
 

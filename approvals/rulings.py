@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from approvals.asks import ABSENT, schema_errors
-from approvals.canonical import NotCanonical, canonical, digest
+from approvals.canonical import NotCanonical, canonical, clean_text, digest
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import VERDICTS, Door, Kind, Verdict
@@ -39,9 +39,8 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
     """The ruling as it may be stored; raises Invalid, naming each field that does not fit."""
     if ruling.verdict not in VERDICTS[Kind(request.kind)]:
         raise Invalid(f"{ruling.verdict.value!r} is no answer to this kind of request.", {"verdict": "does not fit"})
-    errors: dict[str, str] = {}
-    if len(ruling.comment) > MAX_COMMENT:
-        errors["comment"] = f"holds more than {MAX_COMMENT:,} characters"
+    ruling = normalised(request, ruling)
+    errors = _comment_errors(ruling)
     for name, value, wanted in (
         ("edited_input", ruling.edited_input, ruling.verdict == Verdict.EDIT),
         ("answer", ruling.answer, ruling.verdict == Verdict.RESPOND),
@@ -52,7 +51,15 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
             errors |= _value_errors(request, name, value)
     if errors:
         raise Invalid("This cannot be stored as it is.", errors)
-    return normalised(request, ruling)
+    return ruling
+
+
+def withdrawal(*, by: User, via: Door, comment: str) -> Ruling:
+    """The end by a person who takes the question back; raises Invalid if the comment is too long."""
+    ruling = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip()))
+    if errors := _comment_errors(ruling):
+        raise Invalid("This cannot be stored as it is.", errors)
+    return ruling
 
 
 def normalised(request: ApprovalRequest, ruling: Ruling) -> Ruling:
@@ -83,6 +90,11 @@ def replayed(decision: Decision, ruling: Ruling) -> Decision:
 def _said(ruling: Ruling) -> tuple[str, str, Any, Any]:
     edited, answer = (None if value is ABSENT else value for value in (ruling.edited_input, ruling.answer))
     return ruling.verdict.value, ruling.comment, edited, answer
+
+
+def _comment_errors(ruling: Ruling) -> dict[str, str]:
+    too_long = len(ruling.comment) > MAX_COMMENT
+    return {"comment": f"holds more than {MAX_COMMENT:,} characters"} if too_long else {}
 
 
 def _same(one: Any, other: Any) -> bool:

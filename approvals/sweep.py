@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from django.utils import timezone
 
@@ -17,28 +19,49 @@ logger = logging.getLogger(__name__)
 INTERVAL = 1.0
 BATCH = 100
 
-_duties: list[Callable[[], None]] = []
+Duty = Callable[[], None]
+
+_duties: list[Duty] = []
+_errands: list[Duty] = []
+#: Errands call code that is not ours and may take its time: on a thread of their own they keep no deadline waiting.
+_errand_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pausepoint-errands")
 
 
-def register(duty: Callable[[], None]) -> None:
+def register(duty: Duty, *, errand: bool = False) -> None:
     """Add a duty: a function that looks for what is due, does it, and may be called at any time."""
-    if duty not in _duties:
-        _duties.append(duty)
+    duties = _errands if errand else _duties
+    if duty not in duties:
+        duties.append(duty)
 
 
 def run_once() -> None:
-    """Do everything that is due now; a duty that fails does not keep the others from theirs."""
-    for duty in _duties:
+    """Do everything that is due now, errands too."""
+    _run(_duties)
+    _run(_errands)
+
+
+async def run_for_ever() -> None:
+    """Look every INTERVAL seconds, until cancelled."""
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(
+        _repeat(lambda: dbpool.run(_run, _duties)),
+        _repeat(lambda: loop.run_in_executor(_errand_thread, functools.partial(dbpool.unit, _run, _errands))),
+    )
+
+
+async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await look()
+        await asyncio.sleep(INTERVAL)
+
+
+def _run(duties: list[Duty]) -> None:
+    """A duty that fails does not keep the others from theirs."""
+    for duty in duties:
         try:
             duty()
         except Exception:
             logger.exception("Sweep duty %s failed; it will be tried again", duty.__qualname__)
-
-
-async def run_for_ever() -> None:
-    while True:
-        await dbpool.run(run_once)
-        await asyncio.sleep(INTERVAL)
 
 
 def expire_due_requests() -> None:

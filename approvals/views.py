@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
@@ -23,7 +22,8 @@ from approvals.cards import Card, card_for, refused_card
 from approvals.exceptions import NotFound, Refusal
 from approvals.forms import sent_decision, sent_door
 from approvals.models import ApprovalRequest
-from approvals.pages import counts, workflow_card
+from approvals.pages import counts, ended_place, suspended_place, workflow_card
+from approvals.paging import place_from
 
 COMPLETED_SHOWN = 20
 
@@ -62,12 +62,15 @@ def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 @require_GET
 def dashboard(request: SignedIn) -> HttpResponse:
     rendered_at = timezone.now()
-    suspended = queries.suspended_workflows_for(request.user)
-    ended = queries.ended_workflows_for(request.user)
+    after = place_from(request.GET.get("after", ""))
+    page = list(queries.suspended_workflows_for(request.user, after=after)[: queries.PAGE + 1])
+    suspended, more = page[: queries.PAGE], len(page) > queries.PAGE
     context = {
         "rendered_at": rendered_at,
-        "suspended": [workflow_card(request.user, workflow) for workflow in suspended[: queries.PAGE]],
-        "completed": list(ended[:COMPLETED_SHOWN]),
+        "after": after,
+        "suspended": [workflow_card(request.user, workflow) for workflow in suspended],
+        "next": suspended_place(suspended[-1]) if more else None,
+        "completed": list(queries.ended_workflows_for(request.user)[:COMPLETED_SHOWN]),
         **counts(request.user),
     }
     return render(request, "approvals/dashboard.html", context)
@@ -76,21 +79,11 @@ def dashboard(request: SignedIn) -> HttpResponse:
 @require_GET
 def workflows(request: SignedIn) -> HttpResponse:
     """All workflows that ended, page by page."""
-    found = queries.ended_workflows_for(request.user, before=_keyset(request.GET.get("before", "")))
+    found = queries.ended_workflows_for(request.user, after=place_from(request.GET.get("after", "")))
     page = list(found[: queries.PAGE + 1])
-    shown = page[: queries.PAGE]
-    older = f"{shown[-1].ended_at:%Y-%m-%dT%H:%M:%S.%fZ},{shown[-1].pk}" if len(page) > queries.PAGE else ""
-    return render(request, "approvals/workflows.html", {"completed": shown, "older": older})
-
-
-def _keyset(text: str) -> tuple[datetime, int] | None:
-    """`2026-11-21T12:00:00.000000Z,42`; None for the first page, and for what is no keyset."""
-    moment, _, pk = text.partition(",")
-    try:
-        found = parse_datetime(moment)
-    except ValueError:
-        return None
-    return (found, int(pk)) if found is not None and found.tzinfo and pk.isdecimal() and len(pk) < 19 else None
+    shown, more = page[: queries.PAGE], len(page) > queries.PAGE
+    context = {"completed": shown, "next": ended_place(shown[-1]) if more else None}
+    return render(request, "approvals/workflows.html", context)
 
 
 @require_GET

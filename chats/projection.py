@@ -39,10 +39,12 @@ class CallView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step's blocks as the model returned them, and its calls."""
+    """A step's blocks as the model returned them, its calls, and who made it."""
 
     blocks: Sequence[dict[str, Any]]
     calls: Sequence[CallView] = field(default_factory=list)
+    provider: str = ""
+    model: str = ""
 
 
 def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[str, Any]]:
@@ -105,7 +107,9 @@ def model_messages(steps: Iterable[StepView]) -> list[ModelMessage]:
     messages: list[ModelMessage] = []
     for step in steps:
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
-        messages.append(ModelMessage("assistant", blocks or [{"type": "text", "text": NO_TEXT}]))
+        messages.append(
+            ModelMessage("assistant", blocks or [{"type": "text", "text": NO_TEXT}], step.provider, step.model)
+        )
         if step.calls:
             messages.append(ModelMessage("user", [_result(call) for call in step.calls]))
     return messages

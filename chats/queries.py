@@ -68,7 +68,7 @@ def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
         calls[call.step_id].append(call_view(call))
     views: dict[int, list[StepView]] = defaultdict(list)
     for step in Step.objects.filter(turn__in=turns).order_by("turn_id", "index"):
-        views[step.turn_id].append(StepView(step.blocks, calls[step.pk]))
+        views[step.turn_id].append(StepView(step.blocks, calls[step.pk], step.provider, step.model))
     return views
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import functools
 import inspect
@@ -13,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connections
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from approvals import dbpool
 from approvals.canonical import NotCanonical, canonical, clean_json, clean_text
 from chats.agent.tools import InvalidInput, Tool, ToolContext, ToolError
 
@@ -81,18 +80,7 @@ async def _call(tool: Tool, value: Any, context: ToolContext) -> Any:
     bound = functools.partial(tool.run, **arguments)
     if inspect.iscoroutinefunction(tool.run):
         return await bound()
-    return await asyncio.wrap_future(_submit(bound))
-
-
-def _submit(work: Callable[[], Any]) -> concurrent.futures.Future[Any]:
-    return _pool.submit(_closing_connections, work)
-
-
-def _closing_connections(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    finally:
-        connections.close_all()
+    return await asyncio.get_running_loop().run_in_executor(_pool, functools.partial(dbpool.unit, bound))
 
 
 def _kept(output: Any) -> Any:

@@ -132,5 +132,14 @@ LOGGING = {
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
 HITL_AGENTS = env.words("HITL_AGENTS", default=("chats.agent.demo.support",))
+#: Dotted paths of functions that are told what happens (`approvals.outbox.Event`), at least once, in order per workflow.
+HITL_EVENT_HANDLERS = env.words("HITL_EVENT_HANDLERS")
+ANTHROPIC_API_KEY = env.text("ANTHROPIC_API_KEY")
 #: Which model provider answers. `scripted` works offline and needs no key.
-HITL_PROVIDER = env.choice("HITL_PROVIDER", {"scripted"}, default="scripted" if DEBUG else "")
+HITL_PROVIDER = env.choice(
+    "HITL_PROVIDER",
+    {"scripted", "anthropic"},
+    default="anthropic" if ANTHROPIC_API_KEY else "scripted" if DEBUG else "",
+)
+#: The model that Claude's provider asks, unless the agent names one.
+HITL_MODEL = env.text("HITL_MODEL", "claude-sonnet-5-5")

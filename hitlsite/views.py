@@ -20,7 +20,12 @@ WORDS = {
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """For every page: which apps there are, and which provider speaks."""
-    return {"has_chats": apps.is_installed("chats"), "provider": settings.HITL_PROVIDER, "debug": settings.DEBUG}
+    return {
+        "has_chats": apps.is_installed("chats"),
+        "provider": settings.HITL_PROVIDER,
+        "model": settings.HITL_MODEL,
+        "debug": settings.DEBUG,
+    }
 
 
 def wants_json(request: HttpRequest) -> bool:

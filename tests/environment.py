@@ -2,6 +2,15 @@
 
 import os
 
-for name in ("DATABASE_URL", "HITL_AGENTS", "PUBLIC_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"):
+for name in (
+    "DATABASE_URL",
+    "HITL_AGENTS",
+    "PUBLIC_URL",
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "ANTHROPIC_API_KEY",
+    "HITL_MODEL",
+    "HITL_EVENT_HANDLERS",
+):
     os.environ.pop(name, None)
 os.environ.update(SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")

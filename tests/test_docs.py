@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from approvals.audit import EVENTS
 from approvals.auth import DEFAULT_SCOPES, SCOPES
+from approvals.outbox import EVENTS as OUTBOX_EVENTS
 from approvals.routing import websocket_urlpatterns as desk_sockets
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
 from chats.agent.demo import SCRIPT
@@ -26,7 +27,7 @@ def first_cells(path: Path) -> list[str]:
 
 
 def test_every_environment_variable_is_documented():
-    read = re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "hitlsite" / "settings.py").read_text())
+    read = re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', (ROOT / "hitlsite" / "settings.py").read_text())
     documented = [name for name in first_cells(REFERENCE / "settings.md") if name.isupper()]
     assert sorted(documented) == sorted(set(read))
 
@@ -98,3 +99,8 @@ def test_nothing_mentions_the_workplace():
     files = [p for p in ROOT.rglob("*") if p.suffix in {".py", ".md", ".html", ".js", ".css", ".toml", ".txt"}]
     ours = [p for p in files if not {".venv", ".venv-newer", ".git", "node_modules"} & set(p.relative_to(ROOT).parts)]
     assert [p.name for p in ours if "../" + "shared" in p.read_text() or "/work" + "/" in p.read_text()] == []
+
+
+def test_every_event_for_apps_is_documented():
+    documented = [name for name in first_cells(ROOT / "docs" / "how-to" / "handle-events.md") if "." in name]
+    assert documented == list(OUTBOX_EVENTS)

@@ -24,6 +24,7 @@ from chats.actions.keeping import (
     refresh_message,
     ring_after_commit,
     subject_of,
+    tell_apps,
     write_checkpoint,
     write_events,
 )
@@ -132,6 +133,14 @@ def _end(turn: Turn, state: TurnState, reason: FinishReason) -> None:
     parts = refresh_message(turn, closing=closing)
     write_checkpoint(turn, parts, CheckpointKind.FINAL, reason)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
+    ending = {
+        "state": turn.state,
+        "finish_reason": reason,
+        "stopped": turn.stopped,
+        "usage": turn.usage,
+        "error": turn.error,
+    }
+    tell_apps("turn.completed", turn, ending)
     workflow = Workflow.objects.filter(scope=turn.chat.scope, key=str(turn.run_id)).first()
     if workflow is not None:
         ended_as = {TurnState.COMPLETED: WorkflowState.COMPLETED, TurnState.STOPPED: WorkflowState.CANCELLED}

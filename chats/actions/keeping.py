@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from approvals import audit
+from approvals import audit, outbox
 from approvals.canonical import MAX_BYTES, digest
 from approvals.states import Door
 from chats import checkpoints, doorbell, projection, queries
@@ -118,7 +118,25 @@ def record_result(call: ToolCall, *, actor: User | None, via: str) -> None:
         "error_text": call.error_text,
         "executions": call.attempt,
     }
-    audit.record_once("tool.result", subject_of(call.turn, call), data=data, actor=actor, via=via)
+    if audit.record_once("tool.result", subject_of(call.turn, call), data=data, actor=actor, via=via):
+        told = {
+            "tool_call_id": call.tool_call_id,
+            "tool_name": call.name,
+            "state": call.state,
+            "executions": call.attempt,
+        }
+        tell_apps("tool.result", call.turn, told)
+
+
+def tell_apps(event: str, turn: Turn, data: dict[str, Any]) -> None:
+    """Put an event of a turn into the outbox, in this transaction."""
+    known = {
+        "run_id": str(turn.run_id),
+        "thread_id": turn.chat.public_id,
+        "agent": turn.agent,
+        "message_id": turn.message_id,
+    }
+    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.run_id)), data=known | data)
 
 
 def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:

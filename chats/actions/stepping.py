@@ -22,6 +22,7 @@ from chats.actions.keeping import (
     record_result,
     refresh_message,
     ring_after_commit,
+    tell_apps,
     write_checkpoint,
     write_events,
 )
@@ -115,6 +116,7 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until"])
         write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
+        tell_apps("turn.suspended", turn, {"requests": [str(request.pk) for _, request in asked]})
         ring_after_commit(turn.chat_id)
     return last
 

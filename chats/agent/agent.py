@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from chats.agent.script import Conversation
 from chats.agent.tools import Tool
 
 MAX_STEPS = 15
+MAX_TOKENS = 8192
+ADAPTIVE = "adaptive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """Everything that makes an agent; list its dotted path in `HITL_AGENTS`.
 
-    `model` is empty for the provider's default. `thinking` is a token budget, 0 for none. `max_steps` bounds how often
-    the model is asked in one turn. `script` is what the scripted provider plays for this agent.
+    `model` is empty for the provider's default. `thinking` is a token budget, "adaptive", or 0 for none; `max_tokens`
+    bounds one answer beside it. `max_steps` bounds how often the model is asked in one turn. `script` is what the
+    scripted provider plays for this agent.
     """
 
     name: str
@@ -26,7 +30,8 @@ class Agent:
     system: str = ""
     tools: Sequence[Tool] = ()
     temperature: float | None = None
-    thinking: int = 0
+    thinking: int | Literal["adaptive"] = 0
+    max_tokens: int = MAX_TOKENS
     max_steps: int = MAX_STEPS
     script: Sequence[Conversation] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 
 from django.conf import settings
 
@@ -12,11 +13,15 @@ from chats.providers.scripted import ScriptedProvider
 
 def current() -> Provider:
     """The provider named by HITL_PROVIDER; ProviderError, saying what to set, if there is none."""
-    return _make(settings.HITL_PROVIDER)
+    return _make(settings.HITL_PROVIDER, settings.ANTHROPIC_API_KEY, settings.HITL_MODEL)
 
 
 @cache
-def _make(name: str) -> Provider:
+def _make(name: str, api_key: str, model: str) -> Provider:
     if name == ScriptedProvider.name:
         return ScriptedProvider()
+    if name == "anthropic":
+        # The SDK takes two seconds and 60 MB to load: not where another provider answers.
+        provider: Provider = import_module("chats.providers.anthropic").AnthropicProvider(api_key=api_key, model=model)
+        return provider
     raise ProviderError("No model provider is configured. Set HITL_PROVIDER.")

@@ -27,10 +27,15 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelMessage:
-    """One message as the model sees it: content blocks in Anthropic's shape (text, thinking, tool_use, tool_result)."""
+    """One message as the model sees it: content blocks in Anthropic's shape (text, thinking, tool_use, tool_result).
+
+    `provider` and `model` say who made an assistant's message.
+    """
 
     role: str
     content: Sequence[dict[str, Any]]
+    provider: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,33 @@
+"""Where a page of a list ends, as text for an address: a keyset, so that a deep page costs what the first one does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.utils.dateparse import parse_datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The sort key of a list's row: how urgent, when, and which row; `2,2026-11-21T12:00:00.000000Z,42`."""
+
+    urgency: int
+    moment: datetime
+    pk: int
+
+    def __str__(self) -> str:
+        return f"{self.urgency},{self.moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.pk}"
+
+
+def place_from(text: str) -> Place | None:
+    """The place that a text names; None for the first page, and for what is no place."""
+    urgency, _, rest = text.partition(",")
+    moment, _, pk = rest.partition(",")
+    if not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in (urgency, pk)):
+        return None
+    try:
+        found = parse_datetime(moment)
+    except ValueError:
+        return None
+    return Place(int(urgency), found, int(pk)) if found is not None and found.tzinfo is not None else None

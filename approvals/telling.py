@@ -1,0 +1,55 @@
+"""What an action tells, all of it together: an audit entry and an outbox event in its transaction, a ring after its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from approvals import audit, doorbell, outbox
+from approvals.models import ApprovalRequest, Decision, Workflow
+
+
+def tell(
+    event: str,
+    request: ApprovalRequest,
+    workflow: Workflow,
+    *,
+    record: Mapping[str, Any],
+    actor: User | None,
+    via: str,
+    at: datetime | None = None,
+) -> None:
+    """Put an event of a request on record, into the outbox and on open pages."""
+    audit.record(event, audit.subject_of(request, workflow), data=record, actor=actor, via=via, at=at)
+    told = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
+    told |= {name: record[name] for name in ("verdict", "comment") if name in record}
+    outbox.enqueue(event, stream=outbox.stream_of(workflow.scope, workflow.key), data=told)
+    ring(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
+
+
+def asked(request: ApprovalRequest) -> dict[str, Any]:
+    """What the record keeps of a new request."""
+    names = ("kind", "title", "input", "input_digest")
+    return {name: getattr(request, name) for name in names}
+
+
+def ended(decision: Decision) -> dict[str, Any]:
+    """What the record keeps of a decision."""
+    names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
+    return {name: getattr(decision, name) for name in names}
+
+
+def ring(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
+    """After the commit, ring for those who see everything, for the owner and for `people`."""
+    groups = {doorbell.DESK, *(doorbell.user_group(pk) for pk in (workflow.owner_id, *people) if pk is not None)}
+    message = {"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}
+
+    def now() -> None:
+        for group in groups:
+            doorbell.ring(group, message)
+
+    transaction.on_commit(now, robust=True)
