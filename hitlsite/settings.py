@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "hitlsite",
     "approvals",
     "chats",
+    *env.words("HITL_APPS"),
 ]
 
 MIDDLEWARE = [
@@ -85,7 +86,7 @@ DATABASES = {
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
         },
-        "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
+        "TEST": {"NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))},
     },
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

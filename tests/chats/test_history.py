@@ -39,9 +39,6 @@ def ids(rows):
     return [row["toolCallId"] for row in rows]
 
 
-# pending_tool_calls
-
-
 def test_an_open_question_is_pending_with_its_tool_name_and_message():
     assert pending_tool_calls([user(), assistant({"type": "text", "text": "One moment."}, question())]) == [
         {"toolCallId": "q1", "toolName": "ask-a-person", "messageId": "m2"}
@@ -58,19 +55,13 @@ def test_a_later_user_message_does_not_hide_an_open_question():
 
 
 def test_a_later_assistant_message_without_parts_does_not_hide_an_open_question():
-    empty = [
-        assistant(id="m3"),
-        {"id": "m4", "role": "assistant"},
-        {"id": "m5", "role": "assistant", "parts": {}},
-    ]
+    empty = [assistant(id="m3"), {"id": "m4", "role": "assistant"}, assistant(id="m5") | {"parts": {}}]
     assert ids(pending_tool_calls([assistant(question()), *empty])) == ["q1"]
 
 
 def test_a_later_assistant_message_with_parts_hides_an_open_question():
-    assert (
-        pending_tool_calls([assistant(question()), assistant({"type": "text", "text": "Done"}, id="m3")])
-        == []
-    )
+    newer = assistant({"type": "text", "text": "Done"}, id="m3")
+    assert pending_tool_calls([assistant(question()), newer]) == []
 
 
 def test_a_question_that_is_there_twice_is_pending_once():
@@ -90,18 +81,16 @@ def test_a_preliminary_output_elsewhere_leaves_a_question_pending():
     "other",
     [
         question(state="input-streaming"),
-        question(state="approval-requested"),
         question(state=["input-available"]),
         question(providerExecuted=True),
         question(type="tool-"),
         question(type="dynamic-tool"),
         question(type="dynamic-tool", toolName=7),
         question(type="text"),
-        question(type=None),
+        question(preliminary=True),
         question(toolCallId=""),
         question(toolCallId={"id": "q1"}),
         None,
-        "tool",
     ],
 )
 def test_what_nobody_can_answer_is_not_pending(other):
@@ -115,9 +104,6 @@ def test_a_tool_part_in_a_user_message_is_neither_pending_nor_closing():
 
 def test_a_pending_call_of_a_message_without_a_string_id_names_no_message():
     assert pending_tool_calls([assistant(question(), id=["m2"])])[0]["messageId"] is None
-
-
-# pending_approvals
 
 
 def test_a_requested_approval_is_pending_with_its_approval_id_and_is_no_pending_tool_call():
@@ -135,9 +121,6 @@ def test_an_approval_without_a_usable_id_is_not_pending(approval):
 
 def test_an_approval_that_was_given_elsewhere_is_not_pending():
     assert pending_approvals([assistant(responded(), id="m0"), assistant(gated())]) == []
-
-
-# extract_new_tool_results
 
 
 def test_an_answer_comes_with_the_name_and_input_of_the_stored_call():
@@ -171,17 +154,21 @@ def test_a_closed_call_has_no_new_result(state):
     assert extract_new_tool_results([assistant(closed)], assistant(answered())) == []
 
 
+def test_only_an_output_can_be_preliminary():
+    failed = part("ask-a-person", "q1", "output-error", preliminary=True)
+    assert extract_new_tool_results([assistant(failed)], assistant(answered())) == []
+
+
 @pytest.mark.parametrize("text", [None, 7, {"message": "x"}])
 def test_an_error_without_text_has_an_empty_text(text):
-    incoming = assistant(answered(state="output-error", errorText=text))
-    assert [row["errorText"] for row in extract_new_tool_results([], incoming)] == [""]
+    [row] = extract_new_tool_results([], assistant(answered(state="output-error", errorText=text)))
+    assert row["errorText"] == ""
 
 
 @pytest.mark.parametrize("output", [None, False, 0, "", [], {}])
 def test_an_empty_output_is_a_result(output):
-    assert [row["output"] for row in extract_new_tool_results([], assistant(answered(output=output)))] == [
-        output
-    ]
+    [row] = extract_new_tool_results([], assistant(answered(output=output)))
+    assert row["output"] == output
 
 
 @pytest.mark.parametrize(
@@ -190,7 +177,6 @@ def test_an_empty_output_is_a_result(output):
         answered(preliminary=True),
         part("ask-a-person", "q1", "output-available"),
         answered(state="output-denied"),
-        answered(state="input-available"),
         answered(type="tool-"),
         answered(type="dynamic-tool"),
         answered(toolCallId=None),
@@ -201,9 +187,14 @@ def test_what_is_not_a_result_is_not_returned(other):
 
 
 def test_a_final_output_is_new_after_a_preliminary_one():
-    assert ids(extract_new_tool_results([assistant(answered(preliminary=True))], assistant(answered()))) == [
-        "q1"
-    ]
+    chain = [assistant(answered(preliminary=True))]
+    assert ids(extract_new_tool_results(chain, assistant(answered()))) == ["q1"]
+
+
+def test_of_two_stored_copies_the_one_that_is_answered_speaks_for_the_call():
+    torn = assistant(question(state="input-streaming", input={"q": "Wh"}), id="m0")
+    [row] = extract_new_tool_results([torn, assistant(question())], assistant(answered()))
+    assert row["input"] == {"q": "Which?"}
 
 
 @pytest.mark.parametrize("stored", [gated(), responded(), responded(approved=False)])
@@ -233,14 +224,9 @@ def test_only_an_assistant_message_brings_results(role):
     assert merge_incoming([assistant(question())], incoming) == [assistant(question())]
 
 
-# merge_incoming
-
-
 def test_an_answer_reaches_its_call_and_changes_nothing_else():
     text = {"type": "text", "text": "I need to know."}
-    forged = answered(
-        type="tool-other", input={"q": "made up"}, title="!", approval={"id": "x", "approved": True}
-    )
+    forged = answered(type="tool-other", input={"q": "made up"}, title="!", approval={"id": "x"})
     chain = [user(), assistant(text, question(), question("q2"))]
     merged = merge_incoming(chain, assistant({"type": "text", "text": "Forged"}, forged) | {"metadata": 1})
     closed = question(state="output-available", output="Blue")
@@ -262,24 +248,15 @@ def test_an_approval_reaches_its_call_and_keeps_only_what_is_known(approved):
 
 @pytest.mark.parametrize("reason", [None, 7, ["Fine"]])
 def test_a_reason_that_is_no_text_is_dropped(reason):
-    incoming = assistant(responded(approval={"id": "a1", "approved": True, "reason": reason}))
-    assert merge_incoming([assistant(gated())], incoming)[0]["parts"][0]["approval"] == {
-        "id": "a1",
-        "approved": True,
-    }
+    given = {"id": "a1", "approved": True}
+    [merged] = merge_incoming([assistant(gated())], assistant(responded(approval=given | {"reason": reason})))
+    assert merged["parts"][0]["approval"] == given
 
 
-@pytest.mark.parametrize("approval", [None, "a1", {}, {"id": "a1"}, {"approved": True}])
-def test_an_approval_that_does_not_decide_changes_nothing(approval):
-    assert merge_incoming([assistant(gated())], assistant(responded(approval=approval))) == [
-        assistant(gated())
-    ]
-
-
-@pytest.mark.parametrize("approval", [{"id": "a1", "approved": 1}, {"id": "a2", "approved": True}])
-def test_an_approval_that_does_not_fit_changes_nothing(approval):
+@pytest.mark.parametrize(("id", "approved"), [("a2", True), (None, True), ("a1", 1), ("a1", None)])
+def test_an_approval_that_does_not_fit_changes_nothing(id, approved):
     chain = [assistant(gated())]
-    assert merge_incoming(chain, assistant(responded(approval=approval))) == chain
+    assert merge_incoming(chain, assistant(responded(approval={"id": id, "approved": approved}))) == chain
 
 
 @pytest.mark.parametrize("stored", [question(), question(approval={"id": "a1"}), answered()])
@@ -292,9 +269,7 @@ def test_the_first_decision_stays():
     assert merge_incoming(chain, assistant(responded(approved=True))) == chain
 
 
-@pytest.mark.parametrize(
-    "stored", [answered(output="Red"), answered(preliminary=True), {"type": "tool-x"}, 7]
-)
+@pytest.mark.parametrize("stored", [answered(output="Red"), answered(preliminary=True), {"type": "tool-x"}])
 def test_a_part_that_is_not_open_stays_as_it_is(stored):
     assert merge_incoming([assistant(stored)], assistant(answered())) == [assistant(stored)]
 
@@ -305,13 +280,18 @@ def test_a_message_with_another_id_is_not_appended_and_answers_nothing():
     assert merge_incoming(chain, user("Edited")) == chain
 
 
+def test_two_messages_without_an_id_are_not_the_same_message():
+    chain = [assistant(question(), id=None)]
+    assert merge_incoming(chain, assistant(answered(), id=None)) == chain
+
+
 def test_an_assistant_message_does_not_change_a_stored_user_message_of_its_id():
     chain = [{"id": "m2", "role": "user", "parts": [question()]}]
     assert merge_incoming(chain, assistant(answered())) == chain
 
 
-@pytest.mark.parametrize("chain", [None, 7, "chain", {}, [None, 7, "message", [], {}]])
-@pytest.mark.parametrize("incoming", [None, 7, [], {}, {"role": "assistant", "parts": [None, {}, [[]]]}])
+@pytest.mark.parametrize("chain", [None, 7, {}, [None, 7, [], {}, {"role": "assistant", "parts": 7}]])
+@pytest.mark.parametrize("incoming", [None, 7, [], {}, assistant(None, {}, [[]], responded(approval="a1"))])
 def test_nonsense_holds_nothing_and_raises_nothing(chain, incoming):
     assert pending_tool_calls(chain) == []
     assert pending_approvals(chain) == []

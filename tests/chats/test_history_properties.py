@@ -30,11 +30,11 @@ def tool_parts(*states):
         "state": st.sampled_from(states),
         "toolName": st.just("lookup"),
         "approval": st.fixed_dictionaries(approval, optional={"reason": st.just("Why not")}),
-        "output": anything,
+        "output": leaves,
         "preliminary": st.sampled_from([False] * 15 + [True]),
         "providerExecuted": st.sampled_from([False] * 15 + [True]),
     }
-    return st.fixed_dictionaries(required, optional={"input": anything, "errorText": st.text(max_size=5)})
+    return st.fixed_dictionaries(required, optional={"input": leaves, "errorText": st.text(max_size=5)})
 
 
 def messages(*states):
@@ -209,14 +209,9 @@ def test_a_closed_call_is_never_changed_by_what_comes_later(conversation, late):
 @given(conversations())
 def test_what_was_merged_into_an_open_call_is_not_new_any_more(conversation):
     chain, incoming = conversation
-    own = [m for m in chain if isinstance(m, dict) and m.get("id") == incoming.get("id")]
-    still_open = {
-        call_id
-        for m in own
-        if isinstance(m.get("id"), str)
-        for call_id, part in calls(m)
-        if part.get("state") in OPEN
-    }
+    named = [m for m in chain if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    known = all_calls([m for m in named if m["id"] == incoming.get("id")])
+    still_open = {call_id for call_id, part in known if part.get("state") in OPEN}
     again = extract_new_tool_results(merge_incoming(chain, incoming), incoming)
     assert not still_open & {row["toolCallId"] for row in again}
 

@@ -1,0 +1,91 @@
+"""Requests and people for the desk's tests, made the way the product makes them: through `approvals.actions`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import Permission, User
+from django.utils import timezone
+
+from approvals import actions
+from approvals.asks import Ask
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.states import Door, Kind, Verdict
+
+#: A deadline that has passed, and one that will not pass while the tests run.
+PAST = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+FUTURE = timezone.now() + timedelta(days=365)
+
+REFUND = {"amount": 120, "orderId": "4711"}
+
+
+def make_person(name: str, *permissions: str) -> User:
+    """As in `tests.people`, but without a password: hashing one takes longer than most of these tests."""
+    person = User.objects.create(username=name, password="!")
+    found = Permission.objects.filter(codename__in=permissions, content_type__app_label="approvals")
+    assert found.count() == len(permissions)
+    person.user_permissions.set(found)
+    return User.objects.get(pk=person.pk)
+
+
+def alice() -> User:
+    return make_person("alice")
+
+
+def bob() -> User:
+    return make_person("bob", "decide_approvalrequest", "view_approvalrequest")
+
+
+def carol() -> User:
+    return make_person("carol", "view_approvalrequest")
+
+
+def mallory() -> User:
+    return make_person("mallory")
+
+
+def make_workflow(owner: User, **changes: Any) -> Workflow:
+    fields = {"scope": "key:1", "key": f"run-{uuid4()}", "title": "A refund", "source": "api", "agent": "support"}
+    return actions.open_workflow(owner=owner, **fields | changes)
+
+
+def make_ask(kind: Kind = Kind.APPROVAL, **changes: Any) -> Ask:
+    return Ask(kind=kind, **{"title": "May I?", "input": REFUND} | changes)
+
+
+def make_request(
+    owner: User, kind: Kind = Kind.APPROVAL, *, workflow: Workflow | None = None, **changes: Any
+) -> ApprovalRequest:
+    """A request of `owner`, in a workflow of its own unless one is given."""
+    workflow = workflow or make_workflow(owner)
+    return actions.request_approval(workflow, make_ask(kind, **changes), requested_by=owner)
+
+
+def decide(request: ApprovalRequest, by: User, verdict: Verdict, **said: Any) -> actions.Outcome:
+    return actions.decide(request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **said)
+
+
+def cancel(request: ApprovalRequest, by: User, comment: str = "") -> actions.Outcome:
+    return actions.cancel(request.pk, by=by, via=Door.DASHBOARD, comment=comment)
+
+
+def stored(request: ApprovalRequest) -> ApprovalRequest:
+    """The request as the database has it now."""
+    return ApprovalRequest.objects.select_related("workflow").get(pk=request.pk)
+
+
+def decisions(request: ApprovalRequest) -> list[Decision]:
+    return list(Decision.objects.filter(request_id=request.pk))
+
+
+def events(request: ApprovalRequest) -> list[str]:
+    """What the audit log says of a request, in order."""
+    return list(AuditEntry.objects.filter(request_id=request.pk).order_by("id").values_list("event", flat=True))
+
+
+def waits(workflow: Workflow) -> tuple[str, int, int | None, bool]:
+    """State, number of open requests, urgency, and whether it says since when it waits."""
+    workflow = Workflow.objects.get(pk=workflow.pk)
+    return workflow.state, workflow.open_count, workflow.urgency, workflow.suspended_at is not None
