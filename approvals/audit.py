@@ -84,7 +84,6 @@ def record(
     at: datetime | None = None,
 ) -> None:
     """Add one entry; call it inside the transaction of the change that it records."""
-    assert event in EVENTS, event
     AuditEntry.objects.create(**_row(event, subject, data, actor, via, at or timezone.now()))
 
 
@@ -110,6 +109,7 @@ def record_once(
 def _row(
     event: str, subject: Subject, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str, at: datetime
 ) -> dict[str, Any]:
+    assert event in EVENTS, event
     columns = asdict(subject) | {
         "event": event,
         "actor_id": actor.pk if actor else None,

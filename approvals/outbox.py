@@ -35,6 +35,8 @@ EVENTS = (
 )
 
 BATCH = 50
+#: A round delivers the heads of all streams; so many rounds before the sweep goes round to its other errands.
+ROUNDS = 100
 #: How long one delivery may take before another process may try it too.
 CLAIM = timedelta(minutes=5)
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=1), timedelta(hours=1)
@@ -88,9 +90,10 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]
 
 def deliver_due() -> None:
     """Deliver what is due, the head of every stream first; a failing target holds up its own stream only."""
-    for row in _due():
-        if _claimed(row):
-            _deliver(row)
+    for _ in range(ROUNDS):
+        delivered = [_deliver(row) for row in _due() if _claimed(row)]
+        if not any(delivered):
+            return
 
 
 @cache
@@ -118,15 +121,16 @@ def _claimed(row: OutboxEvent) -> bool:
     return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=timezone.now() + CLAIM))
 
 
-def _deliver(row: OutboxEvent) -> None:
+def _deliver(row: OutboxEvent) -> bool:
     event = Event(id=row.event_id, name=row.name, stream=row.stream, occurred_at=row.created_at, data=row.payload)
     try:
         handler_at(row.target)(event)
     except Exception as error:
         logger.warning("%s was not taken by %s (try %d)", row.name, row.target, row.attempts, exc_info=True)
         _failed(row, f"{type(error).__name__}: {error}")
-    else:
-        OutboxEvent.objects.filter(pk=row.pk).update(delivered_at=timezone.now(), last_error="")
+        return False
+    OutboxEvent.objects.filter(pk=row.pk).update(delivered_at=timezone.now(), last_error="")
+    return True
 
 
 def _failed(row: OutboxEvent, error: str) -> None:

@@ -28,6 +28,8 @@ def place_from(text: str) -> Place | None:
         return None
     try:
         found = parse_datetime(moment)
-    except ValueError:
+        if found is None or found.tzinfo is None:
+            return None
+        return Place(int(urgency), found.astimezone(UTC), int(pk))
+    except (ValueError, OverflowError):
         return None
-    return Place(int(urgency), found, int(pk)) if found is not None and found.tzinfo is not None else None

@@ -21,6 +21,7 @@ from chats import actions, queries
 from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
 from chats.actions.keeping import Claim
+from chats.actions.stepping import CUT_OFF
 from chats.agent import events, loop, registry
 from chats.agent.agent import Agent
 from chats.agent.tools import ToolContext
@@ -115,9 +116,11 @@ class Run:
             return True
         if states & {CallState.WAITING, CallState.UNKNOWN}:
             return not await self._close(actions.pause_turn, agent)
-        if progress.steps and not states and progress.stop_reason != "pause_turn":
-            over_limit = progress.steps > agent.max_steps
-            reason = FinishReason.OTHER if over_limit else FINISH_REASONS.get(progress.stop_reason, FinishReason.OTHER)
+        over_limit = progress.steps > agent.max_steps
+        reason = FinishReason.OTHER if over_limit else FINISH_REASONS.get(progress.stop_reason, FinishReason.OTHER)
+        # Cut off in the middle of a call, the model would only run into the same limit again.
+        over = not states or reason in {FinishReason.LENGTH, FinishReason.CONTENT_FILTER}
+        if progress.steps and over and progress.stop_reason != "pause_turn":
             await self._close(actions.finish_turn, reason)
             return False
         await self._ask_model(agent, progress.steps)
@@ -159,6 +162,9 @@ class Run:
 
     async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> None:
         planned = loop.plan_calls(agent, finished.blocks)
+        if finished.stop_reason != "tool_use":
+            for call in planned:
+                self.ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
         recorded = await self.ledger.drain()
         await dbpool.run(actions.commit_step, self.claim, index, finished, planned, recorded, provider=provider)
         self.said = []

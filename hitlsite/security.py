@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import resolve_url
+from django.shortcuts import redirect, resolve_url
 
 POLICY = "; ".join(
     [
@@ -46,4 +46,6 @@ class LoginRequired(LoginRequiredMiddleware):
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("login")})
+        if refused is not None and request.method not in {"GET", "HEAD"}:
+            return redirect("login")  # without a way back: the address of a form is no page
         return refused

@@ -13,7 +13,7 @@ APPS = ("approvals", "chats", "hitlsite")
 #: A module imports its own rank or a lower one. Everything named here is a module or a package below its app.
 RANKS = {
     "approvals": [
-        {"states", "signals", "canonical", "dbpool", "markdown", "append_only", "doorbell", "paging"},
+        {"states", "signals", "canonical", "dbpool", "markdown", "append_only", "doorbell", "paging", "adminsite"},
         {"asks", "models", "exceptions"},
         {"auth", "rulings", "answers"},
         {"queries", "audit"},

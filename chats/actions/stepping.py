@@ -34,6 +34,8 @@ from chats.exceptions import StopRequested
 from chats.models import Step, ToolCall, Turn
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
+CUT_OFF = "The model's answer was cut off in this call, so it was not run."
+
 
 def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     """Store stream chunks between two commits, for followers in other processes."""
@@ -76,7 +78,7 @@ def commit_step(
 
 
 def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) -> None:
-    error = planned.error_text or ("The model's answer was cut off in this call, so it was not run." if cut_off else "")
+    error = CUT_OFF if cut_off else planned.error_text
     state = CallState.WAITING if planned.needs_person else CallState.READY
     call = ToolCall.objects.create(
         chat_id=turn.chat_id,

@@ -12,14 +12,15 @@ from chats.agent.tools import Tool
 MAX_STEPS = 15
 MAX_TOKENS = 8192
 ADAPTIVE = "adaptive"
+MIN_BUDGET = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """Everything that makes an agent; list its dotted path in `HITL_AGENTS`.
 
-    `model` is empty for the provider's default. `thinking` is a token budget, "adaptive", or 0 for none; `max_tokens`
-    bounds one answer beside it. `max_steps` bounds how often the model is asked in one turn. `script` is what the
+    `model` is empty for the provider's default. `thinking` is a token budget, "adaptive", or 0 to leave it to the model;
+    `max_tokens` bounds one answer beside it. `max_steps` bounds how often the model is asked in one turn. `script` is what the
     scripted provider plays for this agent.
     """
 
@@ -39,6 +40,8 @@ class Agent:
         names = [tool.name for tool in self.tools]
         if len(set(names)) != len(names):
             raise ValueError(f"agent {self.name}: two tools have one name")
+        if self.thinking != ADAPTIVE and 0 < int(self.thinking) < MIN_BUDGET:
+            raise ValueError(f"agent {self.name}: thinking is {ADAPTIVE!r} or a budget of at least {MIN_BUDGET} tokens")
 
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,7 @@ def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
 
 async def stream_step(
     agent: Agent, provider: Provider, messages: list[ModelMessage], index: int
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Ask the model once; yield its events, the last of them a `ModelFinished` that can be relied on.
 
     Raises ProviderError when the answer is unusable: no stop reason, an unknown one, too long, calls without distinct ids.
@@ -74,7 +74,9 @@ async def stream_step(
     yield StepStarted(index)
     finished: ModelFinished | None = None
     characters = 0
-    async for event in provider.stream(ModelRequest(agent, messages)):
+    answer = provider.stream(ModelRequest(agent, messages))
+    async for event in answer:
+        characters += len(getattr(event, "text", "")) or 1
         match event:
             case ModelFinished():
                 finished = event
@@ -86,14 +88,13 @@ async def stream_step(
                     else ToolInputInvalid(tool_call_id, name, planned.input, planned.error_text)
                 )
             case TextDelta(part_id, text):
-                characters += len(text)
                 yield TextDelta(part_id, clean_text(text))
             case ReasoningDelta(part_id, text):
-                characters += len(text)
                 yield ReasoningDelta(part_id, clean_text(text))
             case _:
                 yield event
         if characters > MAX_OUTPUT_CHARACTERS:
+            await answer.aclose()
             raise ProviderError(
                 f"The model's answer is longer than {MAX_OUTPUT_CHARACTERS:,} characters; it was cut off."
             )

@@ -1,18 +1,24 @@
 """Claude, through the Anthropic SDK. Only this module imports the SDK, and only where it is the provider (it is slow to load).
 
 Facts about the stream are from Anthropic's Messages API reference, and from what the SDK was seen to do: a connection that
-closes early raises nothing and leaves no stop reason; an `error` event in mid-stream is an APIStatusError with status 200.
+closes early raises nothing and leaves no stop reason, or raises the transport's own error; an `error` event in mid-stream is
+an APIStatusError with status 200.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
-from collections.abc import AsyncIterator
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Collection
+from email.utils import parsedate_to_datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anthropic
+import httpx2
 
 from chats.agent.agent import ADAPTIVE, Agent
 from chats.agent.events import Event
@@ -20,63 +26,122 @@ from chats.providers.anthropic_stream import Answer
 from chats.providers.base import ModelMessage, ModelRequest, ProviderError
 
 TRIES = 4
-#: Seconds: the first wait between two tries (doubled each time), the longest, and how long a silent stream may last.
-FIRST_WAIT, LONGEST_WAIT, SILENCE = 0.5, 30.0, 120.0
+#: Seconds: the first wait between two tries (doubled each time), and the longest; who is asked to wait longer gives up.
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+#: Seconds: how long a stream may be silent, and how long one answer may take in all.
+SILENCE, LONGEST_ANSWER = 120.0, 1800.0
 
-BUSY = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
-BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+#: What everybody's messages may hold. Of its own, the model also gets back its thoughts and what the API's own tools did;
+#: blocks of other types stay in the step as they came, but are not sent: the API refuses types that it does not know.
+SHOWN = frozenset({"text", "tool_use", "tool_result", "image", "document"})
+NOTHING = {"type": "text", "text": "(nothing said)"}
+NO_TOOLS = {"name": "none", "description": "There are no tools any more.", "input_schema": {"type": "object"}}
+
+#: What an `error` event in mid-stream says in place of a status.
+STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+class BrokenOff(Exception):
+    """The stream ended, or could not be read on, before the API said why it ended."""
 
 
 class AnthropicProvider:
-    """Asks `model`, unless the agent names its own. Raises ProviderError at once where there is no key."""
+    """Asks `model`, unless the agent names its own. Raises ProviderError at once where there is no key.
+
+    `base_url` is empty for ANTHROPIC_BASE_URL, else Anthropic's own; `longest` bounds one answer, in seconds.
+    """
 
     name = "anthropic"
 
-    def __init__(self, *, api_key: str, model: str) -> None:
+    def __init__(self, *, api_key: str, model: str, base_url: str = "", longest: float = LONGEST_ANSWER) -> None:
         if not api_key:
             raise ProviderError("There is no key for Claude. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
+        if not api_key.isascii():
+            raise ProviderError("ANTHROPIC_API_KEY holds characters that no key has. Copy it once more.")
         self.model = model
-        self._api_key = api_key
+        self._api_key, self._base_url, self._longest = api_key, base_url or None, longest
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, anthropic.AsyncAnthropic] = WeakKeyDictionary()
+        #: What a model was found not to take, so that it is not offered again in every request.
+        self._refused: defaultdict[str, set[str]] = defaultdict(set)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Event]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """See `Provider.stream`. What fails before the first output is tried again, TRIES times in all."""
-        arguments = request_arguments(request, self.model)
-        for attempt in range(TRIES):
-            answer = Answer()
+        model = request.agent.model or self.model
+        deadline = asyncio.get_running_loop().time() + self._longest
+        tries, without = 0, set(self._refused[model])
+        while True:
+            arguments = request_arguments(request, model, without)
+            answer = Answer(model)
+            failure: Exception = BrokenOff()
             try:
                 async with await self._client().messages.create(**arguments, stream=True) as events:
-                    async for raw in events:
-                        for event in answer.take(raw.to_dict()):
+                    while (raw := await _next(events, deadline)) is not None:
+                        for event in answer.take(raw):
                             yield event
-            except anthropic.APIError as error:
-                if answer.begun or attempt == TRIES - 1 or not _is_passing(error):
-                    raise ProviderError(_words(error, arguments["model"])) from error
-                await asyncio.sleep(_wait(error, attempt))
-                continue
+            except (anthropic.APIError, httpx2.RequestError, BrokenOff) as error:
+                failure = error
             if answer.complete:
                 yield answer.finished()
                 return
-            if answer.begun or attempt == TRIES - 1:
-                raise ProviderError(BROKEN_OFF)
-            await asyncio.sleep(_wait(None, attempt))
+            if not answer.begun and (refused := _refused(failure, arguments)):
+                without.add(refused)
+                self._refused[model] |= {refused} - {"thoughts"}
+                continue
+            tries += 1
+            wait = _wait(failure, tries)
+            if answer.begun or tries == TRIES or wait > LONGEST_WAIT or not _is_passing(failure):
+                raise ProviderError(_words(failure, model)) from failure
+            await asyncio.sleep(wait)
 
     def _client(self) -> anthropic.AsyncAnthropic:
         """One client per event loop, whose connections belong to it."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            timeout = anthropic.Timeout(SILENCE, connect=10.0)
-            self._clients[loop] = anthropic.AsyncAnthropic(api_key=self._api_key, max_retries=0, timeout=timeout)
+            self._clients[loop] = anthropic.AsyncAnthropic(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                timeout=anthropic.Timeout(SILENCE, connect=10.0),
+            )
         return self._clients[loop]
 
 
-def request_arguments(request: ModelRequest, default_model: str) -> dict[str, Any]:
-    """The arguments of `messages.create`; system prompt and tools are marked for prompt caching."""
+async def _next(events: anthropic.AsyncStream[Any], deadline: float) -> dict[str, Any] | None:
+    """The stream's next event as it came; None at its end."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            raw: dict[str, Any] = (await anext(events)).to_dict(warnings=False)
+            return raw
+    except StopAsyncIteration:
+        return None
+    except TimeoutError:
+        raise ProviderError("Claude's answer took too long and was cut off. Ask for less at once.") from None
+    except ValueError as error:
+        raise BrokenOff from error
+
+
+def request_arguments(request: ModelRequest, model: str, without: Collection[str] = ()) -> dict[str, Any]:
+    """The arguments of `messages.create`; system prompt and tools are marked for prompt caching.
+
+    `without` names what this model was found to refuse: "temperature", "enabled" and "adaptive" thinking, and "thoughts",
+    which are the thinking blocks of earlier answers.
+    """
     agent = request.agent
-    model = agent.model or default_model
-    messages = [_message(message, model) for message in request.messages]
+    messages = [_message(message, model, thoughts="thoughts" not in without) for message in request.messages]
     arguments: dict[str, Any] = {"model": model, "messages": messages, "max_tokens": agent.max_tokens}
-    if agent.system:
+    if agent.system.strip():
         arguments["system"] = [{"type": "text", "text": agent.system, "cache_control": {"type": "ephemeral"}}]
     if agent.tools:
         tools: list[dict[str, Any]] = [
@@ -85,81 +150,135 @@ def request_arguments(request: ModelRequest, default_model: str) -> dict[str, An
         ]
         tools[-1]["cache_control"] = {"type": "ephemeral"}
         arguments["tools"] = tools
-    return arguments | _sampling(agent, messages)
+    elif any(block["type"] == "tool_use" for message in messages for block in message["content"]):
+        # The API refuses calls in the history of a request that has no tools.
+        arguments |= {"tools": [NO_TOOLS], "tool_choice": {"type": "none"}}
+    return arguments | _sampling(agent, messages, without)
 
 
-def _sampling(agent: Agent, messages: list[dict[str, Any]]) -> dict[str, Any]:
+def _sampling(agent: Agent, messages: list[dict[str, Any]], without: Collection[str]) -> dict[str, Any]:
     """Thinking, or else the temperature: the API takes only one of them."""
-    if agent.thinking and _may_think(messages):
-        if agent.thinking == ADAPTIVE:
-            return {"thinking": {"type": "adaptive"}}
-        budget = agent.thinking
-        return {"thinking": {"type": "enabled", "budget_tokens": budget}, "max_tokens": agent.max_tokens + int(budget)}
-    return {} if agent.temperature is None or agent.thinking else {"temperature": agent.temperature}
+    if not agent.thinking:
+        # No argument of the SDK any more, but older models still take it.
+        named = {"extra_body": {"temperature": agent.temperature}}
+        return {} if agent.temperature is None or "temperature" in without else named
+    if agent.thinking == ADAPTIVE or "enabled" in without:
+        return {} if ADAPTIVE in without else {"thinking": {"type": ADAPTIVE}}
+    if not _turn_began_with_a_thought(messages):
+        return {}
+    budget = int(agent.thinking)
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}, "max_tokens": agent.max_tokens + budget}
 
 
-def _may_think(messages: list[dict[str, Any]]) -> bool:
-    """Not in the middle of a step that was begun without thinking (by another model): the API refuses that."""
-    if len(messages) < 2 or not any(block["type"] == "tool_result" for block in messages[-1]["content"]):
-        return True
-    return any(block["type"] in {"thinking", "redacted_thinking"} for block in messages[-2]["content"])
+def _turn_began_with_a_thought(messages: list[dict[str, Any]]) -> bool:
+    """Whether a budget may be given: a turn that another model began without thinking has to be ended without."""
+    first = None
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            first = message
+        elif any(block["type"] != "tool_result" for block in message["content"]):
+            break
+    return first is None or first["content"][0]["type"] in THOUGHTS
 
 
-def _message(message: ModelMessage, model: str) -> dict[str, Any]:
+def _message(message: ModelMessage, model: str, *, thoughts: bool) -> dict[str, Any]:
     """A message as this model may see it: thinking is signed for the model that thought, and means nothing to others."""
     own = message.provider == AnthropicProvider.name and message.model == model
-    content = [
-        block
-        for block in message.content
-        if own or block["type"] in {"text", "tool_use", "tool_result", "image", "document"}
-    ]
-    return {"role": message.role, "content": content or [{"type": "text", "text": "(nothing)"}]}
+    content = [block for block in message.content if _may_be_sent(block, own=own, thoughts=thoughts)]
+    if not content or content[-1]["type"] in THOUGHTS:
+        # The API takes neither an empty message nor one that ends in a thought.
+        content.append(NOTHING)
+    return {"role": message.role, "content": content}
 
 
-def _kind(error: anthropic.APIError) -> str:
-    """The error type that the API names in its body, also inside a stream that began with status 200."""
-    body = error.body
-    inner = body.get("error") if isinstance(body, dict) else None
-    return str(inner.get("type", "")) if isinstance(inner, dict) else ""
+def _may_be_sent(block: dict[str, Any], *, own: bool, thoughts: bool) -> bool:
+    kind = str(block.get("type"))
+    if kind in THOUGHTS:
+        # A thought that was cut off before it was signed would be refused.
+        return own and thoughts and bool(block.get("signature") or block.get("data"))
+    return kind in SHOWN or (own and (kind == "server_tool_use" or kind.endswith("_tool_result")))
 
 
-def _is_passing(error: anthropic.APIError) -> bool:
-    status = getattr(error, "status_code", 0)
-    return (
-        isinstance(error, anthropic.APIConnectionError)
-        or status in {408, 409, 429}
-        or status >= 500
-        or _kind(error) in BUSY
-    )
+def _status(error: Exception) -> int:
+    """The HTTP status, also of an error inside a stream that began with status 200; 0 if there was no answer."""
+    if not isinstance(error, anthropic.APIStatusError):
+        return 0
+    return STATUSES.get(error.type or "", error.status_code)
 
 
-def _wait(error: anthropic.APIError | None, attempt: int) -> float:
+def _says(error: Exception) -> str:
+    """The API's own words."""
+    said = error.api_message if isinstance(error, anthropic.APIStatusError) else None
+    return said if isinstance(said, str) else str(error)
+
+
+def _refused(error: Exception, arguments: dict[str, Any]) -> str:
+    """What of the request this model does not take and can do without; empty if it is something else.
+
+    Models differ in this, and a thought is refused too where what came before it has changed, or the account.
+    """
+    said = _says(error).lower()
+    if _status(error) != 400:
+        return ""
+    if "extra_body" in arguments and "temperature" in said:
+        return "temperature"
+    if "thinking" in arguments and "thinking" in said and not said.startswith("messages"):
+        return str(arguments["thinking"]["type"])
+    has_thoughts = any(block["type"] in THOUGHTS for message in arguments["messages"] for block in message["content"])
+    about_thoughts = any(word in said for word in ("thinking", "signature", "block is bound"))
+    return "thoughts" if has_thoughts and about_thoughts else ""
+
+
+def _is_passing(error: Exception) -> bool:
+    """Whether the same request may well be answered a moment later."""
+    status = _status(error)
+    return not status or status in {408, 409, 429} or status >= 500
+
+
+def _wait(error: Exception, tries: int) -> float:
     """Seconds until the next try: what the API asks for, else twice as long each time, a little scattered."""
-    headers = error.response.headers if isinstance(error, anthropic.APIStatusError) else {}
+    asked = _asked_to_wait(error)
+    if asked is not None:
+        return asked
+    doubled: float = FIRST_WAIT * 2 ** (tries - 1)
+    return doubled * random.uniform(0.8, 1.2)  # noqa: S311 - scatters tries, hides nothing
+
+
+def _asked_to_wait(error: Exception) -> float | None:
+    value = error.response.headers.get("retry-after", "") if isinstance(error, anthropic.APIStatusError) else ""
     try:
-        asked = float(headers.get("retry-after", ""))
+        seconds = float(value)
     except ValueError:
-        asked = FIRST_WAIT * 2**attempt * random.uniform(0.8, 1.2)  # noqa: S311 - scatters tries, hides nothing
-    return min(max(asked, 0.0), LONGEST_WAIT)
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
-def _words(error: anthropic.APIError, model: str) -> str:
+def _words(error: Exception, model: str) -> str:
     """What a person can do about it."""
-    kind, status = _kind(error), getattr(error, "status_code", 0)
+    status, said = _status(error), _says(error)
+    minutes = math.ceil((_asked_to_wait(error) or 0) / 60)
+    later = f"Wait {f'{minutes} minutes' if minutes > 1 else 'a minute'}, then send your message again."
     if isinstance(error, anthropic.APIConnectionError):
         return "Claude cannot be reached. Check the server's network, then send your message again."
+    if not status:
+        return "The model's answer broke off before it was complete. Send your message again."
     if status == 401:
         return "Claude refused the key. Check ANTHROPIC_API_KEY."
+    if status == 402 or "credit balance" in said:
+        return "The account behind ANTHROPIC_API_KEY has no credit left. Add some, then send your message again."
     if status == 403:
         return f"The key may not use the model {model}. Check ANTHROPIC_API_KEY and HITL_MODEL."
     if status == 404:
         return f"There is no model named {model}. Check HITL_MODEL, or the agent's model."
-    if status == 413 or "too long" in error.message:
+    if status == 413 or "too long" in said or "context limit" in said:
         return "This chat has become too long for the model. Start a new one."
-    if status == 429 or kind == "rate_limit_error":
-        return "Claude limits how often it may be asked, and the limit is reached. Wait a minute, then send your message again."
-    if status == 529 or kind == "overloaded_error":
-        return "Claude is overloaded right now. Wait a minute, then send your message again."
+    if status == 429:
+        return f"Claude limits how often it may be asked, and the limit is reached. {later}"
+    if status == 529:
+        return f"Claude is overloaded right now. {later}"
     if 400 <= status < 500:
-        return f"Claude did not accept the request: {error.message[:300]}"
-    return "Claude has a problem of its own right now. Wait a minute, then send your message again."
+        return f"Claude did not accept the request: {said[:300]}"
+    return f"Claude has a problem of its own right now. {later}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from approvals.canonical import NotCanonical, clean_text, parse
 from chats.agent.events import (
     Event,
     ModelFinished,
@@ -24,18 +24,19 @@ USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_
 
 
 class Answer:
-    """One answer as it arrives. `begun` once anything of it was shown; `complete` once the API said why it ended.
+    """One answer of `model` as it arrives. `begun` once anything of it was there; `complete` once the API said why it ended.
 
-    Blocks and deltas of unknown types are kept or passed over: the API adds new ones.
+    Events, blocks and deltas of unknown types are kept or passed over: the API adds new ones.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: str) -> None:
         self.begun = False
         self.stop_reason = ""
-        self.model = ""
+        self.model = model
         self.usage: dict[str, int] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._json: dict[int, list[str]] = {}
+        self._open: set[int] = set()
 
     @property
     def complete(self) -> bool:
@@ -43,24 +44,26 @@ class Answer:
 
     def take(self, raw: dict[str, Any]) -> Iterator[Event]:
         """What one raw event has to show."""
-        match raw.get("type"):
-            case "message_start":
-                self.model = raw["message"].get("model", "")
-                self._count(raw["message"].get("usage"))
-            case "content_block_start":
-                yield from self._start(raw["index"], dict(raw["content_block"]))
-            case "content_block_delta":
-                yield from self._delta(raw["index"], raw["delta"])
-            case "content_block_stop":
-                yield from self._stop(raw["index"])
-            case "message_delta":
-                self.stop_reason = raw["delta"].get("stop_reason") or self.stop_reason
+        match raw:
+            case {"type": "message_start", "message": {"usage": usage}}:
+                self._count(usage)
+            case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
+                yield from self._start(index, dict(block))
+            case {"type": "content_block_delta", "index": int(index), "delta": dict(delta)} if index in self._open:
+                yield from self._delta(index, delta)
+            case {"type": "content_block_stop", "index": int(index)} if index in self._open:
+                yield from self._stop(index)
+            case {"type": "message_delta", "delta": dict(delta)}:
+                self.stop_reason = delta.get("stop_reason") or self.stop_reason
                 self._count(raw.get("usage"))
+                for index in sorted(self._open) if self.complete else ():
+                    yield from self._stop(index)
 
     def finished(self) -> ModelFinished:
-        """The whole answer."""
+        """The whole answer; without a thought that no database can keep as it is, which would break its signature."""
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
-        return ModelFinished(blocks, self.stop_reason, self.model, self.usage)
+        kept = [block for block in blocks if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")]
+        return ModelFinished(kept, self.stop_reason, self.model, self.usage)
 
     def _count(self, usage: Any) -> None:
         # Cumulative: the last number is the right one.
@@ -69,51 +72,59 @@ class Answer:
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Event]:
         self._blocks[index] = block
+        self._open.add(index)
         self.begun = True
-        match block.get("type"):
-            case "text":
+        match block:
+            case {"type": "text"}:
                 yield TextStarted(f"text-{index}")
-                if block["text"]:
+                if block.setdefault("text", ""):
                     yield TextDelta(f"text-{index}", block["text"])
-            case "thinking":
+            case {"type": "thinking"}:
                 yield ReasoningStarted(f"thinking-{index}")
-            case "tool_use":
-                self._json[index] = []
-                yield ToolInputStarted(block["id"], block["name"])
+                if block.setdefault("thinking", ""):
+                    yield ReasoningDelta(f"thinking-{index}", block["thinking"])
+            case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+                yield ToolInputStarted(call_id, name)
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[Event]:
         block = self._blocks[index]
-        match delta.get("type"):
-            case "text_delta":
-                block["text"] += delta["text"]
-                yield TextDelta(f"text-{index}", delta["text"])
-            case "thinking_delta":
-                block["thinking"] += delta["thinking"]
-                yield ReasoningDelta(f"thinking-{index}", delta["thinking"])
-            case "signature_delta":
-                block["signature"] = block.get("signature", "") + delta["signature"]
-            case "citations_delta":
-                block["citations"] = [*(block.get("citations") or []), delta["citation"]]
-            case "input_json_delta" if index in self._json:
-                self._json[index].append(delta["partial_json"])
-                yield ToolInputDelta(block["id"], delta["partial_json"])
+        match delta:
+            case {"type": "text_delta", "text": str(text)} if block.get("type") == "text":
+                block["text"] += text
+                yield TextDelta(f"text-{index}", text)
+            case {"type": "thinking_delta", "thinking": str(text)} if block.get("type") == "thinking":
+                block["thinking"] += text
+                yield ReasoningDelta(f"thinking-{index}", text)
+            case {"type": "signature_delta", "signature": str(signature)}:
+                block["signature"] = block.get("signature", "") + signature
+            case {"type": "citations_delta", "citation": citation}:
+                block["citations"] = [*(block.get("citations") or []), citation]
+            case {"type": "input_json_delta", "partial_json": str(text)}:
+                self._json.setdefault(index, []).append(text)
+                if block.get("type") == "tool_use":
+                    yield ToolInputDelta(block.get("id", ""), text)
 
     def _stop(self, index: int) -> Iterator[Event]:
         block = self._blocks[index]
-        match block.get("type"):
-            case "text":
+        self._open.discard(index)
+        text = "".join(self._json.pop(index, []))
+        if text or block.get("type") == "tool_use":
+            block["input"] = _input(text, block.get("input"))
+        match block:
+            case {"type": "text"}:
                 yield TextEnded(f"text-{index}")
-            case "thinking":
+            case {"type": "thinking"}:
                 yield ReasoningEnded(f"thinking-{index}")
-            case "tool_use":
-                block["input"] = _input("".join(self._json.pop(index, [])), block.get("input"))
-                yield ToolInputReady(block["id"], block["name"], block["input"])
+            case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+                yield ToolInputReady(call_id, name, block["input"])
 
 
 def _input(text: str, given: Any) -> dict[str, Any]:
-    """The call's input. What is no JSON object cannot be sent back to the API, so it is wrapped, and no tool will take it."""
+    """The call's input. What is no JSON object within bounds can be neither stored nor sent back to the API: it is
+    wrapped, and no tool will take it.
+    """
     try:
-        value = json.loads(text) if text else given or {}
-    except (ValueError, RecursionError):
-        value = text
-    return value if isinstance(value, dict) else {"unreadable": str(value)[:1000]}
+        value = parse(text) if text else given or {}
+    except NotCanonical as error:
+        return {"unreadable": text[:1000], "why": str(error)}
+    return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}

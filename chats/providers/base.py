@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,7 +47,7 @@ class ModelRequest:
 class Provider(Protocol):
     name: str
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Event]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """Yield text, reasoning and tool input events, then exactly one `ModelFinished`.
 
         Raises ProviderError. A stream that ends without `ModelFinished` is a failure.

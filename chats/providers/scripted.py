@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -33,7 +33,7 @@ class ScriptedProvider:
 
     name = "scripted"
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Event]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         text, since = _last_user_text(request.messages)
         step = sum(message.role == "assistant" for message in since)
         conversation, groups = _find(request.agent.script, text)

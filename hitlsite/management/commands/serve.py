@@ -30,6 +30,9 @@ class Announcing(Server):
         shown = f"[{host}]" if ":" in host else host
         print(f"Pausepoint listens on http://{shown}:{number}/ (Ctrl+C stops it)", flush=True)
 
+    def listen_error(self, failure: Any) -> None:
+        self.stop()  # the command says why, in one line
+
 
 class Command(BaseCommand):
     help = "Serve Pausepoint: pages, running turns and the sweep, in one process. Stops cleanly on SIGTERM."

@@ -1,0 +1,39 @@
+"""The chats in the admin: to look at, never to change."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from approvals.adminsite import ReadOnlyAdmin, text_filter
+from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
+
+
+@admin.register(Chat)
+class ChatAdmin(ReadOnlyAdmin):
+    list_display = ("title", "public_id", "owner", "agent", "created_at", "updated_at")
+    list_filter = (text_filter("chat", "chat", "public_id"),)
+    list_select_related = ("owner",)
+    ordering = ("-pk",)
+
+
+@admin.register(Turn)
+class TurnAdmin(ReadOnlyAdmin):
+    list_display = ("run_id", "chat", "state", "finish_reason", "stopped", "attempt", "created_at", "ended_at")
+    list_filter = ("state", "stopped")
+    list_select_related = ("chat",)
+    ordering = ("-pk",)
+
+
+@admin.register(ToolCall)
+class ToolCallAdmin(ReadOnlyAdmin):
+    list_display = ("name", "tool_call_id", "chat", "state", "attempt", "started_at", "finished_at")
+    list_filter = ("state", text_filter("tool", "tool", "name"))
+    list_select_related = ("chat",)
+    ordering = ("-pk",)
+
+
+@admin.register(TurnCheckpoint)
+class TurnCheckpointAdmin(ReadOnlyAdmin):
+    list_display = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "created_at")
+    list_filter = ("kind", text_filter("message", "message", "message_id"))
+    ordering = ("-pk",)

@@ -1,0 +1,93 @@
+"""Where the server is killed: each write point of a turn, by name. Used by the server that `launcher.py` starts.
+
+A point is armed by writing its name into the control file; the first to reach it takes the file away and kills its own
+process with SIGKILL, so that nothing of it runs any further: no `finally`, no rollback, no good-bye.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from approvals import actions as desk
+from approvals import outbox, signals
+from chats import actions, doorbell
+from chats.actions import arriving, calling, ending, resuming, stepping
+from chats.agent import events
+from chats.ledger import Ledger
+
+CONTROL = "CRASH_CONTROL_FILE"
+
+
+def die_at(point: str) -> None:
+    """Kill this process, if the point is armed."""
+    control = Path(os.environ[CONTROL])
+    try:
+        armed = control.read_text()
+    except FileNotFoundError:
+        return
+    if armed == point:
+        control.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def before(point: str, owner: Any, name: str) -> None:
+    _wrap(owner, name, lambda work, *args, **kwargs: (die_at(point), work(*args, **kwargs))[1])
+
+
+def after(point: str, owner: Any, name: str) -> None:
+    def run(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        result = work(*args, **kwargs)
+        die_at(point)
+        return result
+
+    _wrap(owner, name, run)
+
+
+def _wrap(owner: Any, name: str, run: Callable[..., Any]) -> None:
+    original = getattr(owner, name)
+    setattr(owner, name, functools.wraps(original)(functools.partial(run, original)))
+
+
+def mid_stream(point: str, step: int) -> None:
+    """At the third piece of text of a step."""
+    record, seen = Ledger.record, []
+
+    def recorded(ledger: Ledger, event: events.Event) -> None:
+        record(ledger, event)
+        if isinstance(event, events.TextDelta) and ledger.step == step:
+            seen.append(event)
+            if len(seen) >= 3:
+                die_at(point)
+
+    Ledger.record = recorded  # type: ignore[method-assign]
+
+
+#: Name, and how to get there. "in" is inside the transaction, before its commit; the others are between two commits.
+POINTS: dict[str, Callable[[str], None]] = {
+    "arrive, in": lambda p: after(p, arriving, "_start_turn"),
+    "arrive": lambda p: before(p, doorbell, "ring_work"),
+    "claim": lambda p: after(p, actions, "claim_turn"),
+    "mid-stream": lambda p: mid_stream(p, 0),
+    "step commit, in": lambda p: after(p, stepping, "_store_call"),
+    "step commit": lambda p: after(p, actions, "commit_step"),
+    "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
+    "pause commit": lambda p: after(p, actions, "pause_turn"),
+    "decision commit, in": lambda p: after(p, desk, "_release"),
+    "decision commit": lambda p: before(p, signals.decided, "send_robust"),
+    "resume, in": lambda p: after(p, resuming, "resume_locked"),
+    "resume": lambda p: after(p, actions, "resume_turn"),
+    "tool claimed": lambda p: after(p, actions, "claim_call"),
+    "side effect done but not recorded": lambda p: before(p, actions, "finish_call"),
+    "recorded, in": lambda p: after(p, calling, "close_call"),
+    "recorded": lambda p: after(p, actions, "finish_call"),
+    "mid-stream of the continuation": lambda p: mid_stream(p, 1),
+    "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
+    "final commit": lambda p: after(p, actions, "finish_turn"),
+    "outbox row claimed": lambda p: after(p, outbox, "_claimed"),
+    "outbox row delivered": lambda p: after(p, outbox, "handler_at"),
+}

@@ -1,0 +1,107 @@
+"""A shop's till: a real server on a database of its own, that is started again whenever it is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from tests.crash.agents import CHARGES, HEARD, RELEASE
+from tests.crash.browser import Browser
+from tests.crash.points import CONTROL
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 20.0
+
+
+class Till:
+    """A server on a database of its own that is started again whenever it is gone."""
+
+    def __init__(self, folder: Path, point: str) -> None:
+        self.database, self.control = folder / "till.sqlite3", folder / "armed"
+        self.charges, self.heard, self.log = folder / "charges", folder / "heard", folder / "log"
+        self.release = folder / "release"
+        self.point, self.port = point, free_port()
+        self.environment = settings(self.database) | {
+            CONTROL: str(self.control),
+            CHARGES: str(self.charges),
+            HEARD: str(self.heard),
+            RELEASE: str(self.release),
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+        self.kills = 0
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.alice, self.bob = (Browser(self.base, name, "pausepoint") for name in ("requester", "approver"))
+
+    def up(self) -> None:
+        """Start the server if it is gone, and wait until it answers."""
+        for _ in patiently("the server"):
+            if self.process is None or self.process.poll() is not None:
+                self.kills += self.process is not None and self.process.returncode == -signal.SIGKILL
+                command = [sys.executable, "-m", "tests.crash.launcher", str(self.port), self.point]
+                with self.log.open("ab") as log:
+                    self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def lines(self, file: Path) -> list[str]:
+        return file.read_text().splitlines() if file.exists() else []
+
+
+def settings(database: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
+    return kept | {
+        "DEBUG": "1",
+        "DATABASE_URL": f"sqlite:///{database}",
+        "HITL_AGENTS": "tests.crash.agents.cashier",
+        "HITL_EVENT_HANDLERS": "tests.crash.agents.hear",
+        CONTROL: str(database.parent / "armed"),
+    }
+
+
+def free_port() -> int:
+    """A port below the range from which the system takes the ports of outgoing connections."""
+    while True:
+        port = random.randint(20_000, 32_000)  # noqa: S311
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def patiently(what: str) -> Iterator[None]:
+    """Look again and again, for PATIENCE seconds."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.05)
+    raise AssertionError(f"waited {PATIENCE:.0f} s for {what}")
+
+
+def open_requests(till: Till, turn: int) -> list[Any]:
+    found = till.rows(
+        "SELECT r.id, r.kind FROM approvals_approvalrequest r JOIN chats_toolcall c ON r.id IN (c.approval_id, c.recovery_id)"
+        " WHERE c.turn_id = ? AND r.status = 'pending'",
+        turn,
+    )
+    return [(UUID(request), kind) for request, kind in found]
+
+
+def make_database(database: Path) -> None:
+    """Migrated, with the demo's people."""
+    people = "from hitlsite.management.commands.seed_demo import *; [make_person(n, *PEOPLE[n][1:]) for n in PEOPLE]"
+    for command in (["migrate", "--verbosity", "0"], ["shell", "--verbosity", "0", "-c", people]):
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=settings(database), check=True)

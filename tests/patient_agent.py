@@ -1,0 +1,13 @@
+"""An agent whose answer takes as long as WORD_SECONDS per word says: for tests that stop the server in its middle."""
+
+from __future__ import annotations
+
+import os
+
+from chats.agent.agent import Agent
+from chats.agent.script import Conversation, Say
+
+PAUSE = float(os.environ.get("WORD_SECONDS", "0.01"))
+WORDS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+
+patient = Agent(name="patient", title="Patient", script=[Conversation("count", [[Say(WORDS, pause=PAUSE)]])])

@@ -1,0 +1,191 @@
+"""A real `manage.py serve` on a database of its own, and people who talk to it over HTTP, without JavaScript."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlencode
+
+from hitlsite.management.commands.seed_demo import PASSWORD
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parent.parent
+PREPARE = """
+import django; django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+call_command("seed_demo")
+"""
+
+
+def until(probe: Callable[[], T], what: str, seconds: float = 10) -> T:
+    """The first truthy value that `probe` gives; fails, saying what was seen last, if none comes in time."""
+    deadline = time.monotonic() + seconds
+    while not (found := probe()):
+        assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s; last seen: {found!r}"
+        time.sleep(0.02)
+    return found
+
+
+def environment(database: Path, **more: str) -> dict[str, str]:
+    settings = {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{database}", "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
+    return os.environ | settings | more
+
+
+@functools.cache
+def seeded_database() -> Path:
+    """A database with the demo's people and conversations, made once and copied for every server."""
+    folder = tempfile.mkdtemp(prefix="pausepoint-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    database = Path(folder) / "seeded.sqlite3"
+    subprocess.run(
+        [sys.executable, "-c", PREPARE], cwd=ROOT, env=environment(database), check=True, capture_output=True
+    )
+    return database
+
+
+class Server:
+    """Starts, stops, dies and starts again on the same database and port."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.database = folder / "served.sqlite3"
+        self.log = folder / "served.log"
+        shutil.copy(seeded_database(), self.database)
+        self.settings = settings
+        self.port = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self, **settings: str) -> None:
+        """Serve, on a free port the first time and on the same one from then on; returns when it listens."""
+        self.settings |= settings
+        with self.log.open("wb") as log:
+            command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
+            env = environment(self.database, **self.settings)
+            self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log)
+        listens = until(self._listens, "`serve` says where it listens", 30)
+        self.port = int(listens[1])
+
+    def _listens(self) -> re.Match[str] | None:
+        written = self.log.read_text()
+        assert self.process is not None and self.process.poll() is None, f"serve ended at once:\n{written}"
+        return re.search(r"listens on http://127\.0\.0\.1:(\d+)/", written)
+
+    def stop(self, seconds: float = 10) -> int:
+        """SIGTERM, and the exit code."""
+        return self._end(signal.SIGTERM, seconds)
+
+    def kill(self) -> int:
+        """kill -9."""
+        return self._end(signal.SIGKILL, 5)
+
+    def _end(self, number: signal.Signals, seconds: float) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+    def run(self, script: str) -> None:
+        """Run Python with the project's settings on this database, in a process of its own."""
+        command = [sys.executable, "-c", f"import django; django.setup()\n{script}"]
+        env = environment(self.database, **self.settings)
+        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=30)
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection, connection:
+            return connection.execute(sql, values).fetchall()
+
+    def value(self, sql: str, *values: Any) -> Any:
+        ((found,),) = self.rows(sql, *values)
+        return found
+
+    def turn(self, chat: int) -> str:
+        """The state of a chat's last turn."""
+        return str(self.value("SELECT state FROM chats_turn WHERE chat_id = ? ORDER BY id DESC LIMIT 1", chat))
+
+    def wait_for_turn(self, chat: int, state: str, seconds: float = 10) -> None:
+        until(lambda: self.turn(chat) == state, f"chat {chat} is {state}", seconds)
+
+    def person(self, name: str) -> Person:
+        person = Person(self, name)
+        person.log_in()
+        return person
+
+
+class Page(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+class Person:
+    """A browser without JavaScript: cookies, forms, CSRF."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.server, self.name = server, name
+        self.cookies: dict[str, str] = {}
+
+    def log_in(self) -> None:
+        self.get("/login/")
+        assert self.post("/login/", username=self.name, password=PASSWORD).status == 302
+
+    def get(self, path: str, **headers: str) -> Page:
+        return self._send("GET", path, None, headers)
+
+    def post(self, path: str, headers: dict[str, str] | None = None, **fields: object) -> Page:
+        form = urlencode({**fields, "csrfmiddlewaretoken": self.cookies["csrftoken"]})
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        return self._send("POST", path, form, kind | (headers or {}))
+
+    def start_chat(self, text: str, agent: str = "support") -> int:
+        """Write into a new chat; gives its number."""
+        sent = self.post("/chats/new/", text=text, agent=agent)
+        assert sent.status == 302, sent.text
+        return int(sent.headers["location"].strip("/").split("/")[-1])
+
+    def pause(self, text: str) -> tuple[int, str]:
+        """A new chat that has paused: its number, and the id of the one request that it waits for."""
+        chat = self.start_chat(text)
+        self.server.wait_for_turn(chat, "suspended")
+        (request,) = set(re.findall(r'id="request-([0-9a-f-]{36})"', self.get(f"/chats/{chat}/").text))
+        return chat, request
+
+    def decide(self, request: str, **fields: object) -> Page:
+        return self.post(f"/requests/{request}/decide/", **fields)
+
+    def _send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Page:
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        sent = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers | ({"Cookie": sent} if sent else {}))
+            response = connection.getresponse()
+            for cookie in response.msg.get_all("Set-Cookie", []):
+                self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(cookie).items()}
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Page(response.status, found, response.read().decode())

@@ -1,0 +1,47 @@
+"""What some tests need beside Python: real processes, and a browser. Missing, it is said aloud once; REQUIRE_SERVICES=1 fails.
+
+Test modules import the fixtures that they use.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+from typing import NoReturn
+
+import pytest
+
+CHROMIUM = "/usr/bin/chromium"
+
+
+def missing(what: str, remedy: str) -> NoReturn:
+    """Skip, or fail where everything is required (CI)."""
+    words = f"!!! NOT TESTED, because there is {what}. {remedy}"
+    if os.environ.get("REQUIRE_SERVICES") == "1":
+        pytest.fail(words, pytrace=False)
+    pytest.skip(words)
+
+
+@pytest.fixture(scope="session")
+def real_processes() -> None:
+    """Signals that a process can catch, and a port to listen on."""
+    if os.name != "posix":
+        missing("no POSIX system", "Run these tests on Linux or macOS.")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
+
+
+@pytest.fixture(scope="session")
+def chromium(real_processes: None) -> str:
+    """The path of a Chromium that playwright can drive."""
+    if importlib.util.find_spec("playwright") is None:
+        missing("no playwright", "pip install -r tests/requirements.txt")
+    path = os.environ.get("CHROMIUM", CHROMIUM)
+    found = shutil.which(path)
+    if found is None:
+        missing(f"no Chromium at {path}", "apt-get install chromium, or set CHROMIUM to its path.")
+    return found
