@@ -45,7 +45,7 @@ class UntilDay(DayFilter):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    list_display = ("at", "event", "tool_name", "tool_call_id", "thread_id", "actor_name", "via", "retry_count")
+    list_display = ("at", "event", "tool_name", "actor_name", "via", "thread_id", "tool_call_id", "retry_count")
     list_filter = (
         text_filter("tool", "tool", "tool_name"),
         text_filter("chat", "chat", "thread_id"),

@@ -23,6 +23,7 @@ class ReadOnlyAdmin(Base):
     """Shows rows and changes none, whoever asks: they are written by `actions` and nobody else."""
 
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

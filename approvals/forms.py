@@ -63,7 +63,7 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
         raise Invalid("Press one of the buttons.", {"verdict": "is unknown"})
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Sent(verdict, data.get("comment", ""), edited, answer)
+    return Sent(verdict, _lines(data.get("comment", "")), edited, answer)
 
 
 def sent_door(data: QueryDict) -> Door:

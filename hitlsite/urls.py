@@ -5,9 +5,15 @@ from __future__ import annotations
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import views as auth
-from django.urls import include, path
+from django.urls import include, path, re_path
+
+from hitlsite import views
+
+admin.site.site_header = admin.site.site_title = "Pausepoint"
+admin.site.index_title = "Records and keys"
 
 urlpatterns = [
+    path("favicon.ico", views.favicon),
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
@@ -15,6 +21,8 @@ urlpatterns = [
 ]
 if apps.is_installed("chats"):
     urlpatterns.append(path("chats/", include("chats.urls")))
+# Last of all, so that an unknown address gets our own page with DEBUG too.
+urlpatterns.append(re_path(r"^(?P<address>.*)$", views.nowhere))
 
 handler400 = "hitlsite.views.bad_request"
 handler403 = "hitlsite.views.permission_denied"

@@ -7,8 +7,11 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.templatetags.static import static
+from django.urls import Resolver404, resolve
 
 WORDS = {
     HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back, reload the page and try again.",
@@ -44,6 +47,24 @@ def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str
         return JsonResponse(body, status=status, content_type="application/problem+json")
     template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
     return render(request, template, {"status": status.value, "title": status.phrase, "detail": detail}, status=status)
+
+
+@login_not_required
+def favicon(request: HttpRequest) -> HttpResponse:
+    """For pages that do not name our icon, such as the admin's."""
+    return redirect(static("pausepoint/icon.svg"))
+
+
+def nowhere(request: HttpRequest, address: str) -> HttpResponse:
+    """No page has this address; the one with a slash behind it might."""
+    if request.method in {"GET", "HEAD"} and not address.endswith("/"):
+        try:
+            found = resolve(f"/{address}/")
+        except Resolver404:
+            found = None
+        if found is not None and found.func is not nowhere:
+            return redirect(f"/{address}/")
+    return problem(request, HTTPStatus.NOT_FOUND)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -67,6 +67,8 @@ def routes(resolver: URLResolver, prefix: str = "/") -> list[str]:
     found: list[str] = []
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
+        if route in {"/favicon.ico", "/^(?P<address>.*)$"}:
+            continue
         if isinstance(entry, URLPattern) or route == "/admin/":
             found.append(route)
         else:
