@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import functools
 import inspect
+import json
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +41,19 @@ Late = Callable[[Result], Awaitable[None]]
 
 
 async def run_tool(tool: Tool, value: Any, context: ToolContext, *, late: Late) -> Result | None:
-    """The tool's result; None if it did not end within its limit, and then `late` gets the result if one still comes."""
-    task = asyncio.create_task(_guarded(tool, value, context))
+    """The tool's result; None if it did not end within its limit, and then `late` gets the result if one still comes.
+
+    A sync tool that has not even got a thread by then is not started any more: that much is known, and is its result.
+    """
+    threads: list[Future[Any]] = []
+    task = asyncio.create_task(_guarded(tool, value, context, threads))
     try:
         return await asyncio.wait_for(asyncio.shield(task), tool.timeout)
     except TimeoutError:
+        if any(thread.cancel() for thread in threads):
+            return Result(
+                error_text=f"{tool.name} was not started: all {THREADS} threads for tools were busy. Try again later."
+            )
         _late_runs.add(waiting := asyncio.create_task(_wait_longer(task, late)))
         waiting.add_done_callback(_late_runs.discard)
         return None
@@ -58,9 +67,10 @@ async def _wait_longer(task: asyncio.Task[Result], late: Late) -> None:
         await late(await asyncio.wait_for(task, LATE_LIMIT))
 
 
-async def _guarded(tool: Tool, value: Any, context: ToolContext) -> Result:
+async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Result:
     try:
-        return Result(output=_kept(await _call(tool, value, context)))
+        output = await _call(tool, value, context, threads)
+        return Result(output=await asyncio.to_thread(_kept, output))
     except (ToolError, InvalidInput) as error:
         return Result(error_text=clean_text(str(error))[:2000] or f"{tool.name} failed.")
     except (NotCanonical, PydanticSerializationError) as error:
@@ -70,7 +80,7 @@ async def _guarded(tool: Tool, value: Any, context: ToolContext) -> Result:
         return Result(error_text=f"{tool.name} failed ({type(error).__name__}). The server's log has the details.")
 
 
-async def _call(tool: Tool, value: Any, context: ToolContext) -> Any:
+async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Any:
     if tool.run is None:
         raise ToolError(f"{tool.name} is a question to a person and cannot be run.")
     model = tool.validate(value)
@@ -80,11 +90,16 @@ async def _call(tool: Tool, value: Any, context: ToolContext) -> Any:
     bound = functools.partial(tool.run, **arguments)
     if inspect.iscoroutinefunction(tool.run):
         return await bound()
-    return await asyncio.get_running_loop().run_in_executor(_pool, functools.partial(dbpool.unit, bound))
+    threads.append(_pool.submit(dbpool.unit, bound))
+    return await asyncio.wrap_future(threads[0])
 
 
 def _kept(output: Any) -> Any:
     """The output as JSON, within bounds; NotCanonical or PydanticSerializationError if it has no such form."""
-    value = clean_json(to_jsonable_python(output))
+    plain = to_jsonable_python(output)
+    # A quick look at the size before the careful one: on 50 MB the careful one takes a minute.
+    if len(json.dumps(plain, ensure_ascii=False)) > MAX_OUTPUT_BYTES:
+        raise NotCanonical(f"larger than {MAX_OUTPUT_BYTES:,} bytes")
+    value = clean_json(plain)
     canonical(value, max_bytes=MAX_OUTPUT_BYTES)
     return value

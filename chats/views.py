@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -57,11 +58,17 @@ def chats(request: SignedIn) -> HttpResponse:
 def new_chat(request: SignedIn) -> HttpResponse:
     """Open a chat, with its first message where one was written."""
     agent = agent_named(request.POST.get("agent", ""))
-    chat = actions.open_chat(owner=request.user, agent=agent)
-    text = request.POST.get("text", "").strip()
-    if text:
-        actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
+    text = _text(request)
+    with transaction.atomic():  # a refused message leaves no empty chat behind
+        chat = actions.open_chat(owner=request.user, agent=agent)
+        if text.strip():
+            actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
     return redirect(chat)
+
+
+def _text(request: HttpRequest) -> str:
+    """What was written; a browser sends every line break as two characters."""
+    return request.POST.get("text", "").replace("\r\n", "\n")
 
 
 @require_GET
@@ -89,7 +96,7 @@ def _agent_or_none(name: str) -> Agent | None:
 @refusals_as_pages
 def post_message(request: SignedIn, pk: int) -> HttpResponse:
     found = queries.get_chat_for(request.user, pk)
-    text = request.POST.get("text", "")
+    text = _text(request)
     try:
         actions.post_message(found, text, by=request.user, agent=agent_named(found.agent), via=Door.CHAT)
     except ChatNotFound:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from approvals.canonical import canonical
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
 from chats import queries
@@ -16,6 +18,8 @@ from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn
 from chats.states import CallState, TurnState
+
+logger = logging.getLogger(__name__)
 
 NOBODY = "Nobody answered before the deadline."
 
@@ -98,13 +102,19 @@ def _output(call: ToolCall, request: ApprovalRequest, decision: Decision) -> Any
         tool = None
     if tool is None:
         return decision.answer
-    return tool.answer(
-        Answer(
-            value=decision.answer,
-            request_id=str(request.pk),
-            requested_at=round(request.created_at.timestamp() * 1000),
-            responded_at=round(decision.decided_at.timestamp() * 1000),
-            timed_out=request.status == Status.EXPIRED,
-            priority=request.priority,
-        )
+    answer = Answer(
+        value=decision.answer,
+        request_id=str(request.pk),
+        requested_at=round(request.created_at.timestamp() * 1000),
+        responded_at=round(decision.decided_at.timestamp() * 1000),
+        timed_out=request.status == Status.EXPIRED,
+        priority=request.priority,
     )
+    try:
+        output = tool.answer(answer)
+        canonical(output)
+    except Exception:
+        # The tool's own code: what the person said must reach the model all the same.
+        logger.exception("Tool %s could not shape the answer to call %s", call.name, call.tool_call_id)
+        return decision.answer
+    return output

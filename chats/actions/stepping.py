@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -11,6 +12,7 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals.asks import ABSENT, Ask
 from approvals.canonical import clean_json
+from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
 from chats.actions.keeping import (
@@ -33,6 +35,8 @@ from chats.agent.tools import InvalidInput, Question, Tool
 from chats.exceptions import StopRequested
 from chats.models import Step, ToolCall, Turn
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
+
+logger = logging.getLogger(__name__)
 
 CUT_OFF = "The model's answer was cut off in this call, so it was not run."
 
@@ -130,7 +134,6 @@ def _ask_all(turn: Turn, agent: Agent) -> list[tuple[ToolCall, ApprovalRequest]]
         try:
             ask = _ask_for(call, agent.tool(call.name))
         except InvalidInput as error:
-            # The tool has changed since the model called it, or it is gone.
             close_call(call, CallState.FAILED, error_text=str(error), via=RUNNER)
             continue
         request = desk.request_approval(_workflow_of(turn), ask, requested_by=turn.chat.owner)
@@ -156,13 +159,26 @@ def _workflow_of(turn: Turn) -> Workflow:
 
 
 def _ask_for(call: ToolCall, tool: Tool | None) -> Ask:
-    """What to ask a person about a call. InvalidInput if the tool does not take it any more."""
+    """What to ask a person about a call.
+
+    InvalidInput, in words for the model, if it cannot be asked: the tool has changed since the model called it, or is
+    gone, or makes a question that is out of bounds.
+    """
     if call.state == CallState.UNKNOWN:
         return _recovery(call)
     if tool is None:
         raise InvalidInput(f"There is no tool named {call.name!r} any more.")
     value = tool.validate(call.input)
-    return _approval(call, tool) if tool.ask is None else _question(call, tool.ask(value))
+    try:
+        ask = _approval(call, tool) if tool.ask is None else _question(call, tool.ask(value))
+        ask.check()
+    except Invalid as error:
+        problems = "; ".join(f"{name}: {words}" for name, words in error.errors.items())
+        raise InvalidInput(f"{call.name} cannot be asked like this. {problems}") from error
+    except Exception as error:
+        logger.exception("Tool %s could not make its question (call %s)", call.name, call.tool_call_id)
+        raise InvalidInput(f"{call.name} could not make its question. The server's log has the details.") from error
+    return ask
 
 
 def _question(call: ToolCall, question: Question) -> Ask:

@@ -72,13 +72,14 @@ class AnthropicProvider:
             raise ProviderError("ANTHROPIC_API_KEY holds characters that no key has. Copy it once more.")
         self.model = model
         self._api_key, self._base_url, self._longest = api_key, base_url or None, longest
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, anthropic.AsyncAnthropic] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[anthropic.AsyncAnthropic, Any]]
+        self._clients = WeakKeyDictionary()
         #: What a model was found not to take, so that it is not offered again in every request.
         self._refused: defaultdict[str, set[str]] = defaultdict(set)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """See `Provider.stream`. What fails before the first output is tried again, TRIES times in all."""
-        model = request.agent.model or self.model
+        client, model = await self._client(), request.agent.model or self.model
         deadline = asyncio.get_running_loop().time() + self._longest
         tries, without = 0, set(self._refused[model])
         while True:
@@ -86,7 +87,7 @@ class AnthropicProvider:
             answer = Answer(model)
             failure: Exception = BrokenOff()
             try:
-                async with await self._client().messages.create(**arguments, stream=True) as events:
+                async with await client.messages.create(**arguments, stream=True) as events:
                     while (raw := await _next(events, deadline)) is not None:
                         for event in answer.take(raw):
                             yield event
@@ -105,17 +106,21 @@ class AnthropicProvider:
                 raise ProviderError(_words(failure, model)) from failure
             await asyncio.sleep(wait)
 
-    def _client(self) -> anthropic.AsyncAnthropic:
+    async def _client(self) -> anthropic.AsyncAnthropic:
         """One client per event loop, whose connections belong to it."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = anthropic.AsyncAnthropic(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=0,
-                timeout=anthropic.Timeout(SILENCE, connect=10.0),
-            )
-        return self._clients[loop]
+            keeper = self._keep_client()
+            self._clients[loop] = await anext(keeper), keeper
+        return self._clients[loop][0]
+
+    async def _keep_client(self) -> AsyncGenerator[anthropic.AsyncAnthropic, None]:
+        """Holds a client open as long as its loop runs: a loop that ends closes its generators, and this one its client."""
+        timeout = anthropic.Timeout(SILENCE, connect=10.0)
+        async with anthropic.AsyncAnthropic(
+            api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=timeout
+        ) as client:
+            yield client
 
 
 async def _next(events: anthropic.AsyncStream[Any], deadline: float) -> dict[str, Any] | None:

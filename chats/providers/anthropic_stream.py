@@ -101,7 +101,7 @@ class Answer:
                 block["citations"] = [*(block.get("citations") or []), citation]
             case {"type": "input_json_delta", "partial_json": str(text)}:
                 self._json.setdefault(index, []).append(text)
-                if block.get("type") == "tool_use":
+                if text and block.get("type") == "tool_use":
                     yield ToolInputDelta(block.get("id", ""), text)
 
     def _stop(self, index: int) -> Iterator[Event]:

@@ -37,7 +37,8 @@ class Command(BaseCommand):
         fresh = not User.objects.filter(username="requester").exists()
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
-        if fresh and apps.is_installed("chats"):
+        # Conversations are scripted: a real model would cost money, and say something else.
+        if fresh and apps.is_installed("chats") and settings.HITL_PROVIDER == "scripted":
             asyncio.run(converse(people["requester"], people["approver"]))
         self.stdout.write(f"Log in with the password “{PASSWORD}” as:")
         for name, (does, _, _) in PEOPLE.items():
