@@ -19,7 +19,7 @@ from django.template.loader import render_to_string
 from approvals import auth, dbpool, doorbell, queries
 from approvals.cards import card_for
 from approvals.exceptions import NotFound
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import counts, workflow_card
 
 #: A page that has missed more changes than this is told to reload.
@@ -105,7 +105,12 @@ class DeskConsumer(LiveConsumer):
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
         if len(missed) > CATCH_UP:
             return render_to_string("approvals/_stale.html")
-        return "".join(_changed(user, request) for request in missed) + (_counted(user) if missed else "")
+        pending = [request.workflow_id for request in missed if request.pending]
+        waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
+        changed = [_changed(user, request, waiting.pop(request.workflow_id, None)) for request in missed]
+        over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
+        changed += [_ended(workflow) for workflow in reversed(over)]
+        return "".join(changed) + (_counted(user) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """A request was asked or has ended, or a workflow has ended."""
@@ -121,16 +126,20 @@ def _since(query: bytes) -> datetime | None:
 def _workflow_changed(user: User, workflow_pk: int, request_id: str) -> str:
     request = queries.requests_for(user).filter(pk=request_id).first() if request_id else None
     if request is not None:
-        return _changed(user, request) + _counted(user)
+        suspended = queries.suspended_workflows_for(user).filter(pk=request.workflow_id)
+        return _changed(user, request, suspended.first() if request.pending else None) + _counted(user)
     workflow = queries.workflows_for(user).filter(pk=workflow_pk).first()
     if workflow is None:
         return ""
-    return render_to_string("approvals/_push_workflow.html", {"workflow": workflow}) + _counted(user)
+    return _ended(workflow) + _counted(user)
 
 
-def _changed(user: User, request: ApprovalRequest) -> str:
-    """The request's card, for pages that show it; where it waits, its whole workflow, for pages that do not."""
-    waiting = queries.suspended_workflows_for(user).filter(pk=request.workflow_id).first() if request.pending else None
+def _ended(workflow: Workflow) -> str:
+    return render_to_string("approvals/_push_workflow.html", {"workflow": workflow})
+
+
+def _changed(user: User, request: ApprovalRequest, waiting: Workflow | None) -> str:
+    """The request's card, for pages that show it; its workflow where it waits, whole, for pages that do not."""
     context = {
         "card": card_for(user, request),
         "workflow": request.workflow,

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -52,8 +52,22 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
     return wrapped
 
 
+def wants_json(request: HttpRequest) -> bool:
+    """A machine's request: it gets a problem document and no page."""
+    best = request.get_preferred_type(["text/html", "application/json"])
+    return request.path.startswith("/api/") or best == "application/json"
+
+
+def problem_document(status: HTTPStatus, detail: str, code: str) -> HttpResponse:
+    """What went wrong, as RFC 9457 has it."""
+    body = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail, "code": code}
+    return JsonResponse(body, status=status, content_type="application/problem+json")
+
+
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     status = HTTPStatus(refusal.status)
+    if wants_json(request):
+        return problem_document(status, str(refusal), refusal.code)
     context = {"status": status.value, "title": status.phrase, "detail": str(refusal)}
     template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
     return render(request, template, context, status=status)

@@ -17,6 +17,9 @@ from chats.doorbell import chat_group
 from chats.exceptions import ChatNotFound
 from chats.rendering import render_push
 
+#: A page that comes back is brought up to date in this many of the last messages.
+CATCH_UP = 20
+
 
 class ChatConsumer(LiveConsumer):
     """Pushes the stored chat on every change, and the running step's text in between.
@@ -36,6 +39,10 @@ class ChatConsumer(LiveConsumer):
         return [chat_group(self.chat_pk), doorbell.user_group(user.pk)]
 
     def catch_up(self, user: User) -> str:
+        """More than the last messages: others may have come, on another device, while this page was away."""
+        return render_push(user, queries.get_chat_for(user, self.chat_pk), limit=CATCH_UP)
+
+    def latest(self, user: User) -> str:
         return render_push(user, queries.get_chat_for(user, self.chat_pk))
 
     async def push(self, *args: Any) -> None:
@@ -48,7 +55,7 @@ class ChatConsumer(LiveConsumer):
             self.following.cancel()
 
     async def chat_changed(self, event: dict[str, Any]) -> None:
-        await self.push(self.catch_up)
+        await self.push(self.latest)
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Rung on the user's own group for other pages; the chat's own ring brings what matters here."""
@@ -74,7 +81,7 @@ class ChatConsumer(LiveConsumer):
                 case _:
                     continue
         self.following = None
-        await self.push(self.catch_up)
+        await self.push(self.latest)
 
 
 def _live_step(turn_id: int, step: int) -> str:

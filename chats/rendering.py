@@ -33,6 +33,6 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     }
 
 
-def render_push(user: User, chat: Chat) -> str:
+def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
     """Out-of-band fragments: the last messages part by part, and the turn's state."""
-    return render_to_string("chats/_push.html", chat_context(user, chat, limit=PUSHED))
+    return render_to_string("chats/_push.html", chat_context(user, chat, limit=limit))

@@ -8,10 +8,12 @@ from typing import Any
 from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
+
+from approvals.views import problem_document, wants_json
 
 WORDS = {
     HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back, reload the page and try again.",
@@ -31,20 +33,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def wants_json(request: HttpRequest) -> bool:
-    return (
-        request.path.startswith("/api/")
-        or request.get_preferred_type(["text/html", "application/json"]) == "application/json"
-    )
-
-
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
     """An error page, or an RFC 9457 problem document for machines."""
     detail = words or WORDS[status]
     if wants_json(request):
-        body = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
-        body["code"] = code or status.name.lower()
-        return JsonResponse(body, status=status, content_type="application/problem+json")
+        return problem_document(status, detail, code or status.name.lower())
     template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
     return render(request, template, {"status": status.value, "title": status.phrase, "detail": detail}, status=status)
 

@@ -27,6 +27,7 @@ import enum
 import json
 import select
 import socket
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,7 +137,7 @@ def says(
     if not cuts:
         return Reply(items=events, blocks=blocks)
     whole = b"".join(encode(event) for event in events)
-    places = [0, *sorted({cut % len(whole) for cut in cuts}), len(whole)]
+    places = [0, *sorted({cut % len(whole) for cut in cuts} - {0}), len(whole)]
     return Reply(items=[whole[a:b] for a, b in pairwise(places)], blocks=blocks)
 
 
@@ -154,6 +155,15 @@ def _parts(words: str, size: int) -> list[str]:
     return [words[start : start + size] for start in range(0, len(words), size)]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is nothing to print."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class AnthropicServer:
     """See the module."""
 
@@ -163,8 +173,7 @@ class AnthropicServer:
         self.closing = threading.Event()
         self._issued: dict[str, str] = {}
         self._changed = threading.Condition()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", 0), _handler_of(self))
 
     @property
     def url(self) -> str:
@@ -214,6 +223,7 @@ class AnthropicServer:
 def _handler_of(owner: AnthropicServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+BLOCKS = {"button", "caption", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "li", "p", "small", "td", "th", "tr"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 
@@ -43,6 +44,8 @@ class _Builder(HTMLParser):
         self.open = [self.root]
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in BLOCKS:
+            self.handle_data(" ")
         element = Element(tag, {name: value or "" for name, value in attributes})
         self.open[-1].inside.append(element)
         if tag not in VOID:
@@ -52,6 +55,8 @@ class _Builder(HTMLParser):
         if any(element.tag == tag for element in self.open):
             while self.open.pop().tag != tag:
                 pass
+        if tag in BLOCKS:
+            self.handle_data(" ")
 
     def handle_data(self, data: str) -> None:
         for element in self.open:

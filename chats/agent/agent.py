@@ -40,7 +40,7 @@ class Agent:
         names = [tool.name for tool in self.tools]
         if len(set(names)) != len(names):
             raise ValueError(f"agent {self.name}: two tools have one name")
-        if self.thinking != ADAPTIVE and 0 < int(self.thinking) < MIN_BUDGET:
+        if self.thinking not in {0, ADAPTIVE} and int(self.thinking) < MIN_BUDGET:
             raise ValueError(f"agent {self.name}: thinking is {ADAPTIVE!r} or a budget of at least {MIN_BUDGET} tokens")
 
     def tool(self, name: str) -> Tool | None:

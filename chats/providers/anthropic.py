@@ -145,6 +145,10 @@ def request_arguments(request: ModelRequest, model: str, without: Collection[str
     """
     agent = request.agent
     messages = [_message(message, model, thoughts="thoughts" not in without) for message in request.messages]
+    last = messages[-1]["content"][-1]
+    if messages[-1]["role"] == "assistant" and last["type"] == "text":
+        # After `pause_turn` the answer is continued, and the API takes no white space at the end of what it continues.
+        messages[-1]["content"][-1] = last | {"text": last["text"].rstrip()}
     arguments: dict[str, Any] = {"model": model, "messages": messages, "max_tokens": agent.max_tokens}
     if agent.system.strip():
         arguments["system"] = [{"type": "text", "text": agent.system, "cache_control": {"type": "ephemeral"}}]

@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
+from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.utils import timezone
 
-from approvals.models import ApprovalRequest
-from approvals.states import Door
-from chats import actions, runner
+from approvals import actions as desk
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.states import Door, Verdict
+from chats import actions, checkpoints, runner
 from chats.agent import registry
-from chats.agent.demo import support
-from chats.models import Chat, Turn
+from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import open_requests
 from chats.states import TurnState
 
-AGENTS = ["chats.agent.demo.support"]
-
 
 def make_chat(owner: User, public_id: str = "") -> Chat:
-    return actions.open_chat(owner=owner, agent=support, public_id=public_id)
+    """A chat with the first agent of the settings."""
+    agent = next(iter(registry.load(tuple(settings.HITL_AGENTS)).values()))
+    return actions.open_chat(owner=owner, agent=agent, public_id=public_id)
 
 
 def say(chat: Chat, text: str) -> Turn:
     """Post a message as the chat's owner."""
-    agent = registry.get(AGENTS, chat.agent)
+    agent = registry.get(settings.HITL_AGENTS, chat.agent)
     return actions.post_message(chat, text, by=chat.owner, agent=agent, via=Door.CHAT).turn
 
 
 def run(turn: Turn) -> Turn:
     """Let the turn go as far as it can; gives it as stored afterwards."""
     asyncio.run(_advance(turn.pk))
-    turn = Turn.objects.select_related("chat__owner").get(pk=turn.pk)
+    turn = reload(turn)
     return run(turn) if turn.state == TurnState.QUEUED else turn
+
+
+def reload(turn: Turn) -> Turn:
+    return Turn.objects.select_related("chat__owner").get(pk=turn.pk)
 
 
 async def _advance(turn_id: int) -> None:
     await runner.advance(turn_id, asyncio.Event())
     # The ledger's last batch may still be on its way to the database.
-    await asyncio.gather(
-        *(task for task in asyncio.all_tasks() if task is not asyncio.current_task()), return_exceptions=True
-    )
+    rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    await asyncio.gather(*rest, return_exceptions=True)
 
 
 def converse(owner: User, text: str) -> Turn:
@@ -53,4 +60,50 @@ def only_request(turn: Turn) -> ApprovalRequest:
     return request
 
 
-__all__ = ["AGENTS", "converse", "make_chat", "only_request", "run", "say"]
+def decide(request: ApprovalRequest, by: User, verdict: Verdict, **given: Any) -> Decision:
+    return desk.decide(request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **given).decision
+
+
+def overdue(request: ApprovalRequest) -> None:
+    """Let the request's deadline pass."""
+    ApprovalRequest.objects.filter(pk=request.pk).update(deadline_at=timezone.now() - timedelta(seconds=1))
+
+
+def parts(turn: Turn) -> list[dict[str, Any]]:
+    """The parts of the turn's message."""
+    return list(Message.objects.get(chat=turn.chat_id, message_id=turn.message_id).parts)
+
+
+def tool_parts(turn: Turn) -> list[dict[str, Any]]:
+    return [part for part in parts(turn) if part["type"].startswith("tool-")]
+
+
+def shape(turn: Turn) -> list[str]:
+    """The message in short: types of parts, and states of tool parts."""
+    return [part["state"] if part["type"].startswith("tool-") else part["type"] for part in parts(turn)]
+
+
+def last_text(turn: Turn) -> str:
+    return str(parts(turn)[-1]["text"])
+
+
+def kinds(turn: Turn) -> list[str]:
+    """The kinds of the turn's checkpoints in order."""
+    return list(checkpoints_of(turn).values_list("kind", flat=True))
+
+
+def checkpoints_of(turn: Turn) -> Any:
+    return TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
+
+
+def folded(turn: Turn) -> list[list[dict[str, Any]]]:
+    """The whole parts of each checkpoint."""
+    rows = list(checkpoints_of(turn))
+    return [checkpoints.fold(rows[: place + 1]) for place in range(len(rows))]
+
+
+def results_on_record(turn: Turn) -> dict[str, int]:
+    """How many `tool.result` entries each call of the turn has."""
+    ids = list(turn.tool_calls.values_list("tool_call_id", flat=True))
+    entries = AuditEntry.objects.filter(event="tool.result", scope=turn.chat.scope)
+    return {call_id: entries.filter(tool_call_id=call_id).count() for call_id in ids}

@@ -1,0 +1,117 @@
+"""Stop: at once while a turn waits, at its next write while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from approvals.exceptions import NotAllowed
+from approvals.models import AuditEntry, Decision, Workflow
+from approvals.states import Door, Verdict
+from chats import actions, queries, runner
+from tests import people
+from tests.chats import agents
+from tests.chats.helpers import (
+    converse,
+    decide,
+    kinds,
+    last_text,
+    make_chat,
+    only_request,
+    reload,
+    run,
+    say,
+    tool_parts,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def stop(turn, by) -> bool:
+    return actions.stop_turn(turn.chat, by=by, via=Door.CHAT)
+
+
+def test_a_paused_turn_stops_and_its_question_is_withdrawn():
+    alice = people.alice()
+    turn = converse(alice, "ask mixed")
+    assert stop(turn, alice) is True
+    turn = reload(turn)
+    assert (turn.state, turn.stopped, turn.stopped_by, kinds(turn)) == ("stopped", True, "alice", ["partial", "final"])
+    assert [p["state"] for p in tool_parts(turn)] == ["output-available", "output-error", "output-error"]
+    assert list(Decision.objects.values_list("verdict", "by_name", "via")) == [("cancel", "alice", "stop")] * 2
+    assert Workflow.objects.get().state == "cancelled"
+    assert AuditEntry.objects.filter(event="turn.stopped", actor_name="alice").count() == 1
+
+
+def test_a_stopped_chat_goes_on_with_the_next_message():
+    alice = people.alice()
+    turn = converse(alice, "ask")
+    stop(turn, alice)
+    turn = run(say(turn.chat, "hello"))
+    assert (turn.state, turn.chat.messages.count()) == ("completed", 4)
+
+
+def test_an_approved_call_that_has_not_run_is_cancelled():
+    alice, bob = people.alice(), people.bob()
+    turn = converse(alice, "approve refund")
+    decide(only_request(turn), bob, Verdict.APPROVE)
+    assert reload(turn).state == "queued"
+    stop(turn, alice)
+    call = turn.tool_calls.get()
+    assert (reload(turn).state, call.state, call.attempt) == ("stopped", "cancelled", 0)
+    assert run(turn).state == "stopped"
+
+
+def test_a_queued_turn_stops_before_it_began():
+    alice = people.alice()
+    turn = say(make_chat(alice), "hello")
+    stop(turn, alice)
+    assert (run(turn).state, turn.steps.count()) == ("stopped", 0)
+
+
+def test_a_running_model_is_cut_and_what_it_said_is_kept():
+    alice = people.alice()
+    turn = say(make_chat(alice), "slow")
+
+    async def story() -> None:
+        cut = asyncio.Event()
+        task = asyncio.create_task(runner.advance(turn.pk, cut))
+        while not await asyncio.to_thread(turn.events.filter(chunk__event="TextDelta").exists):
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(stop, turn, alice)
+        cut.set()
+        await asyncio.wait_for(task, 5)
+
+    asyncio.run(story())
+    stopped = reload(turn)
+    assert (stopped.state, stopped.finish_reason, kinds(turn)) == ("stopped", "other", ["final"])
+    assert last_text(turn).startswith("This ")
+    assert "see what is kept" not in last_text(turn)
+    assert queries.model_history(stopped)[-1].content == [{"type": "text", "text": last_text(turn)}]
+
+
+def test_a_stop_from_elsewhere_is_noticed_at_the_next_write(settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    alice = people.alice()
+    turn = say(make_chat(alice), "for ever")
+
+    async def story() -> None:
+        task = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
+        while not await asyncio.to_thread(turn.steps.exists):
+            await asyncio.sleep(0.01)
+        # Nobody tells the runner: as if another process had taken the click.
+        await asyncio.to_thread(stop, turn, alice)
+        await asyncio.wait_for(task, 10)
+
+    asyncio.run(story())
+    assert reload(turn).state == "stopped"
+    assert turn.steps.count() < 15
+
+
+def test_who_may_stop():
+    alice, bob, carol = people.alice(), people.bob(), people.carol()
+    turn = converse(alice, "ask")
+    with pytest.raises(NotAllowed):
+        stop(turn, carol)
+    assert (stop(turn, bob), stop(turn, alice)) == (True, False)

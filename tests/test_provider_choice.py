@@ -1,0 +1,54 @@
+"""Who answers, as `make demo` chooses it: Claude where there is a key, the scripted provider where there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+FOOTER = """
+import re
+from django.conf import settings
+from django.test import Client
+page = Client(SERVER_NAME="localhost").get("/login/").content.decode()
+footer = re.search(r'<footer class="foot">(.*?)</footer>', page)[1]
+print(settings.HITL_PROVIDER, re.sub("<.*?>", "", footer), sep="|")
+"""
+LOADED = """
+import sys
+from django.core.management import call_command
+call_command("check", verbosity=0)
+import hitlsite.asgi, chats.runner, chats.providers
+chats.providers.current()
+print(sorted({"anthropic", "httpx2"} & set(sys.modules)))
+"""
+SCRIPTED = "scripted|Answers come from the scripted provider: it works offline, and no model is asked."
+
+
+def said_by(code, **environment):
+    """The last line that a process prints in which Django has started with the demo's settings."""
+    kept = {name: value for name, value in os.environ.items() if name != "HITL_PROVIDER"}
+    kept |= {"DJANGO_SETTINGS_MODULE": "hitlsite.settings", "DEBUG": "1", **environment}
+    whole = "import django\ndjango.setup()\n" + code
+    ran = subprocess.run([sys.executable, "-c", whole], env=kept, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, SCRIPTED),
+        ({"ANTHROPIC_API_KEY": "sk-ant-x"}, "anthropic|Answers come from Claude (claude-sonnet-5-5)."),
+        ({"ANTHROPIC_API_KEY": "sk-ant-x", "HITL_PROVIDER": "scripted"}, SCRIPTED),
+    ],
+    ids=["no key", "a key", "a key, but scripted"],
+)
+def test_a_key_brings_claude_and_the_page_says_who_answers(environment, expected):
+    assert said_by(FOOTER, **environment) == expected
+
+
+def test_the_sdk_is_loaded_only_where_it_answers():
+    assert said_by(LOADED) == "[]"
