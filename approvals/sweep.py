@@ -68,4 +68,8 @@ def expire_due_requests() -> None:
     """End requests whose deadline has passed."""
     due = ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now()).order_by("deadline_at")
     for request_id in list(due.values_list("pk", flat=True)[:BATCH]):
-        actions.expire(request_id)
+        try:
+            actions.expire(request_id)
+        except Exception:
+            # One that cannot be ended must not keep the others waiting.
+            logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -46,10 +47,16 @@ def origins(name: str) -> list[str]:
     """Origins such as `https://desk.example.org`: a scheme and a host, nothing behind them."""
     found = words(name)
     for origin in found:
-        parts = urlsplit(origin)
-        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path or parts.query:
+        if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
             raise ImproperlyConfigured(f"{name}: {origin!r} is not an origin. Write it like https://desk.example.org.")
     return found
+
+
+def _is_url(text: str) -> bool:
+    try:
+        return bool(urlsplit(text).hostname)
+    except ValueError:
+        return False
 
 
 def sqlite_path(name: str, default: Path) -> Path:
