@@ -15,6 +15,7 @@ from approvals import append_only, doorbell
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+    from django.http import HttpRequest
 
 
 class ApprovalsConfig(AppConfig):
@@ -36,9 +37,11 @@ class ApprovalsConfig(AppConfig):
         post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
 
 
-def close_pages(user: User | None, **_: Any) -> None:
-    """After a log-out: the user's open pages check whether it was theirs."""
+def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
+    """At a log-out: the user's open pages check whether it was theirs."""
     if user is not None:
+        # The signal comes before the session goes; a page that looks at once must not find it any more.
+        request.session.flush()
         doorbell.ring(doorbell.user_group(user.pk), {"type": "session.ended"})
 
 

@@ -19,9 +19,10 @@ from chats.agent.agent import Agent
 from chats.agent.tools import tool
 from chats.models import Chat, TurnCheckpoint
 from chats.rendering import render_push
-from tests.approvals.helpers import FUTURE, make_person, make_request, make_workflow
+from tests.approvals.helpers import FUTURE, make_request, make_workflow
 from tests.chats.scenes import answer, begin, say, text, use
 from tests.markup import inline_code, parse
+from tests.people import make_person
 
 pytestmark = pytest.mark.django_db
 

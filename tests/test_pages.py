@@ -10,10 +10,10 @@ from django.test import Client
 from chats.models import TurnCheckpoint
 from chats.queries import open_requests
 from tests import people
-from tests.approvals.helpers import alice, bob, carol, mallory
 from tests.chats.helpers import make_chat
 from tests.chats.scenes import paused
 from tests.markup import parse, without_tokens
+from tests.people import alice, bob, carol, mallory
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,10 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Verdict, WorkflowState
 from chats.models import Chat, TurnCheckpoint
 from chats.rendering import render_push
-from tests.approvals.helpers import alice, bob, decide, make_person, make_request, make_workflow
+from tests.approvals.helpers import decide, make_request, make_workflow
 from tests.chats.helpers import make_chat
 from tests.chats.scenes import REFUND, SHIPPING, completed, paused, text, use
+from tests.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 

@@ -20,10 +20,11 @@ from approvals.states import Verdict
 from hitlsite.urls import handler400, handler403, handler404, handler500  # noqa: F401 - names that Django looks up here
 from hitlsite.urls import urlpatterns as ours
 from tests import people
-from tests.approvals.helpers import alice, bob, carol, decide, make_person
+from tests.approvals.helpers import decide
 from tests.chats.helpers import make_chat, only_request
 from tests.chats.scenes import asked, completed, paused
 from tests.markup import inline_code, parse
+from tests.people import alice, bob, carol, make_person
 from tests.server import ROOT
 
 pytestmark = pytest.mark.django_db
@@ -50,13 +51,6 @@ SAMPLES = {
     "^(?P<address>.*)$": "absent/",
     "^(?P<app_label>auth|approvals|chats)/$": "auth/",
 }
-
-
-WHITENOISE = pytest.mark.xfail(
-    reason="in MIDDLEWARE, WhiteNoise stands above what sets the headers; it belongs below",
-    raises=KeyError,
-    strict=True,
-)
 
 
 def raising(error: Exception):
@@ -151,14 +145,12 @@ def test_redirects_carry_the_policy_too():
     assert (answer.status_code, answer.headers["Content-Security-Policy"].split("; ")[0]) == (302, "default-src 'none'")
 
 
-@WHITENOISE
 def test_static_files_are_served_as_what_they_are():
     answer = browser().get("/static/pausepoint/live.js")
     kind = answer.headers["Content-Type"].split(";")[0]
     assert (answer.status_code, kind, answer.headers["X-Content-Type-Options"]) == (200, "text/javascript", "nosniff")
 
 
-@WHITENOISE
 def test_a_static_picture_could_run_nothing_either():
     answer = browser().get("/static/pausepoint/icon.svg")
     assert answer.headers["Content-Security-Policy"].split("; ")[0] == "default-src 'none'"

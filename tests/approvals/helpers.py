@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
@@ -19,31 +19,6 @@ PAST = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 FUTURE = timezone.now() + timedelta(days=365)
 
 REFUND = {"amount": 120, "orderId": "4711"}
-
-
-def make_person(name: str, *permissions: str) -> User:
-    """As in `tests.people`, but without a password: hashing one takes longer than most of these tests."""
-    person = User.objects.create(username=name, password="!")
-    found = Permission.objects.filter(codename__in=permissions, content_type__app_label="approvals")
-    assert found.count() == len(permissions)
-    person.user_permissions.set(found)
-    return User.objects.get(pk=person.pk)
-
-
-def alice() -> User:
-    return make_person("alice")
-
-
-def bob() -> User:
-    return make_person("bob", "decide_approvalrequest", "view_approvalrequest")
-
-
-def carol() -> User:
-    return make_person("carol", "view_approvalrequest")
-
-
-def mallory() -> User:
-    return make_person("mallory")
 
 
 def make_workflow(owner: User, **changes: Any) -> Workflow:

@@ -16,19 +16,8 @@ from approvals import actions, doorbell
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.signals import decided
 from approvals.states import Kind, Verdict
-from tests.approvals.helpers import (
-    PAST,
-    alice,
-    bob,
-    cancel,
-    decide,
-    decisions,
-    events,
-    make_request,
-    make_workflow,
-    stored,
-    waits,
-)
+from tests.approvals.helpers import PAST, cancel, decide, decisions, events, make_request, make_workflow, stored, waits
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,9 +8,10 @@ import pytest
 
 from approvals.models import Decision
 from approvals.states import Kind
-from tests.approvals.helpers import FUTURE, alice, bob, make_request, stored
+from tests.approvals.helpers import FUTURE, make_request, stored
 from tests.approvals.pressing import HTMX, at, browser, decision, press, refused
 from tests.markup import forms, parse
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,8 @@ from approvals.checks import check_triggers
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.states import Verdict
 from chats.models import TurnCheckpoint
-from tests.approvals.helpers import alice, bob, decide, make_request
+from tests.approvals.helpers import decide, make_request
+from tests.people import alice, bob
 
 PROTECTED: list[type[models.Model]] = [AuditEntry, Decision, TurnCheckpoint]
 TABLES = [model._meta.db_table for model in PROTECTED]

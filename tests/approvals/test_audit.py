@@ -14,7 +14,8 @@ from approvals.audit import Subject
 from approvals.canonical import MAX_DEPTH, NotCanonical, canonical
 from approvals.models import AuditEntry
 from approvals.states import Kind, Verdict
-from tests.approvals.helpers import PAST, REFUND, alice, bob, cancel, decide, make_request, make_workflow
+from tests.approvals.helpers import PAST, REFUND, cancel, decide, make_request, make_workflow
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,8 @@ from approvals.exceptions import Invalid
 from approvals.forms import Sent, edit_fields, sent_decision, sent_door
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
-from tests.approvals.helpers import alice, bob, make_request
+from tests.approvals.helpers import make_request
+from tests.people import alice, bob
 
 INPUT = {
     "tenth": 0.1,

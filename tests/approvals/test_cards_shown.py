@@ -14,7 +14,8 @@ from approvals.exceptions import Invalid
 from approvals.markdown import MAX_CHARACTERS, to_html
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
-from tests.approvals.helpers import alice, bob, carol, decide, make_person, make_request, stored
+from tests.approvals.helpers import decide, make_request, stored
+from tests.people import alice, bob, carol, make_person
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,8 @@ from approvals.exceptions import AlreadyDecided, Invalid, NotAllowed, NotFound, 
 from approvals.models import ApprovalRequest, Decision
 from approvals.rulings import MAX_COMMENT, MAX_VALUE_BYTES
 from approvals.states import Door, Kind, Verdict
-from tests.approvals.helpers import (
-    REFUND,
-    alice,
-    bob,
-    cancel,
-    carol,
-    decide,
-    decisions,
-    events,
-    make_person,
-    make_request,
-    mallory,
-    stored,
-)
+from tests.approvals.helpers import REFUND, cancel, decide, decisions, events, make_request, stored
+from tests.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 

@@ -13,19 +13,8 @@ from approvals import actions, auth, queries, sweep
 from approvals.exceptions import AlreadyDecided, Expired
 from approvals.models import Decision
 from approvals.states import Door, Kind, Verdict
-from tests.approvals.helpers import (
-    FUTURE,
-    PAST,
-    alice,
-    bob,
-    cancel,
-    decide,
-    decisions,
-    events,
-    make_request,
-    stored,
-    waits,
-)
+from tests.approvals.helpers import FUTURE, PAST, cancel, decide, decisions, events, make_request, stored, waits
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 

@@ -10,19 +10,8 @@ from approvals.canonical import digest
 from approvals.exceptions import Conflict, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import ENDED, Kind, Priority, Verdict, WorkflowState
-from tests.approvals.helpers import (
-    PAST,
-    REFUND,
-    alice,
-    bob,
-    cancel,
-    decide,
-    make_ask,
-    make_request,
-    make_workflow,
-    stored,
-    waits,
-)
+from tests.approvals.helpers import PAST, REFUND, cancel, decide, make_ask, make_request, make_workflow, stored, waits
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,10 @@ import pytest
 
 from approvals.models import Decision
 from approvals.states import Verdict
-from tests.approvals.helpers import PAST, alice, bob, cancel, carol, decide, make_person, make_request, stored
+from tests.approvals.helpers import PAST, cancel, decide, make_request, stored
 from tests.approvals.pressing import HTMX, at, browser, decision, press, refused
 from tests.markup import buttons, forms, parse
+from tests.people import alice, bob, carol, make_person
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,9 @@ from django.utils import timezone
 from approvals import actions, queries
 from approvals.models import Workflow
 from approvals.states import Kind, Priority, Verdict, WorkflowState
-from tests.approvals.helpers import PAST, alice, bob, carol, decide, make_request, make_workflow
+from tests.approvals.helpers import PAST, decide, make_request, make_workflow
 from tests.markup import buttons, parse
+from tests.people import alice, bob, carol
 
 pytestmark = pytest.mark.django_db
 

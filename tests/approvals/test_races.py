@@ -20,19 +20,8 @@ from approvals import actions, audit
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Kind, Verdict
-from tests.approvals.helpers import (
-    PAST,
-    alice,
-    bob,
-    cancel,
-    decide,
-    events,
-    make_person,
-    make_request,
-    make_workflow,
-    stored,
-    waits,
-)
+from tests.approvals.helpers import PAST, cancel, decide, events, make_request, make_workflow, stored, waits
+from tests.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,20 +21,8 @@ from approvals import actions
 from approvals.exceptions import AlreadyDecided, Expired, Invalid, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.states import ENDED, Kind, Priority, Status, Verdict, WorkflowState
-from tests.approvals.helpers import (
-    FUTURE,
-    PAST,
-    alice,
-    bob,
-    cancel,
-    carol,
-    decide,
-    events,
-    make_person,
-    make_request,
-    make_workflow,
-    mallory,
-)
+from tests.approvals.helpers import FUTURE, PAST, cancel, decide, events, make_request, make_workflow
+from tests.people import alice, bob, carol, make_person, mallory
 
 STATUS = {
     "approve": "approved",

@@ -12,10 +12,10 @@ from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
 from chats import actions
 from chats.models import Message, TurnCheckpoint
-from tests.approvals.helpers import alice, bob
 from tests.chats.helpers import make_chat, say
 from tests.chats.scenes import REFUND, answer, begin, completed, paused, text, use
 from tests.markup import parse
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
