@@ -45,7 +45,9 @@
     const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
     if (!fresh || fresh.id !== shown.id) return;
     const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
-    if (fresh.dataset.insertOnly !== undefined || (unchanged && inUse(shown))) event.detail.shouldSwap = false;
+    // What was just sent from a card is answered in that card, refusals too: until then it stays.
+    const sending = shown.querySelector(".htmx-request") !== null && fresh.dataset.version !== undefined;
+    if (fresh.dataset.insertOnly !== undefined || sending || (unchanged && inUse(shown))) event.detail.shouldSwap = false;
     // An opened table stays open through a push.
     const open = [...shown.querySelectorAll("details")].map((details) => details.open);
     fresh.querySelectorAll("details").forEach((details, index) => { if (open[index]) details.open = true; });
