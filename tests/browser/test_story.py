@@ -82,9 +82,9 @@ def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itsel
     assert desk.evaluate("window.untouched") is True
 
     wait_for_state(chat, "completed")
-    assert (
-        said(chat) == "That is what happened with order 4720: orderId 4720, amount 200, status refunded, executions 1"
-    )
+    words = said(chat)
+    assert words.startswith("That is what happened with order 4720: ")
+    assert ("A person changed the input" in words, "200" in words, "250" in words) == (True, True, False)
     told = chat.locator(".request .outcome p").first.inner_text()
     assert told.startswith("Approved with changes by approver")
     changed = chat.locator(".changes tr").last
@@ -150,7 +150,7 @@ def test_a_question_is_answered_by_typing_in_the_chat(windows, people):
 
 
 def test_a_message_that_is_refused_stays_in_its_field(windows, people):
-    windows.expected.add(409)
+    windows.tolerate(" 409 ")
     chat = ask(windows, people, "approve refund")
     wait_for_state(chat, "suspended")
     write(chat, "Hurry up!")

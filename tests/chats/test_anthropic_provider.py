@@ -175,10 +175,16 @@ async def test_a_budget_stays_where_the_model_did_not_think_between_two_calls(cl
 
 async def test_thoughts_that_are_refused_are_left_out_and_the_chat_goes_on(claude):
     # Signed by another account, or in front of another system prompt: this server never saw them.
-    claude.will(says(text("Clear.")))
-    assert await ask(claude, [*HELLO, step(THOUGHT, CALL), RESULT], thinking="adaptive") == [text("Clear.")]
+    given = {"provider": AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url), "thinking": "adaptive"}
+    history = [*HELLO, step(THOUGHT, CALL), RESULT]
+    claude.will(says(text("Clear.")), says(THOUGHT, text("Hi")), says(text("Clear.")))
+    assert await ask(claude, history, **given) == [text("Clear.")]
     assert [sent(claude, number)[1][1] for number in (0, 1)] == [[THOUGHT, CALL], [CALL]]
     assert claude.requests[1].body["thinking"] == {"type": "adaptive"}
+    # Elsewhere the same model still gets what it thought.
+    await ask(claude, **given)
+    await ask(claude, history, **given)
+    assert (len(claude.requests), sent(claude)[1][1]) == (4, [THOUGHT, CALL])
 
 
 EMPTY = text("(nothing said)")
@@ -282,10 +288,12 @@ async def test_four_tries_are_made_with_growing_waits_between_them(claude):
     unreachable = AnthropicProvider(api_key=KEY, model=NEW, base_url=nowhere)
     claude.will(*[refuses(529, "overloaded_error")] * 4)
     began = time.monotonic()
-    assert await asyncio.gather(refusal(claude), refusal(claude, provider=unreachable)) == [
-        (f"Claude is overloaded right now. {WAIT}", 4),
-        ("Claude cannot be reached. Check the server's network, then send your message again.", 4),
+    failures = await asyncio.gather(refusal(claude), refusal(claude, provider=unreachable))
+    assert [words for words, _ in failures] == [
+        f"Claude is overloaded right now. {WAIT}",
+        "Claude cannot be reached. Check the server's network, then send your message again.",
     ]
+    assert len(claude.requests) == 4
     assert 0.8 * 3.5 <= time.monotonic() - began < 1.2 * 3.5 + 2
 
 

@@ -277,6 +277,22 @@ async def test_an_endless_answer_is_cut_off_and_the_connection_closed(claude, wh
     assert await asyncio.to_thread(claude.requests[0].gone.wait, 5)
 
 
+class Babbler:
+    """A provider of one's own that begins one text after the other."""
+
+    name = "babbler"
+
+    async def stream(self, request):
+        while True:
+            yield events.TextStarted("text-0")
+
+
+async def test_an_endless_number_of_empty_parts_is_cut_off_too():
+    with pytest.raises(ProviderError, match="longer than 400,000 characters"):
+        async for _ in loop.stream_step(AGENT, Babbler(), HELLO, 0):
+            pass
+
+
 async def test_an_answer_that_takes_too_long_is_cut_off(claude):
     claude.will(Reply(items=chain(BEGINNING, repeat(PING))))
     with pytest.raises(ProviderError) as failure:

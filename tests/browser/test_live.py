@@ -1,0 +1,147 @@
+"""Pages that are open while things happen: decided elsewhere, half-written, cut off, logged out; and pages without JavaScript."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.test_story import ask, wait_for_state
+from tests.server import Server
+
+pytestmark = pytest.mark.browser
+
+DECIDE = """
+from django.contrib.auth.models import User
+from approvals import actions
+from approvals.states import Door, Verdict
+bob = User.objects.get(username="approver")
+actions.decide("{request}", by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="While you were away.")
+"""
+
+
+def live(page) -> tuple[str, str]:
+    mark = page.locator("#live")
+    return mark.get_attribute("data-state"), mark.inner_text()
+
+
+def card(page, request: str):
+    return page.locator(f"#request-{request}")
+
+
+def tops(page, *requests: str) -> list[float]:
+    """Where cards begin, in the page."""
+    return [card(page, one).evaluate("card => card.getBoundingClientRect().top + scrollY") for one in requests]
+
+
+def test_what_is_decided_elsewhere_shows_in_place_and_moves_no_other_card(windows, people):
+    requests = [people("requester").pause(f"Please refund order {number}, 500 euros")[1] for number in (81, 82, 83)]
+    above, decided, below = requests
+    page = windows.open(people("admin"))
+    before = tops(page, *requests)
+    answer = people("approver").decide(decided, verdict="reject", comment="No.")
+    assert answer.status == 302
+    outcome = card(page, decided).locator(".outcome")
+    assert outcome.locator("p").first.inner_text().startswith("Rejected by approver")
+    assert outcome.locator("blockquote").inner_text() == "No."
+    assert tops(page, *requests) == before
+    assert [card(page, one).locator("button").count() > 0 for one in (above, decided, below)] == [True, False, True]
+
+
+def test_what_somebody_is_typing_survives_what_is_pushed(windows, people):
+    alice = people("requester")
+    (_, mine), (_, other) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (84, 85))
+    page = windows.open(people("admin"))
+    card(page, mine).get_by_text("Edit the input, then approve").click()
+    card(page, mine).get_by_label("amount").fill("450")
+    comment = card(page, mine).get_by_placeholder("Comment")
+    comment.fill("Half a sen")
+    people("approver").decide(other, verdict="reject")
+    card(page, other).locator(".outcome").wait_for()
+    _, new = alice.pause("Please refund order 86, 500 euros")
+    card(page, new).wait_for()
+    assert page.evaluate("document.activeElement.name") == "comment"
+    comment.press_sequentially("tence")
+    assert comment.input_value() == "Half a sentence"
+    assert card(page, mine).get_by_label("amount").input_value() == "450"
+    assert card(page, mine).locator("details.edit").get_attribute("open") is not None
+
+
+def test_what_somebody_is_typing_survives_a_lost_line(windows, people):
+    _, mine = people("requester").pause("Please refund order 87, 500 euros")
+    page = windows.open(people("admin"))
+    card(page, mine).get_by_placeholder("Comment").fill("Half a sentence")
+    page.evaluate("document.querySelector('[ws-connect]')['htmx-internal-data'].webSocket.socket.close(1000)")
+    page.wait_for_selector('#live[data-state="off"]')
+    assert live(page) == ("off", "Not live: reload to see news")
+    assert card(page, mine).get_by_placeholder("Comment").input_value() == "Half a sentence"
+
+
+@pytest.mark.parametrize("end", [Server.stop, Server.kill], ids=["terminated", "killed"])
+def test_the_mark_says_whether_the_page_is_live_and_the_page_catches_up(windows, tmp_path, end):
+    with Server(tmp_path) as server:
+        _, request = server.person("requester").pause("Please refund order 88, 500 euros")
+        page = windows.open(server.person("approver"))
+        assert live(page) == ("on", "Live")
+        windows.tolerate("ERR_CONNECTION_REFUSED", "WebSocket", "htmx:ws", "[object")
+        end(server)
+        page.wait_for_selector('#live[data-state="off"]')
+        assert live(page) == ("off", "Not live: reload to see news")
+        assert card(page, request).locator("button").count() > 0
+
+        server.run(DECIDE.format(request=request))
+        server.start()
+        page.wait_for_selector('#live[data-state="on"]', timeout=20_000)
+        outcome = card(page, request).locator(".outcome")
+        assert outcome.locator("blockquote").inner_text() == "While you were away."
+        assert live(page) == ("on", "Live")
+        page.wait_for_selector("#completed >> text=Please refund order 88")
+
+
+def test_a_log_out_in_one_tab_marks_the_others(windows, server):
+    bob = server.person("approver")
+    page = windows.open(bob)
+    other = page.context.new_page()
+    other.goto(server.address + "/workflows/")
+    other.get_by_role("button", name="Log out").click()
+    other.wait_for_url("**/login/")
+    page.wait_for_selector('#live[data-state="out"]')
+    assert live(page) == ("out", "You are logged out: reload to log in")
+
+
+def test_a_chat_goes_on_in_every_window_that_shows_it(windows, people):
+    chat = ask(windows, people, "ask")
+    wait_for_state(chat, "suspended")
+    second = windows.open(people("approver"), chat.url.partition("/chats/")[1] + chat.url.partition("/chats/")[2])
+    second.locator(".request").get_by_role("button", name="Standard").click()
+    for window in (chat, second):
+        wait_for_state(window, "completed")
+        assert window.locator(".request .outcome p").first.inner_text().startswith("Answered by approver")
+        last = window.locator(".message.assistant .part-text").last.inner_text()
+        assert last == "Thank you, you chose Standard. I will arrange that."
+
+
+def test_everything_works_without_javascript(windows, people, server):
+    _, request = people("requester").pause("Please refund order 89, 500 euros")
+    nobody = type(people("approver"))(server, "approver")
+    page = windows.open(nobody, "/", java_script_enabled=False)
+    assert page.url == f"{server.address}/login/?next=/"
+    page.fill("#id_username", "approver")
+    page.fill("#id_password", "pausepoint")
+    page.click("main button")
+    assert page.url == f"{server.address}/"
+    assert live(page) == ("off", "Not live: reload to see news")
+    card(page, request).get_by_placeholder("Comment").fill("By hand.")
+    card(page, request).get_by_role("button", name="Approve", exact=True).click()
+    assert page.url == f"{server.address}/"
+    page.goto(f"{server.address}/requests/{request}/")
+    outcome = card(page, request).locator(".outcome")
+    assert outcome.locator("p").first.inner_text().startswith("Approved by approver")
+    assert outcome.locator("blockquote").inner_text() == "By hand."
+
+    page.goto(f"{server.address}/chats/")
+    page.fill("textarea[name=text]", "hello")
+    page.get_by_role("button", name="Send").click()
+    assert re.fullmatch(rf"{server.address}/chats/\d+/", page.url)
+    page.reload()
+    assert page.locator(".message.user").inner_text() == "hello"
