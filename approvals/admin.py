@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern, path
@@ -32,7 +33,11 @@ class EventFilter(admin.SimpleListFilter):
         return [(event, event) for event in EVENTS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(event=self.value()) if self.value() in EVENTS else queryset
+        """An event that does not exist finds nothing: a misspelt one must not export the whole log."""
+        wanted = self.value()
+        if wanted is None:
+            return queryset
+        return queryset.filter(event=wanted) if wanted in EVENTS else queryset.none()
 
 
 class FromDay(DayFilter):
@@ -72,10 +77,16 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return exports + super().get_urls()
 
     def export(self, request: HttpRequest, kind: str) -> StreamingHttpResponse:
-        """Exactly the rows that the list shows for the same address."""
+        """Exactly the rows that the list shows for the same address; BadRequest where the list shows an error."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return export(self.get_changelist_instance(request).get_queryset(request), kind)
+        try:
+            shown = self.get_changelist_instance(request)
+        except IncorrectLookupParameters as error:
+            raise BadRequest("The list has no such page.") from error
+        if any(getattr(found, "error", "") for found in shown.filter_specs):
+            raise BadRequest("A filter holds what is no day.")
+        return export(shown.get_queryset(request), kind)
 
 
 @admin.register(Workflow)
@@ -92,6 +103,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_filter = ("status", "kind", "priority", text_filter("tool", "tool", "tool_name"))
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
+    readonly_fields = ("id",)  # not editable, so not among the fields by itself
     actions = ("withdraw",)
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
@@ -115,6 +127,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_filter = ("verdict", text_filter("person", "person", "by_name"))
     list_select_related = ("request",)
     ordering = ("-pk",)
+    readonly_fields = ("request",)  # not editable, so not among the fields by itself
 
 
 @admin.register(OutboxEvent)

@@ -1,13 +1,14 @@
-"""The audit log as a file: streamed in constant memory, page by page, and no page is read before the client wants it.
+"""The audit log as a file, streamed piece by piece; none is read before the server has taken the one before it.
 
-An async generator, because Django turns a sync one into a list under ASGI.
+An async generator, because Django turns a sync one into a list under ASGI. Between pieces it holds no thread, connection
+or transaction. What a slow client has not read yet is the server's to bound: Daphne keeps it in memory.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
@@ -16,43 +17,56 @@ from django.utils import timezone
 from approvals import audit, dbpool
 from approvals.models import AuditEntry
 
-PAGE = 500
+#: Rows of one query, and the length from which a piece is sent: an entry may be a megabyte, so few rows at a time.
+PAGE = 50
+PIECE = 250_000
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
     """The entries as a download, in the order of events; `kind` is a key of TYPES."""
-    lines = csv_pages(entries) if kind == "csv" else jsonl_pages(entries)
+    lines = csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
     name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(lines, content_type=TYPES[kind], headers=headers)
 
 
-async def csv_pages(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:
+async def csv_pieces(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:
     """RFC 4180, with a header row."""
     yield _csv([audit.COLUMNS])
-    async for page in pages(entries):
-        yield _csv([audit.csv_cells(entry) for entry in page])
+    async for piece in pieces(entries, lambda page: _csv(map(audit.csv_cells, page))):
+        yield piece
 
 
-async def jsonl_pages(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:
-    async for page in pages(entries):
-        yield "".join(audit.jsonl_line(entry) for entry in page)
+async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[AuditEntry]], str]) -> AsyncIterator[str]:
+    """The rendered entries, PIECE characters and at most one page more at a time."""
+    ordered = entries.order_by("pk")
+    last: int | None = 0
+    while last is not None:
+        piece, last = await dbpool.run(_piece, ordered, last, render)
+        yield piece
 
 
-async def pages(entries: QuerySet[AuditEntry]) -> AsyncIterator[list[AuditEntry]]:
-    """PAGE rows at a time, each read when it is asked for."""
-    ordered, last = entries.order_by("pk"), 0
-    while page := await dbpool.run(_read, ordered, last):
-        yield page
+def _piece(
+    ordered: QuerySet[AuditEntry], last: int, render: Callable[[Sequence[AuditEntry]], str]
+) -> tuple[str, int | None]:
+    """The entries after `last` as text, and the last one's id; None when there are no more."""
+    # Rendered here and not on the event loop, which long entries would hold up for seconds.
+    text = io.StringIO(newline="")
+    while text.tell() < PIECE:
+        page = list(ordered.filter(pk__gt=last)[:PAGE])
+        text.write(render(page))
+        if len(page) < PAGE:
+            return text.getvalue(), None
         last = page[-1].pk
+    return text.getvalue(), last
 
 
-def _read(ordered: QuerySet[AuditEntry], last: int) -> list[AuditEntry]:
-    return list(ordered.filter(pk__gt=last)[:PAGE])
+def _jsonl(page: Sequence[AuditEntry]) -> str:
+    return "".join(map(audit.jsonl_line, page))
 
 
-def _csv(rows: Sequence[Sequence[str]]) -> str:
-    out = io.StringIO()
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    out = io.StringIO(newline="")
     csv.writer(out).writerows(rows)
     return out.getvalue()

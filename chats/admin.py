@@ -22,6 +22,7 @@ class TurnAdmin(ReadOnlyAdmin):
     list_filter = ("state", "stopped")
     list_select_related = ("chat",)
     ordering = ("-pk",)
+    readonly_fields = ("run_id",)  # not editable, so not among the fields by itself
 
 
 @admin.register(ToolCall)

@@ -10,7 +10,8 @@ for name in (
     "CSRF_TRUSTED_ORIGINS",
     "ANTHROPIC_API_KEY",
     "HITL_MODEL",
-    "HITL_EVENT_HANDLERS", "HITL_APPS",
+    "HITL_EVENT_HANDLERS",
+    "HITL_APPS",
 ):
     os.environ.pop(name, None)
 os.environ.update(SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")

@@ -273,9 +273,7 @@ def test_an_error_in_a_fragment_is_a_line_and_no_page():
         assert "secret" not in answer.text
 
 
-@pytest.mark.parametrize(
-    "address", ["/%2Fevil.example", "/%5Cevil.example", "/%2Fchats", "/chats%0d%0aX:y"]
-)
+@pytest.mark.parametrize("address", ["/%2Fevil.example", "/%5Cevil.example", "/%2Fchats", "/chats%0d%0aX:y"])
 def test_an_address_that_lacks_its_slash_leads_nowhere_else(address):
     client = browser(alice())
     assert client.get("/chats").headers["Location"] == "/chats/"

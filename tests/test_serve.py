@@ -102,7 +102,8 @@ def test_on_sigterm_a_short_answer_is_finished_and_a_long_one_is_handed_over_to_
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:
         alice = server.person("requester")
         short, long = alice.start_chat("slow"), alice.start_chat("count", agent="patient")
-        streamed = "SELECT count(DISTINCT turn_id) FROM chats_turnevent WHERE turn_id IN (SELECT id FROM chats_turn WHERE chat_id IN (?, ?))"
+        turns = "SELECT id FROM chats_turn WHERE chat_id IN (?, ?)"
+        streamed = f"SELECT count(DISTINCT turn_id) FROM chats_turnevent WHERE turn_id IN ({turns})"
         until(lambda: server.value(streamed, short, long) == 2, "words of both are stored")
         begun = time.monotonic()
         assert server.stop() == 0

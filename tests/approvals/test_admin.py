@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from approvals import actions, auth
 from approvals.asks import Ask
 from approvals.models import ApiKey, ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Kind, Verdict
+from chats.models import Turn
+from hitlsite.security import POLICY
 from tests import people
+from tests.markup import inline_code
 
 pytestmark = pytest.mark.django_db
 
@@ -95,6 +99,22 @@ def test_a_hostile_filter_breaks_nothing(query):
     assert client.get(f"/admin/approvals/auditentry/{query}").status_code in {200, 302}
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["?tool_name__regex=(((", "?at__year=99999999", "?nonsense=1", "?at__gte=x", "?id__in=x", "?body__contains=%00"],
+)
+def test_only_the_filters_of_the_list_reach_the_database(query):
+    client, _ = make_root()
+    assert client.get(f"/admin/approvals/auditentry/{query}").status_code == 400
+
+
+def test_an_event_that_does_not_exist_finds_nothing():
+    client, _ = make_root()
+    ask(people.alice())
+    pages = [client.get(f"/admin/approvals/auditentry/{query}") for query in ("", "?event=x")]
+    assert [page.context["cl"].result_count for page in pages] == [1, 0]
+
+
 def test_a_day_that_is_none_is_told():
     client, _ = make_root()
     assert "Not a day" in client.get("/admin/approvals/auditentry/?from=yesterday").content.decode()
@@ -105,6 +125,12 @@ def test_a_filter_keeps_the_others():
     page = client.get("/admin/approvals/auditentry/?tool=issueRefund&person=bob").content.decode()
     assert '<input type="hidden" name="tool" value="issueRefund">' in page
     assert "export.csv?tool=issueRefund&amp;person=bob" in page
+
+
+def test_the_export_has_all_pages_of_the_list():
+    client, _ = make_root()
+    page = client.get("/admin/approvals/auditentry/?tool=issueRefund&p=1").content.decode()
+    assert 'export.jsonl?tool=issueRefund"' in page
 
 
 def test_withdrawing_goes_through_the_corridor_one_by_one():
@@ -141,3 +167,44 @@ def test_a_key_is_revoked_once_and_its_secret_is_never_shown():
     assert (revoked_at is not None, ApiKey.objects.get().revoked_at) == (True, revoked_at)
     assert auth.find_key(text) is None
     assert key.secret_hash not in client.get(f"/admin/approvals/apikey/{key.pk}/change/").content.decode()
+
+
+def test_the_page_of_keys_says_how_one_is_made():
+    client, _ = make_root()
+    assert "manage.py createkey" in client.get("/admin/approvals/apikey/").content.decode()
+
+
+@pytest.mark.parametrize("model", [AuditEntry, ApprovalRequest, Decision, Turn], ids=lambda model: model.__name__)
+def test_a_row_is_shown_whole(model):
+    request = RequestFactory().get("/")
+    request.user = make_root()[1]
+    shown = {name.removeprefix("canonical_") for name in admin.site._registry[model].get_fields(request)}
+    assert shown | {"id"} == {column.name for column in model._meta.fields}
+    assert ("id" in shown) == (model is ApprovalRequest)
+
+
+def test_the_page_of_a_decision_names_its_request():
+    client, root = make_root()
+    request = ask(people.alice())
+    actions.decide(request.pk, by=root, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    page = client.get(f"/admin/approvals/decision/{Decision.objects.get().pk}/change/").content.decode()
+    assert f"/admin/approvals/approvalrequest/{request.pk}/change/" in page
+
+
+@pytest.mark.parametrize(
+    "address", ["", "auth/user/", "auth/user/add/", "auth/group/add/", "password_change/", *(f"{n}/" for n in SHOWN)]
+)
+def test_nothing_stands_inline_in_the_admin(address):
+    client, _ = make_root()
+    response = client.get(f"/admin/{address}")
+    assert (response.status_code, inline_code(response.content.decode())) == (200, [])
+    assert response["Content-Security-Policy"] == POLICY
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize(
+    "query", ["?state__regex=(", "?id__in=x", "?owner__password__startswith=a", "?status__exact=nonsense"]
+)
+def test_only_the_lists_own_filters_reach_the_database(name, query):
+    client, _ = make_root()
+    assert client.get(f"/admin/{name}/{query}").status_code in {200, 302, 400}

@@ -109,22 +109,76 @@ async def test_a_spreadsheet_runs_nothing():
     assert "'=1+1" in cells
 
 
-async def test_it_is_read_page_by_page_and_only_as_far_as_the_client_wants():
-    def make():
-        row = {"event": "tool.result", "scope": "s", "body": '{"data":{}}', "digest": "", "at": datetime.now(UTC)}
-        AuditEntry.objects.bulk_create(AuditEntry(**row, last_seen_at=row["at"]) for _ in range(1200))
-
-    await sync_to_async(make)()
-    pages = exports.pages(AuditEntry.objects.all())
-    assert [len(await anext(pages)) for _ in range(2)] == [500, 500]
-    assert [len(page) async for page in pages] == [200]
+def fill(rows: int, length: int = 0) -> None:
+    now, body = datetime.now(UTC), json.dumps({"data": {"text": "x" * length}})
+    row = {"event": "tool.result", "scope": "s", "body": body, "digest": "", "at": now, "last_seen_at": now}
+    AuditEntry.objects.bulk_create((AuditEntry(**row) for _ in range(rows)), batch_size=100)
 
 
-def test_a_page_costs_one_query():
-    make_entry()
+async def pages_read(rows: int, length: int, pieces_wanted: int) -> list[list[int]]:
+    """The sizes of the pages that were read for each piece of an export that the client follows so far."""
+    await sync_to_async(fill)(rows, length)
+    sizes: list[int] = []
+    stream = exports.pieces(AuditEntry.objects.all(), lambda page: sizes.append(len(page)) or exports._jsonl(page))
+    read = []
+    for _ in range(pieces_wanted):
+        await anext(stream, None)
+        read.append(sizes[:])
+        sizes.clear()
+    await stream.aclose()
+    return read
+
+
+async def test_entries_are_read_in_pages_of_a_fixed_number_of_rows():
+    read = await pages_read(1200, 0, 1)
+    assert read == [[exports.PAGE] * (len(read[0]))]
+    assert 1 < len(read[0]) < 1200 / exports.PAGE
+
+
+async def test_nothing_is_read_before_it_is_asked_for():
+    page = exports.PAGE
+    long = exports.PIECE // page + 1
+    assert await pages_read(3 * page + 7, long, 2) == [[page], [page]]
+
+
+def test_a_page_costs_one_query_and_the_last_page_ends_the_export():
+    fill(2 * exports.PAGE + 7)
     with CaptureQueriesContext(connection) as queries:
-        exports._read(AuditEntry.objects.order_by("pk"), 0)
-    assert len(queries) == 1
+        text, last = exports._piece(AuditEntry.objects.order_by("pk"), 0, exports._jsonl)
+    assert (len(queries), len(text.splitlines()), last) == (3, 2 * exports.PAGE + 7, None)
+
+
+async def test_a_long_log_comes_as_a_stream_of_bounded_pieces():
+    await sync_to_async(fill)(1200, 1000)
+    client = AsyncClient()
+    await client.aforce_login(await sync_to_async(make_auditor)())
+    response = await client.get(LIST + "export.jsonl")
+    pieces = [piece async for piece in response.streaming_content]
+    line = len(pieces[0].splitlines(keepends=True)[0])
+    assert (response.streaming, sum(piece.count(b"\n") for piece in pieces)) == (True, 1200)
+    assert [piece for piece in pieces if len(piece) > exports.PIECE + exports.PAGE * (line + 10)] == []
+    assert len(pieces) > 4
+
+
+@pytest.mark.parametrize(
+    "query", ["?from=yesterday", "?until=0000-00-00", "?nonsense=1", "?tool_name__regex=(((", "?at__gte=x", "?id__in=x"]
+)
+async def test_a_filter_that_makes_no_sense_is_refused_and_not_left_out(query):
+    await sync_to_async(make_entry)()
+    response, text = await download(f"export.csv{query}")
+    assert (response.status_code, "request.decided" in text) == (400, False)
+
+
+async def test_a_page_of_the_list_that_is_not_there_exports_nothing():
+    await sync_to_async(fill)(120)
+    response, _ = await download("export.csv?p=9999")
+    assert response.status_code == 400
+
+
+async def test_an_event_that_does_not_exist_finds_nothing():
+    await sync_to_async(make_entry)()
+    response, text = await download("export.jsonl?event=request.decidedd")
+    assert (response.status_code, text) == (200, "")
 
 
 async def test_who_may_not_see_the_log_gets_nothing():

@@ -75,6 +75,10 @@ class Windows:
             page.wait_for_selector('#live[data-state="on"]')
         return page
 
+    def stranger(self, server: Server, **options: Any) -> Page:
+        """A window of somebody who is not logged in."""
+        return self.open(Person(server, "nobody"), "/login/", **options)
+
     def _heard(self, url: str, kind: str, text: str) -> None:
         if kind in {"error", "warning"} and not any(words in text for words in self.expected):
             self.complaints.append(f"{url}: {text}")

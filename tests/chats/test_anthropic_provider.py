@@ -33,7 +33,6 @@ HELLO = [ModelMessage("user", [text("Hello")])]
 THOUGHT = thinking("Paris, then.", "c2ln+/==")
 CALL = tool_use("toolu_1", "getWeather", city="Paris")
 RESULT = ModelMessage("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "clear"}])
-EPHEMERAL = {"type": "ephemeral"}
 WAIT = "Wait a minute, then send your message again."
 
 
@@ -77,18 +76,18 @@ async def test_system_prompt_and_tools_are_sent_and_marked_for_caching(claude):
         "model": NEW,
         "max_tokens": 8192,
         "stream": True,
-        "system": [{"type": "text", "text": "Be kind.", "cache_control": EPHEMERAL}],
+        "system": [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
         "messages": [{"role": "user", "content": [text("Hello")]}],
         "tools": [
             {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema} | mark
-            for tool, mark in ((getWeather, {}), (issueRefund, {"cache_control": EPHEMERAL}))
+            for tool, mark in ((getWeather, {}), (issueRefund, {"cache_control": {"type": "ephemeral"}}))
         ],
     }
 
 
 async def test_an_agent_names_its_own_model(claude):
     claude.will(says(text("Hi")))
-    await ask(claude, provider=AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url), agent_model=OLD)
+    await ask(claude, agent_model=OLD)
     assert claude.requests[0].body["model"] == OLD
 
 
@@ -128,19 +127,18 @@ CONCESSIONS = {
 @pytest.mark.parametrize("concession", CONCESSIONS)
 async def test_what_a_model_does_not_take_is_left_out_and_not_tried_again(claude, concession):
     given, model, expected = CONCESSIONS[concession]
-    provider = AnthropicProvider(api_key=KEY, model=model, base_url=claude.url)
+    given = given | {"provider": AnthropicProvider(api_key=KEY, model=model, base_url=claude.url)}
     claude.will(says(text("Hi")), says(text("Hi again")))
-    assert await ask(claude, provider=provider, **given) == [text("Hi")]
-    assert await ask(claude, provider=provider, **given) == [text("Hi again")]
+    assert [await ask(claude, **given), await ask(claude, **given)] == [[text("Hi")], [text("Hi again")]]
     (_, second, third) = claude.requests
     assert {name: second.body[name] for name in ("temperature", "thinking") if name in second.body} == expected
     assert second.body == third.body
 
 
-@pytest.mark.parametrize("budget", [1, 1023, -5])
-def test_an_agent_with_too_small_a_budget_is_refused_at_once(budget):
-    with pytest.raises(ValueError, match="thinking is 'adaptive' or a budget of at least 1024 tokens"):
-        agent(thinking=budget)
+def test_an_agent_with_too_small_a_budget_is_refused_at_once():
+    for budget in (1, 1023, -5):
+        with pytest.raises(ValueError, match="thinking is 'adaptive' or a budget of at least 1024 tokens"):
+            agent(thinking=budget)
 
 
 async def test_thoughts_come_back_to_their_model_as_they_were(claude):
@@ -157,18 +155,17 @@ async def test_the_thoughts_of_others_are_dropped_and_a_turn_they_began_gets_no_
     claude.will(says(text("Clear.")), says(text("You are welcome.")))
     await ask(claude, history, model=MIDDLE, thinking=2048)
     assert sent(claude)[1] == ("assistant", [text("A look."), CALL])
-    # The next turn is the model's own again.
     thanks = [*history, step(text("Clear."), model=MIDDLE), ModelMessage("user", [text("Thank you")])]
     await ask(claude, thanks, model=MIDDLE, thinking=2048)
     assert ["thinking" in request.body for request in claude.requests] == [False, True]
 
 
 async def test_a_budget_stays_where_the_model_did_not_think_between_two_calls(claude):
-    first, second = [THOUGHT, CALL], [tool_use("toolu_2", "getWeather", city="Rome")]
-    claude.will(says(*first, stop_reason="tool_use"), says(text("Clear.")))
+    claude.will(says(THOUGHT, CALL, stop_reason="tool_use"), says(text("Clear.")))
     await ask(claude, model=MIDDLE, thinking=2048)
+    second = step(tool_use("toolu_2", "getWeather", city="Rome"), model=MIDDLE)
     other = ModelMessage("user", [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "rain"}])
-    history = [*HELLO, step(*first, model=MIDDLE), RESULT, step(*second, model=MIDDLE), other]
+    history = [*HELLO, step(THOUGHT, CALL, model=MIDDLE), RESULT, second, other]
     await ask(claude, history, model=MIDDLE, thinking=2048)
     assert claude.requests[1].body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
 
@@ -181,7 +178,6 @@ async def test_thoughts_that_are_refused_are_left_out_and_the_chat_goes_on(claud
     assert await ask(claude, history, **given) == [text("Clear.")]
     assert [sent(claude, number)[1][1] for number in (0, 1)] == [[THOUGHT, CALL], [CALL]]
     assert claude.requests[1].body["thinking"] == {"type": "adaptive"}
-    # Elsewhere the same model still gets what it thought.
     await ask(claude, **given)
     await ask(claude, history, **given)
     assert (len(claude.requests), sent(claude)[1][1]) == (4, [THOUGHT, CALL])
@@ -248,17 +244,17 @@ async def test_a_wrong_key_is_told_at_once(claude):
     assert await refusal(claude, key="sk-ant-wrong") == ("Claude refused the key. Check ANTHROPIC_API_KEY.", 1)
 
 
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("", "There is no key for Claude. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted."),
-        ("sk-änt", "ANTHROPIC_API_KEY holds characters that no key has. Copy it once more."),
-    ],
-)
-def test_without_a_usable_key_nothing_is_asked(key, words):
+USELESS_KEYS = {
+    "": "There is no key for Claude. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.",
+    "sk-änt": "ANTHROPIC_API_KEY holds characters that no key has. Copy it once more.",
+}
+
+
+@pytest.mark.parametrize("key", USELESS_KEYS)
+def test_without_a_usable_key_nothing_is_asked(key):
     with pytest.raises(ProviderError) as failure:
         AnthropicProvider(api_key=key, model=NEW)
-    assert str(failure.value) == words
+    assert str(failure.value) == USELESS_KEYS[key]
 
 
 PASSING = {

@@ -35,6 +35,7 @@ from tests.anthropic_server import (
 AGENT = Agent(name="clerk", tools=[getWeather])
 HELLO = [ModelMessage("user", [text("Hello")])]
 BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+WAIT = "Wait a minute, then send your message again."
 START = answer()[0]
 
 
@@ -226,18 +227,9 @@ ENDINGS = {
     "no stop reason": (end(None), BROKEN_OFF),
     "rubbish": ([b"event: message_delta\ndata: {half\n\n"], BROKEN_OFF),
     "broken utf-8": ([b"event: message_delta\ndata: \xff\n\n"], BROKEN_OFF),
-    "overload": (
-        [error("overloaded_error")],
-        "Claude is overloaded right now. Wait a minute, then send your message again.",
-    ),
-    "an error": (
-        [error("api_error")],
-        "Claude has a problem of its own right now. Wait a minute, then send your message again.",
-    ),
-    "an unknown error": (
-        [error("surprise")],
-        "Claude has a problem of its own right now. Wait a minute, then send your message again.",
-    ),
+    "overload": ([error("overloaded_error")], f"Claude is overloaded right now. {WAIT}"),
+    "an error": ([error("api_error")], f"Claude has a problem of its own right now. {WAIT}"),
+    "an unknown error": ([error("surprise")], f"Claude has a problem of its own right now. {WAIT}"),
 }
 
 

@@ -5,6 +5,9 @@
   const SIGNED_OUT = 4401, NOT_FOUND = 4404;
   const held = [];
 
+  // A desk is to be live again soon after a restart, and not when a minute of patience is over.
+  htmx.config.wsReconnectDelay = (tries) => Math.random() * Math.min(5000, 500 * 2 ** tries);
+
   // --- Fragments whose element is not on the page are no matter for htmx: they go to the end of the list they name
   // (data-first: to its beginning), or nowhere.
   htmx.defineExtension("place", {
@@ -51,11 +54,28 @@
     // An opened table stays open through a push.
     const open = [...shown.querySelectorAll("details")].map((details) => details.open);
     fresh.querySelectorAll("details").forEach((details, index) => { if (open[index]) details.open = true; });
+    if (event.detail.shouldSwap && shown.matches(".request.is-pending")) {
+      const room = height(shown);
+      queueMicrotask(() => hold(fresh, room));
+    }
     if (event.detail.shouldSwap && shown.contains(document.activeElement)) {
       // Whoever has just decided keeps the focus on the outcome.
       queueMicrotask(() => fresh.querySelector(".outcome")?.focus());
     }
   });
+
+  // What others decide moves no card that a pointer is about to press: the outcome takes the room that the form had.
+  function hold(card, room) {
+    const outcome = card.querySelector(".outcome");
+    if (!outcome) return;
+    card.style.minHeight = `${room}px`;
+    const over = height(card) - room;
+    if (over > 0) outcome.style.maxHeight = `${Math.max(height(outcome) - over, 48)}px`;
+  }
+
+  function height(element) {
+    return element.getBoundingClientRect().height;
+  }
 
   function inUse(card) {
     if (card.contains(document.activeElement)) return true;

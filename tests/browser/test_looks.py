@@ -1,0 +1,163 @@
+"""Every page at 360 and at 1440 pixels, light and dark: nothing overflows, everything is readable and reachable by keyboard."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = {360: 740, 1440: 900}
+SCHEMES = ("light", "dark")
+LONG = "x" * 300
+#: Smaller than a finger on purpose: they stand aside, and there is another way (the summary's own line, the card's page).
+QUIET = "button.quiet"
+
+OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
+TOO_LOW = f"""() => [...document.querySelectorAll('main button:not({QUIET}), main .button')]
+    .filter(one => one.offsetParent && one.getBoundingClientRect().height < 40)
+    .map(one => `${{one.innerText}}: ${{one.getBoundingClientRect().height}}`)"""
+#: One press of Tab further: what has the focus now, and whether one can see it.
+FOCUSED = """() => {
+    const one = document.activeElement;
+    if (!one || one === document.body) return null;
+    const style = getComputedStyle(one), box = one.getBoundingClientRect();
+    return {
+        name: `${one.tagName} ${one.id || one.name || one.innerText.slice(0, 30)}`,
+        outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2,
+        seen: box.width > 0 && box.height > 0,
+    };
+}"""
+INTERACTIVE = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, select, summary')]
+    .filter(one => one.getClientRects().length && !one.disabled && getComputedStyle(one).visibility === 'visible').length"""
+#: Texts with less contrast than 4.5 to 1 to what stands behind them (WCAG AA).
+PALE = """() => {
+    const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+    const linear = part => (part /= 255) <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+    const over = ([r, g, b, a = 1], [x, y, z]) => [r * a + x * (1 - a), g * a + y * (1 - a), b * a + z * (1 - a)];
+    const behind = element => {
+        if (!element) return [255, 255, 255];
+        const colour = numbers(getComputedStyle(element).backgroundColor);
+        return (colour[3] ?? 1) === 1 ? colour : over(colour, behind(element.parentElement));
+    };
+    const found = {};
+    for (const one of document.querySelectorAll('body *')) {
+        const own = [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        const shown = one.checkVisibility({ opacityProperty: true }) && one.getBoundingClientRect().width > 1;
+        const field = one.matches('textarea, input') && (one.value || one.placeholder);
+        if (!shown || !(own || field) || one.closest(':disabled')) continue;
+        const ground = behind(one), shades = [getComputedStyle(one).color];
+        if (field && !one.value) shades.push(getComputedStyle(one, '::placeholder').color);
+        for (const shade of shades) {
+            const [dark, bright] = [light(over(numbers(shade), ground)), light(ground)].sort((a, b) => a - b);
+            const ratio = (bright + 0.05) / (dark + 0.05);
+            found[`${one.tagName}.${one.className}`] = Math.min(ratio, found[`${one.tagName}.${one.className}`] ?? 21);
+        }
+    }
+    return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def places(server, people) -> dict[str, tuple[str, str]]:
+    """Every kind of page with everything on it, also words without end: who looks, and where."""
+    alice, bob = people("requester"), people("approver")
+    _, decided = alice.pause("Please refund order 90, 500 euros")
+    bob.decide(decided, verdict="reject", comment=f"No. {LONG}")
+    _, edited = alice.pause("Please refund order 91, 500 euros")
+    bob.decide(edited, **{"verdict": "edit", "input.amount": "1", "input.orderId": "y" * 50})
+    asking, first = alice.pause("ask twice")
+    alice.decide(first, verdict="respond", choice=1)
+    server.wait_for_turn(asking, "suspended")
+    mixed, _ = alice.pause(f"Please refund order {'z' * 49}, 500 euros")
+    long = alice.start_chat(f"hello {LONG}\n\n{LONG} {LONG}")
+    stopped, _ = alice.pause("ask human")
+    alice.post(f"/chats/{stopped}/stop/")
+    failed = alice.start_chat("fail tool")
+    for chat in (long, failed):
+        server.wait_for_turn(chat, "completed")
+    checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
+    workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
+    return {
+        "desk": ("approver", "/"),
+        "own desk": ("requester", "/"),
+        "workflows": ("auditor", "/workflows/"),
+        "workflow": ("auditor", f"/workflows/{workflow}/"),
+        "request": ("approver", f"/requests/{decided}/"),
+        "edited": ("requester", f"/requests/{edited}/"),
+        "chats": ("requester", "/chats/"),
+        "asking": ("requester", f"/chats/{asking}/"),
+        "mixed": ("approver", f"/chats/{mixed}/"),
+        "long": ("requester", f"/chats/{long}/"),
+        "stopped": ("auditor", f"/chats/{stopped}/"),
+        "failed": ("requester", f"/chats/{failed}/"),
+        "checkpoints": ("auditor", f"/chats/{asking}/checkpoints/"),
+        "checkpoint": ("auditor", f"/chats/checkpoints/{checkpoint}/"),
+        "absent": ("requester", "/absent/"),
+        "log-in": ("", "/login/"),
+    }
+
+
+def each_page(windows, people, server, places):
+    """Every place in one window per person, everything unfolded."""
+    windows.tolerate(" 404 ")
+    opened = {}
+    for name, (who, path) in places.items():
+        if who not in opened:
+            opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
+        opened[who].goto(server.address + path)
+        opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        yield name, opened[who]
+
+
+def test_every_page_fits_and_reads_well_on_a_phone_and_on_a_desktop_light_and_dark(windows, people, server, places):
+    too_wide, too_low, pale = {}, {}, {}
+    for name, page in each_page(windows, people, server, places):
+        for width, scheme in itertools.product(WIDTHS, SCHEMES):
+            page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+            page.emulate_media(color_scheme=scheme)
+            found = page.evaluate(PALE)
+            assert len(found) >= 5, name
+            if (over := page.evaluate(OVERFLOW)) > 0:
+                too_wide[name, width] = over
+            if width == 360 and (low := page.evaluate(TOO_LOW)):
+                too_low[name] = low
+            pale |= {(name, scheme, what): round(ratio, 2) for what, ratio in found.items() if ratio < 4.5}
+    assert (too_wide, too_low, pale) == ({}, {}, {})
+
+
+def test_light_and_dark_differ(windows, people):
+    page = windows.open(people("requester"), "/chats/", color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.emulate_media(color_scheme="dark")
+    assert (light, page.evaluate(ground)) == ("rgb(244, 245, 247)", "rgb(17, 22, 28)")
+
+
+def test_everything_can_be_reached_with_the_tab_key_and_shows_it(windows, people, server, places):
+    wanted = {name: places[name] for name in ("own desk", "asking", "mixed", "checkpoints")}
+    schemes = itertools.cycle(SCHEMES)
+    for name, page in each_page(windows, people, server, wanted):
+        page.emulate_media(color_scheme=next(schemes))
+        total, reached = page.evaluate(INTERACTIVE), []
+        for _ in range(total + 20):
+            page.keyboard.press("Tab")
+            focused = page.evaluate(FOCUSED)
+            if focused is None or (reached and focused == reached[0]):
+                break
+            reached.append(focused)
+        assert [one["name"] for one in reached if not (one["outline"] and one["seen"])] == [], name
+        assert len(reached) >= total, (name, [one["name"] for one in reached])
+
+
+def test_the_first_thing_reached_skips_to_the_content(windows, people):
+    page = windows.open(people("requester"), "/chats/")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to the content"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    page.keyboard.press("Enter")
+    assert page.url.endswith("/chats/#main")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "text"
