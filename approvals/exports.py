@@ -1,7 +1,7 @@
 """The audit log as a file, streamed piece by piece; none is read before the server has taken the one before it.
 
 An async generator, because Django turns a sync one into a list under ASGI. Between pieces it holds no thread, connection
-or transaction. What a slow client has not read yet is the server's to bound: Daphne keeps it in memory.
+or transaction. `hitlsite.serving` asks for the next one only when the client has taken what was sent.
 """
 
 from __future__ import annotations

@@ -58,21 +58,21 @@ def waiting(how_many: int) -> None:
 
 def ended(how_many: int) -> None:
     for number in range(how_many):
-        owner = someone(number)
+        owner = someone(1000 + number)
         workflow = make_workflow(owner)
         decide(make_request(owner, workflow=workflow), owner, Verdict.REJECT)
         desk.end_workflow(workflow, state=WorkflowState.COMPLETED)
 
 
-def steps(how_many: int) -> str:
-    """One workflow with so many steps, every other one decided; its address."""
+def steps(how_many: int) -> Workflow:
+    """One workflow with so many steps, every other one decided."""
     owner = someone(0)
     workflow = make_workflow(owner)
     for number in range(how_many):
         request = make_request(owner, workflow=workflow, assigned_to=owner)
         if number % 2:
             decide(request, owner, Verdict.APPROVE)
-    return workflow.get_absolute_url()
+    return workflow
 
 
 def talk(how_many: int) -> Chat:
@@ -91,84 +91,8 @@ def bob_once():
     return desk.User.objects.filter(username="bob").first() or bob()
 
 
-def dashboard(rows: int) -> int:
-    waiting(rows)
-    return of_page(bob(), "/")
-
-
-def dashboard_of_ended(rows: int) -> int:
-    ended(rows)
-    return of_page(bob(), "/")
-
-
-def dashboard_of_alice(rows: int) -> int:
-    owner = alice()
-    for _ in range(rows):
-        make_request(owner)
-    return of_page(owner, "/")
-
-
-def workflow(rows: int) -> int:
-    return of_page(bob(), steps(rows))
-
-
-def request(rows: int) -> int:
-    waiting(rows)
-    return of_page(bob(), ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first().get_absolute_url())
-
-
-def workflows(rows: int) -> int:
-    ended(rows)
-    return of_page(bob(), "/workflows/")
-
-
-def chats(rows: int) -> int:
-    for number in range(rows):
-        make_chat(someone(number))
-    return of_page(bob(), "/chats/")
-
-
-def chat(rows: int) -> int:
-    found = talk(rows)
-    return of_page(bob_once(), found.get_absolute_url())
-
-
-def checkpoints(rows: int) -> int:
-    found = talk(rows)
-    return of_page(bob_once(), f"{found.get_absolute_url()}checkpoints/")
-
-
-def checkpoint(rows: int) -> int:
-    talk(rows)
-    return of_page(bob_once(), f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/")
-
-
-def push_of_a_new_request(rows: int) -> int:
-    waiting(rows)
-    owner = someone(99)
-    many = make_workflow(owner)
-    for _ in range(rows):
-        last = make_request(owner, workflow=many, assigned_to=owner)
-    return of_push(many, str(last.pk))
-
-
-def push_of_a_decision(rows: int) -> int:
-    waiting(rows)
-    made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
-    decide(made, made.requested_by, Verdict.APPROVE)
-    return of_push(made.workflow, str(made.pk))
-
-
-def push_of_an_end(rows: int) -> int:
-    waiting(rows)
-    owner = someone(99)
-    over = make_workflow(owner)
-    desk.end_workflow(over, state=WorkflowState.COMPLETED)
-    return of_push(over, "")
-
-
-def of_push(of: Workflow, request_id: str) -> int:
-    """What Bob's desk costs when this is rung."""
+def of_push(of: Workflow, request_id: str = "") -> int:
+    """What Bob's desk costs when this is rung: his session anew, and the rendering."""
     found: list[int] = []
     client = Client()
     client.force_login(bob_once())
@@ -186,40 +110,68 @@ def of_push(of: Workflow, request_id: str) -> int:
     return cost
 
 
-def catch_up(rows: int) -> int:
-    """What it costs to come back to a page that has missed so many changes."""
-    waiting(rows // 2)
-    user = bob()
-    consumer = DeskConsumer()
+def of_catching_up() -> int:
+    """What it costs to come back to a page that has missed everything."""
+    consumer, user = DeskConsumer(), bob()
     consumer.scope = {"query_string": b"since=0"}
     return len(queries(lambda: consumer.catch_up(user)))
 
 
-def push_of_a_chat(rows: int) -> int:
-    found, user = talk(rows), bob_once()
-    return len(queries(lambda: render_push(user, found)))
-
-
-COSTS = {
-    dashboard: SIGNED_IN + 5,
-    dashboard_of_ended: SIGNED_IN + 4,
-    dashboard_of_alice: SIGNED_IN + 5,
-    workflow: SIGNED_IN + 3,
-    request: SIGNED_IN + 2,
-    workflows: SIGNED_IN + 1,
-    chats: SIGNED_IN + 1,
-    chat: SIGNED_IN + 6,
-    checkpoints: SIGNED_IN + 2,
-    checkpoint: SIGNED_IN + 3,
-    push_of_a_new_request: SIGNED_IN + 5,
-    push_of_a_decision: SIGNED_IN + 3,
-    push_of_an_end: SIGNED_IN + 3,
-    catch_up: 8,
-    push_of_a_chat: 7,
-}
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_the_desk_costs_the_same_however_much_waits(rows):
+    waiting(rows)
+    made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
+    assert of_page(bob_once(), "/") == SIGNED_IN + 5
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 2
+    assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 5
+    decide(made, made.requested_by, Verdict.APPROVE)
+    assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 3
+    assert of_push(made.workflow) == SIGNED_IN + 3
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-@pytest.mark.parametrize("page", COSTS, ids=lambda page: page.__name__)
-def test_it_costs_the_same_however_much_there_is(page, rows):
-    assert page(rows) == COSTS[page]
+def test_the_desk_costs_the_same_however_much_has_ended(rows):
+    ended(rows)
+    assert of_page(bob_once(), "/") == SIGNED_IN + 4
+    assert of_page(bob_once(), "/workflows/") == SIGNED_IN + 1
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_alices_own_desk_costs_the_same_however_much_she_asked(rows):
+    owner = alice()
+    for _ in range(rows):
+        make_request(owner)
+    assert of_page(owner, "/") == SIGNED_IN + 5
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_a_workflow_costs_the_same_however_many_steps_it_has(rows):
+    made = steps(rows)
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 3
+    last = made.requests.last()
+    assert of_push(made, str(last.pk)) == SIGNED_IN + (3 if last.status != "pending" else 5)
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_catching_up_costs_the_same_however_much_was_missed(rows):
+    waiting(rows // 2)
+    ended(rows // 4)
+    assert of_catching_up() == 8
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_a_chat_costs_the_same_however_much_was_said_and_asked(rows):
+    found = talk(rows)
+    user, page = bob_once(), found.get_absolute_url()
+    assert of_page(user, page) == SIGNED_IN + 6
+    assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 2
+    assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
+    user = desk.User.objects.get(pk=user.pk)
+    assert len(queries(lambda: render_push(user, found))) == 7
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_the_list_of_chats_costs_the_same_however_many_there_are(rows):
+    for number in range(rows):
+        make_chat(someone(number))
+    assert of_page(bob_once(), "/chats/") == SIGNED_IN + 1

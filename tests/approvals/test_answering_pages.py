@@ -138,12 +138,11 @@ def test_no_form_brings_the_server_down(kind, value):
     asked = make_request(alice(), kind, input={"amount": 1, "nested": {"a": []}}, **fields)
     client = browser(bob())
     fields = ["verdict", "comment", "text", "choice", "from", "next", "input.amount", "input.nested", value or "x"]
-    for verdict in (value, "approve", "edit", "respond"):
+    for verdict, headers in ((value, {}), ("edit", HTMX), ("respond", {}), ("approve", HTMX)):
         data = dict.fromkeys(fields, value) | {"verdict": verdict}
         body = urlencode(data, errors="surrogatepass")
-        for headers in ({}, HTMX):
-            sent = client.post(at(asked), body, "application/x-www-form-urlencoded", headers=headers)
-            assert sent.status_code in {200, 302, 400, 409, 422}
+        sent = client.post(at(asked), body, "application/x-www-form-urlencoded", headers=headers)
+        assert sent.status_code in {200, 302, 400, 409, 422}
 
 
 @pytest.mark.parametrize(

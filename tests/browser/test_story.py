@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 #: Run in the approver's page: when did a card whose text holds this show up?
 WATCH = """words => { window.seen = new Promise(done => {
-    const look = () => [...document.querySelectorAll('.workflow')].some(card => card.innerText.includes(words))
+    const look = () => [...document.querySelectorAll('.workflow')].some(card => card.textContent.includes(words))
         && done(Date.now());
     new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
 }); window.untouched = true; }"""
@@ -126,6 +126,7 @@ def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, peopl
 def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people):
     chat = ask(windows, people, "ask human")
     card = chat.locator(".request")
+    card.locator(".choices").wait_for()
     suggestions = [button.inner_text() for button in card.locator(".choices button").all()]
     assert suggestions == ["Offer a free return", "Ask them to refuse the parcel"]
     card.get_by_role("button", name="Offer a free return").click()

@@ -6,9 +6,7 @@ import asyncio
 from argparse import ArgumentParser
 from typing import Any
 
-# The server comes before Twisted: importing it installs the reactor that runs on asyncio.
 from daphne.endpoints import build_endpoint_description_strings
-from daphne.server import Server
 from django.apps import apps
 from django.core.management import CommandError
 from django.core.management.base import BaseCommand
@@ -16,22 +14,10 @@ from twisted.internet import defer, reactor
 
 from approvals import doorbell, sweep
 from hitlsite.asgi import application
+from hitlsite.serving import DeskServer
 
 if apps.is_installed("chats"):
     from chats.jobs import Jobs
-
-
-class Announcing(Server):
-    """Daphne, saying when it listens."""
-
-    def listen_success(self, port: Any) -> None:
-        super().listen_success(port)
-        host, number = self.listening_addresses[-1]
-        shown = f"[{host}]" if ":" in host else host
-        print(f"Pausepoint listens on http://{shown}:{number}/ (Ctrl+C stops it)", flush=True)
-
-    def listen_error(self, failure: Any) -> None:
-        self.stop()  # the command says why, in one line
 
 
 class Command(BaseCommand):
@@ -44,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         self.check(databases=["default"])
-        server = Announcing(
+        server = DeskServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
             ready_callable=start_work,
