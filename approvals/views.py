@@ -52,25 +52,23 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
     return wrapped
 
 
-def wants_json(request: HttpRequest) -> bool:
-    """A machine's request: it gets a problem document and no page."""
-    best = request.get_preferred_type(["text/html", "application/json"])
-    return request.path.startswith("/api/") or best == "application/json"
-
-
-def problem_document(status: HTTPStatus, detail: str, code: str) -> HttpResponse:
-    """What went wrong, as RFC 9457 has it."""
-    body = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail, "code": code}
-    return JsonResponse(body, status=status, content_type="application/problem+json")
-
-
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    status = HTTPStatus(refusal.status)
-    if wants_json(request):
-        return problem_document(status, str(refusal), refusal.code)
-    context = {"status": status.value, "title": status.phrase, "detail": str(refusal)}
-    template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
-    return render(request, template, context, status=status)
+    return problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code)
+
+
+def problem(request: HttpRequest, status: HTTPStatus, detail: str, code: str) -> HttpResponse:
+    """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
+    context = {"title": status.phrase, "status": status.value, "detail": detail}
+    best = request.get_preferred_type(["text/html", "application/json"])
+    if request.path.startswith("/api/") or best == "application/json":
+        body = {"type": "about:blank", **context, "code": code}
+        return JsonResponse(body, status=status, content_type="application/problem+json")
+    if request.headers.get("HX-Request"):
+        # Above it, and not in its place: what was typed there stays.
+        response = render(request, "_problem.html", context, status=status)
+        response.headers["HX-Reswap"] = "beforebegin"
+        return response
+    return render(request, "problem.html", context, status=status)
 
 
 @require_GET

@@ -124,7 +124,8 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
     found = queries.get_chat_for(request.user, pk)
     actions.stop_turn(found, by=request.user, via=Door.CHAT)
     if request.headers.get("HX-Request"):
-        return HttpResponse(render_push(request.user, found))
+        # The push shows it, perhaps before this arrives: the button that asked is then gone, and could place nothing.
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
     return HttpResponseRedirect(found.get_absolute_url())
 
 

@@ -9,11 +9,11 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
 
-from approvals.views import problem_document, wants_json
+from approvals import views
 
 WORDS = {
     HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back, reload the page and try again.",
@@ -34,12 +34,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
-    """An error page, or an RFC 9457 problem document for machines."""
-    detail = words or WORDS[status]
-    if wants_json(request):
-        return problem_document(status, detail, code or status.name.lower())
-    template = "_problem.html" if request.headers.get("HX-Request") else "problem.html"
-    return render(request, template, {"status": status.value, "title": status.phrase, "detail": detail}, status=status)
+    """An error page, or what it is to a fragment and to a machine."""
+    return views.problem(request, status, words or WORDS[status], code or status.name.lower())
 
 
 @login_not_required

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.models import Session
 from django.test import Client
 
@@ -142,6 +143,22 @@ async def test_a_log_out_closes_the_pages_of_that_session_and_no_others():
         assert await other.receive_nothing(QUIET)
         await run(make_request, await run(alice))
         assert await other.until("request-")
+
+
+async def test_the_session_is_gone_before_its_pages_are_told_to_look():
+    client = Client()
+    await run(lambda: client.force_login(bob()))
+    key, found = await run(lambda: client.session.session_key), []
+
+    def look(**_: object) -> None:
+        found.append(Session.objects.filter(pk=key).exists())
+
+    user_logged_out.connect(look)  # heard after our own receiver, before Django does anything more
+    try:
+        await run(client.post, "/logout/")
+    finally:
+        user_logged_out.disconnect(look)
+    assert found == [False]
 
 
 async def end_session(user: User) -> None:

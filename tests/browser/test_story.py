@@ -161,6 +161,18 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     assert chat.input_value("#composer textarea") == "Hurry up!"
 
 
+def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
+    windows.tolerate(" 403 ")
+    chat = ask(windows, people, "hello")
+    wait_for_state(chat, "completed")
+    chat.context.clear_cookies(name="csrftoken")
+    write(chat, "Are you there?")
+    refusal = chat.locator(".refusal")
+    refusal.wait_for()
+    assert refusal.inner_text() == "This form was too old or came from elsewhere. Reload the page and try again."
+    assert chat.input_value("#composer textarea") == "Are you there?"
+
+
 def test_the_words_arrive_one_by_one_and_stop_keeps_what_was_said(windows, people):
     chat = ask(windows, people, "slow")
     chat.locator(".live-step", has_text="so that you can watch").wait_for()

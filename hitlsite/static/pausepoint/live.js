@@ -65,12 +65,15 @@
   });
 
   // What others decide moves no card that a pointer is about to press: the outcome takes the room that the form had.
+  // A style sheet and not a style attribute, which htmx would copy and the policy refuse.
+  const rooms = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(rooms);
   function hold(card, room) {
     const outcome = card.querySelector(".outcome");
     if (!outcome) return;
-    card.style.minHeight = `${room}px`;
+    rooms.insertRule(`#${card.id} { min-height: ${room}px; }`);
     const over = height(card) - room;
-    if (over > 0) outcome.style.maxHeight = `${Math.max(height(outcome) - over, 48)}px`;
+    if (over > 0) rooms.insertRule(`#${card.id} .outcome { max-height: ${Math.max(height(outcome) - over, 48)}px; }`);
   }
 
   function height(element) {
@@ -123,6 +126,12 @@
     }
     follow();
   }
+
+  // --- Where no push will come, an answer without a content is a reason to read the page again.
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const live = document.getElementById("live");
+    if (event.detail.xhr?.status === 204 && live && live.dataset.state !== "on") location.reload();
+  });
 
   // --- A chat keeps its end in view, unless somebody has scrolled up to read.
   let atEnd = true;
