@@ -28,6 +28,7 @@ class Ledger:
         self._unsaved: list[Recorded] = []
         self._writing = asyncio.Lock()
         self._timer: asyncio.Task[None] | None = None
+        self._closed = False
 
     @property
     def next_seq(self) -> int:
@@ -35,11 +36,17 @@ class Ledger:
 
     def record(self, event: events.Event) -> None:
         """Number an event and hand it to the followers; it is stored a moment later."""
+        if self._closed:
+            return
         item = Recorded(self.next_seq, self.step, event)
         self._unsaved.append(item)
         self.adopt([item])
         if self._timer is None or self._timer.done():
             self._timer = asyncio.create_task(self._flush_soon())
+
+    def close(self) -> None:
+        """The run is over: what comes late is in the rows, and its number would be the next run's."""
+        self._closed = True
 
     def adopt(self, stored: Sequence[Recorded]) -> None:
         """Hand on events that an action has numbered and stored."""

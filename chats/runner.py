@@ -17,7 +17,7 @@ from typing import Any
 from django.conf import settings
 
 from approvals import dbpool
-from chats import actions, queries
+from chats import actions, queries, streams
 from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
 from chats.actions.keeping import Claim
@@ -69,6 +69,7 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
         raise
     finally:
         renewal.cancel()
+        run.ledger.close()
 
 
 class Run:
@@ -204,7 +205,9 @@ class Run:
 
         result = await run_tool(tool, execution.input, context, late=late)
         if result is None:
-            await dbpool.run(actions.lose_call, execution, idempotent=tool.idempotent)
+            given_up = await dbpool.run(actions.lose_call, execution, idempotent=tool.idempotent)
+            if given_up:
+                self.ledger.record(events.ToolFailed(execution.tool_call_id, given_up))
         else:
             await self._finish_call(execution, result)
 
@@ -223,9 +226,9 @@ class Run:
             self.step_open = False
 
     async def _close(self, action: Any, *given: Any) -> bool:
-        """Commit a pause or an end, then tell the followers; False if there was nothing to pause for."""
+        """Commit a pause or an end, then tell the followers; whether the turn has come to rest by it."""
         recorded = await self.ledger.drain()
         given = (self.claim, *given, self.ledger.step, recorded, self.ledger.next_seq)
         closing = await dbpool.run(functools.partial(action, *given))
         self.ledger.adopt(closing)
-        return bool(closing)
+        return bool(closing) and isinstance(closing[-1].event, streams.CLOSING)

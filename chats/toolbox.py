@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from approvals import dbpool
 from approvals.canonical import NotCanonical, canonical, clean_json, clean_text
@@ -70,14 +70,18 @@ async def _wait_longer(task: asyncio.Task[Result], late: Late) -> None:
 async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Result:
     try:
         output = await _call(tool, value, context, threads)
-        return Result(output=await asyncio.to_thread(_kept, output))
     except (ToolError, InvalidInput) as error:
         return Result(error_text=clean_text(str(error))[:2000] or f"{tool.name} failed.")
-    except (NotCanonical, PydanticSerializationError) as error:
-        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {clean_text(str(error))[:300]}.")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # SystemExit too: a tool that calls `sys.exit` must not end the server.
         logger.exception("Tool %s raised (call %s)", tool.name, context.tool_call_id)
         return Result(error_text=f"{tool.name} failed ({type(error).__name__}). The server's log has the details.")
+    try:
+        return Result(output=await asyncio.to_thread(_kept, output))
+    except Exception as error:
+        # Whatever is wrong with the result, the tool did run, and the model must not take it for a failure.
+        words = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
+        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {words}.")
 
 
 async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Any:
@@ -90,12 +94,20 @@ async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Futu
     bound = functools.partial(tool.run, **arguments)
     if inspect.iscoroutinefunction(tool.run):
         return await bound()
-    threads.append(_pool.submit(dbpool.unit, bound))
+    threads.append(_pool.submit(_in_thread, bound))
     return await asyncio.wrap_future(threads[0])
 
 
+def _in_thread(bound: Callable[[], Any]) -> Any:
+    try:
+        return dbpool.unit(bound)
+    except StopIteration as error:
+        # No asyncio future carries one: whoever waits would wait for ever.
+        raise RuntimeError("the tool raised StopIteration") from error
+
+
 def _kept(output: Any) -> Any:
-    """The output as JSON, within bounds; NotCanonical or PydanticSerializationError if it has no such form."""
+    """The output as JSON, within bounds; ValueError if it has no such form."""
     plain = to_jsonable_python(output)
     # A quick look at the size before the careful one: on 50 MB the careful one takes a minute.
     if len(json.dumps(plain, ensure_ascii=False)) > MAX_OUTPUT_BYTES:

@@ -64,7 +64,9 @@ def post_message(chat: Chat, text: str, *, by: User, agent: Agent, via: Door, me
 
 
 def _start_turn(chat: Chat, text: str, agent: Agent, message_id: str) -> Turn:
-    if len(message_id) > MAX_ID or chat.messages.filter(message_id=message_id).exists():
+    if len(message_id) > MAX_ID or message_id != clean_text(message_id):
+        raise BadMessage(f"A message id is a text of at most {MAX_ID} characters.")
+    if chat.messages.filter(message_id=message_id).exists():
         raise BadMessage("A message of that id is in the chat already.")
     add_message(chat, message_id, "user", [{"type": "text", "text": text}])
     turn = Turn.objects.create(chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version)

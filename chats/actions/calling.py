@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.canonical import digest
+from approvals.rulings import MAX_COMMENT
 from approvals.states import Status, Verdict
 from chats import queries
 from chats.actions.keeping import RUNNER, Claim, close_call, fenced, refresh_message, ring_after_commit
@@ -72,10 +73,7 @@ def finish_call(execution: Execution, *, output: Any = None, error_text: str = "
     Fenced by the call's own attempt and not by the turn's: a true result is true however late it comes.
     """
     with transaction.atomic():
-        turn_id = ToolCall.objects.values_list("turn", flat=True).get(pk=execution.call_pk)
-        turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
-        call = ToolCall.objects.select_related("recovery").get(pk=execution.call_pk)
-        call.turn = turn
+        call = _locked(execution)
         stands = call.attempt == execution.attempt and call.state in {CallState.EXECUTING, CallState.UNKNOWN}
         if not stands:
             return False
@@ -89,34 +87,50 @@ def finish_call(execution: Execution, *, output: Any = None, error_text: str = "
         )
         if was_unknown:
             _close_recovery(call)
-            resume_locked(turn)
-        refresh_message(turn)
-        ring_after_commit(turn.chat_id)
+            resume_locked(call.turn)
+        refresh_message(call.turn)
+        ring_after_commit(call.chat_id)
     return True
+
+
+def _locked(execution: Execution) -> ToolCall:
+    """The call that was run, under its turn's lock."""
+    turn_id = ToolCall.objects.values_list("turn", flat=True).get(pk=execution.call_pk)
+    turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+    call = ToolCall.objects.select_related("recovery").get(pk=execution.call_pk)
+    call.turn = turn
+    return call
 
 
 def _close_recovery(call: ToolCall) -> None:
     if call.recovery is None or call.recovery.status != Status.PENDING:
+        return
+    if call.state == CallState.FAILED:
+        words = f"The tool's own result arrived late: {call.error_text}"[:MAX_COMMENT]
+        desk.settle(call.recovery.pk, verdict=Verdict.REJECT, comment=words)
         return
     desk.settle(
         call.recovery.pk, verdict=Verdict.RESPOND, comment="The tool's own result arrived late.", answer=call.output
     )
 
 
-def lose_call(execution: Execution, *, idempotent: bool) -> None:
+def lose_call(execution: Execution, *, idempotent: bool) -> str:
     """A run took longer than its limit. An idempotent tool is run again, MAX_RUNS times in all; of any other the outcome
-    is unknown until somebody says, or its result arrives after all.
+    is unknown until somebody says, or its result arrives after all. Gives the words of its failure where it is given up.
     """
     with transaction.atomic():
-        call = ToolCall.objects.select_for_update(of=("self",)).select_related("turn__chat").get(pk=execution.call_pk)
+        call = _locked(execution)
         if call.attempt != execution.attempt or call.state != CallState.EXECUTING:
-            return
+            return ""
         if idempotent and call.attempt >= MAX_RUNS:
             words = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
             close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
-            return
+            refresh_message(call.turn)
+            ring_after_commit(call.chat_id)
+            return words
         call.state = CallState.READY if idempotent else CallState.UNKNOWN
         call.save(update_fields=["state"])
+    return ""
 
 
 def recover_calls(claim: Claim, idempotent: Collection[str]) -> None:

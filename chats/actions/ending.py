@@ -34,6 +34,7 @@ from chats.models import Chat, Step, Turn
 from chats.states import CLOSED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED_WORDS = "The turn was stopped before this was done."
+UNSURE = "The turn ended while this ran; whether it was done is not known."
 
 
 def finish_turn(
@@ -123,7 +124,8 @@ def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> None:
         if call.state == CallState.EXECUTING:
             # Its outcome is not known and nobody will be asked: the record says so.
             call.state = CallState.UNKNOWN
-        close_call(call, CallState.CANCELLED, error_text=words, by=by, via=via)
+        told = UNSURE if call.state == CallState.UNKNOWN else words
+        close_call(call, CallState.CANCELLED, error_text=told, by=by, via=via)
 
 
 def _end(turn: Turn, state: TurnState, reason: FinishReason) -> None:

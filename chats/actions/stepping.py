@@ -34,6 +34,7 @@ from chats.agent.loop import PlannedCall
 from chats.agent.tools import InvalidInput, Question, Tool
 from chats.exceptions import StopRequested
 from chats.models import Step, ToolCall, Turn
+from chats.providers.base import ProviderError
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
 logger = logging.getLogger(__name__)
@@ -57,11 +58,14 @@ def commit_step(
     *,
     provider: str,
 ) -> None:
-    """Store a model's whole answer and its calls, before any tool starts. LeaseLost, StopRequested."""
+    """Store a model's whole answer and its calls, before any tool starts. LeaseLost, StopRequested, ProviderError."""
     with transaction.atomic():
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
+        ids = [call.tool_call_id for call in planned]
+        if ToolCall.objects.filter(chat=turn.chat_id, tool_call_id__in=ids).exists():
+            raise ProviderError("The model gave a tool call the id of an earlier one; its answer cannot be used.")
         step = Step.objects.create(
             turn=turn,
             index=index,
@@ -102,46 +106,48 @@ def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) 
 def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
     """Ask people for every call that waits: requests, checkpoint and suspension in one commit.
 
-    Gives the closing stream events (stored as well); none if nothing could be asked and the turn goes on. LeaseLost,
-    StopRequested.
+    Gives the closing stream events (stored as well); the last is no `TurnPaused` if nothing could be asked and the turn
+    goes on. LeaseLost, StopRequested.
     """
     with transaction.atomic():
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
-        asked = _ask_all(turn, agent)
-        if not asked:
-            return []
-        gated = [(call, request) for call, request in asked if request.kind == Kind.APPROVAL]
-        closing: list[events.Event] = [
-            events.ApprovalRequested(call.tool_call_id, str(request.pk)) for call, request in gated
-        ]
-        closing += [events.StepEnded(step), events.TurnPaused()]
+        asked, closing = _ask_all(turn, agent)
+        if asked:
+            closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
         write_events(claim, [*recorded, *last])
+        if not asked:
+            return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until"])
         write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
-        tell_apps("turn.suspended", turn, {"requests": [str(request.pk) for _, request in asked]})
+        tell_apps("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
         ring_after_commit(turn.chat_id)
     return last
 
 
-def _ask_all(turn: Turn, agent: Agent) -> list[tuple[ToolCall, ApprovalRequest]]:
-    asked = []
+def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[events.Event]]:
+    """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about."""
+    asked: list[ApprovalRequest] = []
+    told: list[events.Event] = []
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
             ask = _ask_for(call, agent.tool(call.name))
         except InvalidInput as error:
             close_call(call, CallState.FAILED, error_text=str(error), via=RUNNER)
+            told.append(events.ToolFailed(call.tool_call_id, str(error)))
             continue
         request = desk.request_approval(_workflow_of(turn), ask, requested_by=turn.chat.owner)
         field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
         setattr(call, field, request)
         call.save(update_fields=[field])
-        asked.append((call, request))
-    return asked
+        asked.append(request)
+        if request.kind == Kind.APPROVAL:
+            told.append(events.ApprovalRequested(call.tool_call_id, str(request.pk)))
+    return asked, told
 
 
 def _workflow_of(turn: Turn) -> Workflow:

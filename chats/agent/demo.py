@@ -69,7 +69,7 @@ SCRIPT = (
         example="approve refund",
     ),
     Conversation(
-        r"refund (?:order )?#?(?P<order>[\w-]+)\D+?(?P<amount>\d+(?:[.,]\d{1,2})?)",
+        r"refund (?:order )?+#?(?P<order>[\w-]++)(?! *(?:eur|€))\D+?(?P<amount>\d+(?:[.,]\d{1,2})?)(?![.,]?\d)",
         [
             [
                 Say("Let me refund order {order}."),
