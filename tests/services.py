@@ -1,6 +1,6 @@
-"""What some tests need beside Python: real processes, and a browser. Missing, it is said aloud once; REQUIRE_SERVICES=1 fails.
+"""What some tests need beside Python: real processes, and a browser.
 
-Test modules import the fixtures that they use.
+What is missing is said aloud in one line, however many tests it skips; with REQUIRE_SERVICES=1 it is a failure.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ def real_processes() -> None:
         missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
 
 
-@pytest.fixture(scope="session")
-def chromium(real_processes: None) -> str:
-    """The path of a Chromium that playwright can drive."""
+def find_chromium() -> str:
+    """The path of a Chromium that playwright can drive.
+
+    Call it from a hook and not from a fixture: pytest would report each skipped test on a line of its own.
+    """
     if importlib.util.find_spec("playwright") is None:
         missing("no playwright", "pip install -r tests/requirements.txt")
     path = os.environ.get("CHROMIUM", CHROMIUM)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.server import Person, Server
-from tests.services import chromium, real_processes  # noqa: F401
+from tests.services import find_chromium, real_processes  # noqa: F401
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -24,18 +24,23 @@ ARGUMENTS = [
 PATIENCE = 10_000
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    find_chromium()
+
+
 # Of the package and not of the session: while playwright runs, its thread counts as one with a running event loop,
 # in which neither Django nor other asynchronous tests would work.
 @pytest.fixture(scope="package")
-def browser(chromium: str) -> Iterator[Browser]:  # noqa: F811
+def browser() -> Iterator[Browser]:
     with importlib.import_module("playwright.sync_api").sync_playwright() as play:
-        launched = play.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        launched = play.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield launched
         launched.close()
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Server]:  # noqa: F811
+def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
     with Server(tmp_path_factory.mktemp("browser")) as running:
         yield running
 

@@ -50,7 +50,9 @@
     const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
     // What was just sent from a card is answered in that card, refusals too: until then it stays.
     const sending = shown.querySelector(".htmx-request") !== null && fresh.dataset.version !== undefined;
-    if (fresh.dataset.insertOnly !== undefined || sending || (unchanged && inUse(shown))) event.detail.shouldSwap = false;
+    // A decided card says all there is to say: to replace it would take the focus from its outcome.
+    const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
+    if (fresh.dataset.insertOnly !== undefined || sending || stays) event.detail.shouldSwap = false;
     // An opened table stays open through a push.
     const open = [...shown.querySelectorAll("details")].map((details) => details.open);
     fresh.querySelectorAll("details").forEach((details, index) => { if (open[index]) details.open = true; });
