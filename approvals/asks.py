@@ -23,7 +23,7 @@ MAX_OPTIONS = 100
 MAX_SUGGESTIONS = 50
 MAX_LABEL = 500
 #: Columns that a database which counts (PostgreSQL) would refuse to overfill.
-MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500}
+MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500, "callback_url": 500}
 
 URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
 
@@ -66,6 +66,7 @@ class Ask:
     default_response: Any = ABSENT
     step_path: Sequence[str] = ()
     source_url: str = ""
+    callback_url: str = ""
     assigned_to: AbstractBaseUser | None = None
 
     def check(self) -> None:

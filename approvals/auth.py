@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -74,6 +75,11 @@ def find_key(text: str) -> ApiKey | None:
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, _hash(text)):
         return None
     return key  # type: ignore[no-any-return]
+
+
+def note_use(key: ApiKey, moment: datetime) -> None:
+    """Remember when a key was last used."""
+    ApiKey.objects.filter(pk=key.pk).update(last_used_at=moment)
 
 
 def _hash(text: str) -> str:

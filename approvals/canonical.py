@@ -43,16 +43,21 @@ def parse(text: str) -> Any:
     """Strict JSON from outside, within the same bounds; raises NotCanonical in words for the sender."""
     if len(text) > MAX_BYTES:
         raise NotCanonical(f"larger than {MAX_BYTES:,} characters")
+    value = load(text)
+    canonical(value)
+    return value
+
+
+def load(text: str | bytes) -> Any:
+    """Strict JSON (no NaN, UTF-8) of any size; what of it is to be kept has to pass `canonical` too. NotCanonical."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except NotCanonical:
         raise
     except RecursionError as error:
         raise NotCanonical("nested too deeply") from error
     except ValueError as error:
         raise NotCanonical(f"not valid JSON: {error}") from error
-    canonical(value)
-    return value
 
 
 def clean_text(text: str) -> str:

@@ -15,6 +15,10 @@ class Refusal(Exception):
     code = "refused"
     status = 400
 
+    def members(self) -> dict[str, Any]:
+        """What a problem document (RFC 9457) says beside the words; plain JSON."""
+        return {}
+
 
 class NotFound(Refusal):
     """Absent, or not for your eyes: both look alike."""
@@ -31,6 +35,45 @@ class NotAllowed(Refusal):
     status = 403
 
 
+class NotAuthenticated(Refusal):
+    """Nobody is logged in, or the token is not good (any more)."""
+
+    code = "not_authenticated"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("Send a valid key as `Authorization: Bearer …`, or log in.")
+
+
+class ScopeMissing(Refusal):
+    """The key may not do this, though its user might."""
+
+    code = "scope_missing"
+    status = 403
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"This key or token lacks the scope {scope!r}. Make one with it, or use another.")
+
+
+class BadBody(Refusal):
+    """The body is not what this address takes."""
+
+    code = "bad_body"
+
+
+class TooLarge(Refusal):
+    code = "too_large"
+    status = 413
+
+
+class NotJson(Refusal):
+    code = "not_json"
+    status = 415
+
+    def __init__(self) -> None:
+        super().__init__("Send JSON, with `Content-Type: application/json`.")
+
+
 class AlreadyDecided(Refusal):
     """Somebody was quicker; `decision` says who."""
 
@@ -42,6 +85,9 @@ class AlreadyDecided(Refusal):
         who = decision.by_name or "nobody (the system)"
         what = decision.get_verdict_display().lower()
         super().__init__(f"Too late: {what} by {who} at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC.")
+
+    def members(self) -> dict[str, Any]:
+        return {"decision": outcome_of(self.decision)}
 
 
 class Expired(Refusal):
@@ -55,6 +101,9 @@ class Expired(Refusal):
         passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S} UTC"
         super().__init__(f"The deadline passed at {passed}, so this can no longer be answered.")
 
+    def members(self) -> dict[str, Any]:
+        return {"decision": outcome_of(self.decision)}
+
 
 class Invalid(Refusal):
     """What was sent does not fit; `errors` names the fields."""
@@ -66,6 +115,9 @@ class Invalid(Refusal):
         self.errors: dict[str, str] = dict(errors or {})
         super().__init__(message)
 
+    def members(self) -> dict[str, Any]:
+        return {"errors": self.errors} if self.errors else {}
+
 
 class Conflict(Refusal):
     """The same natural key was used before with other content."""
@@ -76,3 +128,14 @@ class Conflict(Refusal):
     def __init__(self, message: str, detail: Any = None) -> None:
         self.detail = detail
         super().__init__(message)
+
+
+def outcome_of(decision: Decision) -> dict[str, Any]:
+    """How a request ended, in short: `{request_id, verdict, by, via, decided_at}`; `by` is null for the deadline."""
+    return {
+        "request_id": str(decision.request_id),  # type: ignore[attr-defined]
+        "verdict": decision.verdict,
+        "by": decision.by_name or None,
+        "via": decision.via,
+        "decided_at": decision.decided_at.isoformat(),
+    }

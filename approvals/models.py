@@ -85,6 +85,12 @@ class ApprovalRequest(models.Model):
     has_default = models.BooleanField(default=False)
     default_response = models.JSONField(null=True)
     source_url = models.CharField(max_length=500, blank=True)
+    #: Where the outcome is posted to, beside the webhooks that are registered for all.
+    callback_url = models.CharField(max_length=500, blank=True)
+    #: What the asking client calls this request, so that its repeat asks nothing new; null means "nothing".
+    idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
+    #: Digest of everything that was asked; empty where the request was made before there was one.
+    ask_digest = models.CharField(max_length=71, blank=True)
     requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
@@ -95,6 +101,7 @@ class ApprovalRequest(models.Model):
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["scope", "tool_call_id", "kind", "attempt"], name="request_natural_key"),
+            models.UniqueConstraint(fields=["scope", "idempotency_key"], name="request_idempotency_key"),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="request_status_known"),
         ]
         indexes: ClassVar = [

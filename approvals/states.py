@@ -95,6 +95,8 @@ class Door(TextChoices):
 
     DASHBOARD = "dashboard", "Dashboard"
     CHAT = "chat", "Chat page"
+    REST = "rest", "API"
+    AI_SDK = "ai-sdk", "AI SDK client"
     ADMIN = "admin", "Admin"
     STOP = "stop", "Stop button"
     DEADLINE = "deadline", "Deadline"

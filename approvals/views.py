@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import wraps
 from http import HTTPStatus
@@ -53,16 +53,21 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
 
 
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    return problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code)
+    return problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code, refusal.members())
 
 
-def problem(request: HttpRequest, status: HTTPStatus, detail: str, code: str) -> HttpResponse:
+def problem(
+    request: HttpRequest, status: HTTPStatus, detail: str, code: str, members: Mapping[str, Any] | None = None
+) -> HttpResponse:
     """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
     context = {"title": status.phrase, "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
     if request.path.startswith("/api/") or best == "application/json":
-        body = {"type": "about:blank", **context, "code": code}
-        return JsonResponse(body, status=status, content_type="application/problem+json")
+        body = {"type": "about:blank", **context, "code": code, **(members or {})}
+        response: HttpResponse = JsonResponse(body, status=status, content_type="application/problem+json")
+        if status == HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
     if request.headers.get("HX-Request"):
         # Above it, and not in its place: what was typed there stays.
         response = render(request, "_problem.html", context, status=status)

@@ -13,11 +13,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 http = get_asgi_application()
 
 # Only now is the app registry ready, which the consumers' models need.
+from approvals.handover import Handover  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": Handover(http),
         "websocket": AllowedHostsOriginValidator(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -10,6 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
+from approvals import machines
+from approvals.exceptions import NotAuthenticated
+from approvals.views import refusal_page
+
 POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -38,11 +42,16 @@ class ContentSecurityPolicyMiddleware:
 
 
 class LoginRequired(LoginRequiredMiddleware):
-    """Django's own, but a fragment's request takes the whole page to the log-in instead of showing it inside a card."""
+    """Django's own, but a fragment's request takes the whole page to the log-in instead of showing it inside a card, and
+    machines are told in JSON.
+    """
 
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
+        if request.path.startswith(machines.API):
+            known = getattr(request, "caller", None) is not None
+            return None if known else refusal_page(request, NotAuthenticated())
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("login")})

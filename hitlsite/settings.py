@@ -19,6 +19,11 @@ if not SECRET_KEY:
 
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
+#: Browser apps on these origins may call the API, with a token and never with cookies.
+CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
+CORS_URLS_REGEX = r"^/api/"
+CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
+CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "x-vercel-ai-ui-message-stream"]
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 
 INSTALLED_APPS = [
@@ -33,6 +38,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "corsheaders",
     "hitlsite",
     "approvals",
     "chats",
@@ -43,10 +49,12 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "hitlsite.security.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "approvals.machines.MachineMiddleware",
     "hitlsite.security.LoginRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

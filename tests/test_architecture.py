@@ -13,10 +13,22 @@ APPS = ("approvals", "chats", "hitlsite")
 #: A module imports its own rank or a lower one. Everything named here is a module or a package below its app.
 RANKS = {
     "approvals": [
-        {"states", "signals", "canonical", "dbpool", "markdown", "append_only", "doorbell", "paging", "adminsite"},
+        {
+            "states",
+            "signals",
+            "canonical",
+            "dbpool",
+            "markdown",
+            "append_only",
+            "doorbell",
+            "paging",
+            "adminsite",
+            "wire",
+            "handover",
+        },
         {"asks", "models", "exceptions"},
-        {"auth", "rulings", "answers"},
-        {"queries", "audit"},
+        {"auth", "rulings", "answers", "bodies"},
+        {"queries", "audit", "machines"},
         {"outbox"},
         {"telling"},
         {"actions"},

@@ -1,0 +1,118 @@
+"""How `/api/` knows who calls: a key or a client token as Bearer, or the session of a browser (with CSRF)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from approvals import auth
+from approvals.exceptions import NotAuthenticated, ScopeMissing
+from approvals.models import ApiKey
+
+API = "/api/"
+ALL = frozenset(auth.SCOPES)
+#: Scopes that a browser app gets by a token made in a session; it can read no audit log.
+TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
+TOKEN_SECONDS, MAX_TOKEN_SECONDS = 900, 3600
+_TOKEN_PREFIX = "ppt_"  # noqa: S105 - what our tokens begin with
+_signer = signing.Signer(salt="approvals.client-token")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who a request acts for, and how far. `thread` confines a client token to the one chat of that id."""
+
+    user: User
+    scopes: frozenset[str]
+    key: ApiKey | None = None
+    thread: str | None = None
+
+    def need(self, scope: str) -> None:
+        """Raise ScopeMissing where the key or token does not reach so far."""
+        if scope not in self.scopes:
+            raise ScopeMissing(scope)
+
+
+class MachineMiddleware:
+    """Puts a `caller` on every request to `/api/`; None where nobody is known.
+
+    A Bearer token is looked at alone: cookies that came with it count for nothing, and so CSRF does not matter. What a
+    token is good for is said to the view by `Caller`; one that is not good is refused here.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith(API):
+            request.caller = None  # type: ignore[attr-defined]
+            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+            if scheme.lower() == "bearer":
+                caller = caller_by_token(token.strip())
+                if caller is not None:
+                    request.caller = caller  # type: ignore[attr-defined]
+                    request.user = caller.user
+                    request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
+            elif isinstance(request.user, User):
+                request.caller = Caller(user=request.user, scopes=ALL)  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """Who calls. Raises NotAuthenticated."""
+    caller = getattr(request, "caller", None)
+    if not isinstance(caller, Caller):
+        raise NotAuthenticated
+    return caller
+
+
+def caller_by_token(token: str) -> Caller | None:
+    """Who is behind a Bearer token; None if it is unknown, revoked or too old."""
+    if token.startswith(_TOKEN_PREFIX):
+        return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
+    key = auth.find_key(token)
+    if key is None:
+        return None
+    _note_use(key)
+    return Caller(user=key.user, scopes=frozenset(key.scopes), key=key)
+
+
+def _note_use(key: ApiKey) -> None:
+    """When a key was last used, to the minute: a busy client must not cost a write for each request."""
+    now = timezone.now()
+    if key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1):
+        auth.note_use(key, now)
+
+
+def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
+    """A token for one chat of the caller's, for a browser that must not hold a key; it reaches no further than its maker."""
+    scopes = sorted(caller.scopes & TOKEN_SCOPES)
+    made = {
+        "user": caller.user.pk,
+        "thread": thread,
+        "scopes": scopes,
+        "until": timezone.now().timestamp() + seconds,
+        "key": caller.key.pk if caller.key else None,
+    }
+    return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
+
+
+def _by_client_token(text: str) -> Caller | None:
+    try:
+        made = _signer.unsign_object(text)
+    except signing.BadSignature:
+        return None
+    if made["until"] < timezone.now().timestamp():
+        return None
+    user = User.objects.filter(pk=made["user"], is_active=True).first()
+    key = ApiKey.objects.filter(pk=made["key"], revoked_at=None).first() if made["key"] else None
+    # A token dies with the key that made it.
+    if user is None or (made["key"] and key is None):
+        return None
+    return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, thread=made["thread"])
