@@ -133,7 +133,7 @@ class Conflict(Refusal):
 def outcome_of(decision: Decision) -> dict[str, Any]:
     """How a request ended, in short: `{request_id, verdict, by, via, decided_at}`; `by` is null for the deadline."""
     return {
-        "request_id": str(decision.request_id),  # type: ignore[attr-defined]
+        "request_id": str(decision.request_id),
         "verdict": decision.verdict,
         "by": decision.by_name or None,
         "via": decision.via,

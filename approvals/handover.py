@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 
 KEY = "pausepoint.pieces"
 
-Message = dict[str, Any]
+Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
@@ -27,7 +27,7 @@ def handed_over(
 ) -> HttpResponse:
     """A response whose body is `pieces`; it begins when all middleware has seen its headers."""
     assert isinstance(request, ASGIRequest), "only an ASGI server can serve this"
-    request.scope[KEY] = pieces
+    cast("dict[str, Any]", request.scope)[KEY] = pieces
     return HttpResponse(content_type=content_type, headers=dict(headers))
 
 
