@@ -66,6 +66,14 @@ class TooLarge(Refusal):
     status = 413
 
 
+class WrongMethod(Refusal):
+    code = "method_not_allowed"
+    status = 405
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__(f"This address takes {allowed} only.")
+
+
 class NotJson(Refusal):
     code = "not_json"
     status = 415

@@ -19,8 +19,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
 from approvals.cards import Card, card_for, refused_card
-from approvals.exceptions import NotFound, Refusal
+from approvals.exceptions import NotFound, Refusal, WrongMethod
 from approvals.forms import sent_decision, sent_door
+from approvals.machines import caller_of
 from approvals.models import ApprovalRequest
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
 from approvals.paging import place_from
@@ -50,6 +51,28 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
             return refusal_page(request, refusal)
 
     return wrapped
+
+
+def endpoint(method: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A view for machines, `view(request, caller, ...)`: one method, a known caller, refusals as problem documents."""
+
+    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                if request.method not in {method, "HEAD" if method == "GET" else method}:
+                    raise WrongMethod(method)
+                return view(request, caller_of(request), *args, **kwargs)
+            except WrongMethod as refusal:
+                response = refusal_page(request, refusal)
+                response.headers["Allow"] = method
+                return response
+            except Refusal as refusal:
+                return refusal_page(request, refusal)
+
+        return wrapped
+
+    return decorated
 
 
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
@@ -37,10 +38,71 @@ class ApprovalPending(Refusal):
         names = "; ".join(f"“{request.title}”" for request in self.requests)
         super().__init__(f"The assistant waits for: {names}. Answer that first, or stop the turn.")
 
+    def members(self) -> dict[str, Any]:
+        names = ("kind", "title", "tool_call_id")
+        asked = [
+            {"id": str(request.pk)} | {name: getattr(request, name) for name in names} for request in self.requests
+        ]
+        return {"requests": asked}
+
 
 class BadMessage(Refusal):
     code = "bad_message"
     status = 422
+
+
+class UnknownMessage(Refusal):
+    """The client names a message that is not in the chat (any more)."""
+
+    code = "unknown_message"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("There is no such message in this chat (any more). Read the chat again.")
+
+
+class HistoryDiffers(Refusal):
+    """The client's copy of the chat is not what is stored."""
+
+    code = "history_differs"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("Your copy of the chat differs from what is stored. Read the chat again.")
+
+
+class MessageKnown(Refusal):
+    """A message of that id is in the chat already: it was sent twice."""
+
+    code = "message_known"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("This message has arrived before. Read the chat to see what became of it.")
+
+
+class Forged(Refusal):
+    """The client claims what only the server can know; nothing of the request was taken."""
+
+    code = "forged"
+    status = 422
+
+    def __init__(self, message: str, tool_call_id: str) -> None:
+        self.tool_call_id = tool_call_id
+        super().__init__(message)
+
+    def members(self) -> dict[str, Any]:
+        return {"tool_call_id": self.tool_call_id}
+
+
+class NothingNew(Refusal):
+    """The message brings no answer that is not known already."""
+
+    code = "nothing_new"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("There is no new answer in this message. Read the chat again.")
 
 
 class LeaseLost(Exception):

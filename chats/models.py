@@ -39,6 +39,11 @@ class Chat(models.Model):
         return reverse("chats:chat", args=[self.pk])
 
     @property
+    def shown(self) -> models.QuerySet[Message]:
+        """The messages that count: those that no edit and no regeneration has cut off."""
+        return self.messages.filter(cut_at=None)
+
+    @property
     def scope(self) -> str:
         """The namespace of this chat's tool call ids in requests and in the audit log."""
         return f"chat:{self.pk}"
@@ -53,10 +58,14 @@ class Message(models.Model):
     parts = models.JSONField(default=list)
     position = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
+    #: An edit or a regeneration took it out of the conversation; the row stays.
+    cut_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["chat", "message_id"], name="message_id_in_chat"),
+            models.UniqueConstraint(
+                fields=["chat", "message_id"], condition=Q(cut_at__isnull=True), name="message_id_shown_in_chat"
+            ),
             models.UniqueConstraint(fields=["chat", "position"], name="message_position"),
         ]
 

@@ -23,6 +23,7 @@ class CallView:
     """A tool call with what people decided about it. `approval_id` is the request's id where it was asked for.
 
     `approved` is None while nobody has decided; `edited_input` is what a person changed the input to, else None.
+    `declined` says that a person would not answer; `error_text` then holds their words.
     """
 
     tool_call_id: str
@@ -35,6 +36,7 @@ class CallView:
     approved: bool | None = None
     reason: str = ""
     edited_input: Any = None
+    declined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ def _result_text(call: CallView) -> tuple[str, bool]:
         case CallState.SUCCEEDED:
             text = call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False)
             return _told_of_edit(call) + text, False
+        case CallState.FAILED if call.declined:
+            return f"The person declined to answer. Their words: {call.error_text}", True
         case CallState.FAILED | CallState.CANCELLED:
             return _told_of_edit(call) + call.error_text, True
         case CallState.DENIED:

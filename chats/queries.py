@@ -38,6 +38,14 @@ def get_chat_for(user: Person, pk: int) -> Chat:
     return found
 
 
+def get_own_chat(user: Person, public_id: str) -> Chat:
+    """The person's chat of that public id."""
+    found = Chat.objects.select_related("owner").filter(owner=user.pk, public_id=public_id).first()
+    if found is None:
+        raise ChatNotFound
+    return found
+
+
 def unfinished_turn(chat: Chat) -> Turn | None:
     return chat.turns.filter(state__in=UNFINISHED).first()
 
@@ -93,6 +101,7 @@ def call_view(call: ToolCall) -> CallView:
         approved=approved,
         reason=reason,
         edited_input=decision.edited_input if decision is not None else None,
+        declined=asked is None and call.approval is not None and call.approval.status == Status.REJECTED,
     )
 
 
@@ -105,7 +114,7 @@ def model_history(turn: Turn) -> list[ModelMessage]:
     turns = {found.message_id: found.pk for found in turn.chat.turns.order_by("id")}
     views = step_views(list(turns.values()))
     history: list[ModelMessage] = []
-    for message in turn.chat.messages.order_by("position"):
+    for message in turn.chat.shown.order_by("position"):
         if message.role == "user":
             texts = [part["text"] for part in message.parts if part.get("type") == "text"]
             history.append(ModelMessage("user", [{"type": "text", "text": text} for text in texts]))
@@ -141,6 +150,30 @@ def running_turn(chat_pk: int) -> tuple[int, int] | None:
     return turn.pk, committed or 0
 
 
+def first_response(chat: Chat) -> Turn | None:
+    """The chat's turn that is being worked on and has not paused yet."""
+    turn = chat.turns.filter(state__in=[TurnState.QUEUED, TurnState.RUNNING]).first()
+    if turn is None or checkpoints_of(chat).filter(message_id=turn.message_id).exists():
+        return None
+    return turn
+
+
+def names_message(chat: Chat, message_id: str) -> bool:
+    """Whether a client may know a message by this id: it is shown, or an answer that never came to be one; or no id."""
+    return (
+        not message_id
+        or chat.shown.filter(message_id=message_id).exists()
+        or chat.turns.filter(message_id=message_id).exists()
+    )
+
+
+def tool_parts_of(turn: Turn) -> dict[str, dict[str, Any]]:
+    """The tool parts of the turn's message as it is stored, by toolCallId."""
+    message = turn.chat.shown.filter(message_id=turn.message_id).first()
+    parts = message.parts if message is not None else []
+    return {part["toolCallId"]: part for part in parts if "toolCallId" in part}
+
+
 def events_after(turn_id: int, seq: int, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
     """Stored chunks of a turn's stream behind `seq`."""
     rows = TurnEvent.objects.filter(turn=turn_id, seq__gt=seq).order_by("seq")
@@ -149,7 +182,7 @@ def events_after(turn_id: int, seq: int, limit: int = 500) -> list[tuple[int, di
 
 def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[Message]:
     """The chat's last messages, before a position where one is given, in their order."""
-    found = chat.messages.order_by("-position")
+    found = chat.shown.order_by("-position")
     if before is not None:
         found = found.filter(position__lt=before)
     return list(found[:limit])[::-1]

@@ -36,7 +36,8 @@ def agent_named(name: str) -> Agent:
         raise BadMessage(f"{error} Start a new chat with another agent.") from error
 
 
-def _agents() -> list[Agent]:
+def agents() -> list[Agent]:
+    """The listed agents, the default first."""
     return list(registry.load(tuple(settings.HITL_AGENTS)).values())
 
 
@@ -50,7 +51,7 @@ def chats(request: SignedIn) -> HttpResponse:
         found = queries.chats_older_than(found, last) if last is not None else found
     page = list(found[: PAGE + 1])
     older = page[PAGE - 1].pk if len(page) > PAGE else None
-    return render(request, "chats/chats.html", {"chats": page[:PAGE], "older": older, "agents": _agents()})
+    return render(request, "chats/chats.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
 
 
 @require_POST

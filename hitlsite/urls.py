@@ -20,7 +20,7 @@ urlpatterns = [
     path("", include("approvals.urls")),
 ]
 if apps.is_installed("chats"):
-    urlpatterns.append(path("chats/", include("chats.urls")))
+    urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.doors.urls"))]
 # Last of all, so that an unknown address gets our own page with DEBUG too.
 urlpatterns.append(re_path(r"^(?P<address>.*)$", views.nowhere))
 

@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from approvals.audit import EVENTS
 from approvals.auth import DEFAULT_SCOPES, SCOPES
+from approvals.exceptions import Refusal
 from approvals.outbox import EVENTS as OUTBOX_EVENTS
 from approvals.routing import websocket_urlpatterns as desk_sockets
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
@@ -79,7 +80,16 @@ def routes(resolver: URLResolver, prefix: str = "/") -> list[str]:
 
 def test_every_address_is_documented():
     documented = first_cells(REFERENCE / "pages.md") + first_cells(REFERENCE / "api.md")
-    assert sorted(documented) == sorted(routes(get_resolver()))
+    assert sorted(cell for cell in documented if "/" in cell) == sorted(routes(get_resolver()))
+
+
+def test_every_code_of_a_refusal_is_documented():
+    documented = [cell for cell in first_cells(REFERENCE / "api.md") if "/" not in cell]
+    assert sorted(documented) == sorted({"csrf"} | {refusal.code for refusal in refusals(Refusal)})
+
+
+def refusals(base: type[Refusal]) -> list[type[Refusal]]:
+    return [found for refusal in base.__subclasses__() for found in (refusal, *refusals(refusal))]
 
 
 def test_every_websocket_is_documented():

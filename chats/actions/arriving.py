@@ -1,7 +1,8 @@
-"""What people send: a chat is opened, a message arrives."""
+"""What people send: a chat is opened, a message arrives, in place of an earlier one or to be answered once more."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -16,10 +17,19 @@ from approvals.canonical import clean_text
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
 from chats import queries
+from chats.actions.ending import stop_turn
 from chats.actions.keeping import add_message, queue_after_commit, ring_after_commit
 from chats.agent.agent import Agent
-from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, TurnRunning
-from chats.models import Chat, Turn
+from chats.exceptions import (
+    ApprovalPending,
+    BadMessage,
+    ChatNotFound,
+    HistoryDiffers,
+    MessageKnown,
+    TurnRunning,
+    UnknownMessage,
+)
+from chats.models import Chat, Message, Turn
 from chats.states import TurnState
 
 MAX_TEXT = 20_000
@@ -44,33 +54,102 @@ def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
     return chat
 
 
-def post_message(chat: Chat, text: str, *, by: User, agent: Agent, via: Door, message_id: str = "") -> Arrival:
+def post_message(chat: Chat, text: str, *, by: User, agent: Agent, via: Door) -> Arrival:
     """Take a person's message: it starts a turn, or answers the one open free-text question.
 
     ChatNotFound (only its owner writes in a chat), BadMessage, TurnRunning, ApprovalPending.
     """
-    if chat.owner_id != by.pk:
-        raise ChatNotFound
     text = clean_text(text.strip())
-    if not 1 <= len(text) <= MAX_TEXT:
-        raise BadMessage(f"A message has 1 to {MAX_TEXT:,} characters; this one has {len(text):,}.")
+    _check_texts([text])
     with transaction.atomic():
-        locked = Chat.objects.select_for_update().get(pk=chat.pk)
+        locked = _locked(chat, by)
         current = queries.unfinished_turn(locked)
         if current is None:
-            return Arrival(_start_turn(locked, text, agent, message_id or uuid4().hex))
+            add_message(locked, uuid4().hex, "user", _parts([text]))
+            return Arrival(_start_turn(locked, text, agent))
     # Outside the block: what comes may end in a refusal, which has to leave an expiry standing.
     return Arrival(current, _answer_open_question(current, text, by, via))
 
 
-def _start_turn(chat: Chat, text: str, agent: Agent, message_id: str) -> Turn:
-    if len(message_id) > MAX_ID or message_id != clean_text(message_id):
-        raise BadMessage(f"A message id is a text of at most {MAX_ID} characters.")
-    if chat.messages.filter(message_id=message_id).exists():
-        raise BadMessage("A message of that id is in the chat already.")
-    add_message(chat, message_id, "user", [{"type": "text", "text": text}])
+def add_user_message(
+    chat: Chat, message_id: str, texts: Sequence[str], *, by: User, agent: Agent, via: Door, in_place_of: str = ""
+) -> Turn:
+    """A client's new message, kept as it was sent, and the turn that answers it.
+
+    `in_place_of` is an earlier message of the user's: it and all behind it are cut off first, and what was still asked
+    there is cancelled. MessageKnown, UnknownMessage, BadMessage, ChatNotFound, TurnRunning, ApprovalPending.
+    """
+    _check_texts(texts)
+    with transaction.atomic():
+        locked = _locked(chat, by)
+        if in_place_of:
+            edited = _shown(locked, in_place_of, "user")
+            _cut(locked, edited.position, by=by, via=via)
+        if locked.shown.filter(message_id=message_id).exists():
+            raise MessageKnown
+        _refuse_unfinished(locked)
+        add_message(locked, message_id, "user", _parts(texts))
+        return _start_turn(locked, " ".join(texts), agent)
+
+
+def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Door) -> Turn:
+    """A new turn for a message of the user's; what stood behind it is cut off, and what was asked there is cancelled.
+
+    UnknownMessage, HistoryDiffers (it is no user's message), ChatNotFound, TurnRunning.
+    """
+    with transaction.atomic():
+        locked = _locked(chat, by)
+        _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
+        return _start_turn(locked, "", agent)
+
+
+def _locked(chat: Chat, by: User) -> Chat:
+    if chat.owner_id != by.pk:
+        raise ChatNotFound
+    return Chat.objects.select_for_update(of=("self",)).select_related("owner").get(pk=chat.pk)
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    length = sum(map(len, texts))
+    if not any(text.strip() for text in texts) or length > MAX_TEXT:
+        raise BadMessage(f"A message has 1 to {MAX_TEXT:,} characters; this one has {length:,}.")
+
+
+def _parts(texts: Sequence[str]) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text} for text in texts]
+
+
+def _shown(chat: Chat, message_id: str, role: str) -> Message:
+    found = chat.shown.filter(message_id=message_id).first()
+    if found is None:
+        raise UnknownMessage
+    if found.role != role:
+        raise HistoryDiffers
+    return found
+
+
+def _cut(chat: Chat, position: int, *, by: User, via: Door) -> None:
+    """Take the messages from `position` on out of the conversation. TurnRunning."""
+    current = queries.unfinished_turn(chat)
+    if current is not None:
+        if current.state != TurnState.SUSPENDED:
+            raise TurnRunning
+        # An open request may not outlive the message that asked.
+        stop_turn(chat, by=by, via=via)
+    chat.shown.filter(position__gte=position).update(cut_at=timezone.now())
+
+
+def _refuse_unfinished(chat: Chat) -> None:
+    current = queries.unfinished_turn(chat)
+    if current is None:
+        return
+    waiting = queries.open_requests(current)
+    raise ApprovalPending(waiting) if current.state == TurnState.SUSPENDED and waiting else TurnRunning
+
+
+def _start_turn(chat: Chat, text: str, agent: Agent) -> Turn:
     turn = Turn.objects.create(chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version)
-    chat.title = chat.title or text.splitlines()[0][:80]
+    chat.title = chat.title or text.strip()[:80].partition("\n")[0]
     chat.updated_at = timezone.now()
     chat.save(update_fields=["title", "updated_at"])
     queue_after_commit(turn.pk)

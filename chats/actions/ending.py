@@ -45,7 +45,8 @@ def finish_turn(
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
-        last = _closing(next_seq, step, [events.StepEnded(step), events.TurnEnded(reason)])
+        words = _last_words(turn, step, projection.NO_TEXT)
+        last = _closing(next_seq, step, [*words, events.StepEnded(step), events.TurnEnded(reason)])
         write_events(claim, [*recorded, *last])
         _end(turn, TurnState.COMPLETED, reason)
     return last
@@ -104,7 +105,8 @@ def end_stopped(
                 provider="",
                 stop_reason="stopped",
             )
-        last = _closing(next_seq, step, [events.TurnEnded(FinishReason.OTHER, stopped=True)])
+        words = _last_words(turn, step, projection.STOPPED)
+        last = _closing(next_seq, step, [*words, events.TurnEnded(FinishReason.OTHER, stopped=True)])
         write_events(claim, [*recorded, *last])
         _close_calls(turn, by=None, via=Door.STOP, words=STOPPED_WORDS)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER)
@@ -113,6 +115,20 @@ def end_stopped(
 
 def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[Recorded]:
     return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
+
+
+def _last_words(turn: Turn, step: int, words: str) -> list[events.Event]:
+    """For followers, what the message says at the end of a turn that ends without a text of its own."""
+    parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk])
+    last = parts[-1]["type"] if parts else ""
+    if last == "text":
+        return []
+    said: list[events.Event] = [
+        events.TextStarted("closing"),
+        events.TextDelta("closing", words),
+        events.TextEnded("closing"),
+    ]
+    return said if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *said]
 
 
 def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> None:

@@ -62,7 +62,7 @@ def write_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
 def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:
     """Project the turn's steps onto its message once more; gives the message's parts."""
     parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk], closing=closing)
-    known = Message.objects.filter(chat=turn.chat_id, message_id=turn.message_id)
+    known = turn.chat.shown.filter(message_id=turn.message_id)
     if parts and not known.update(parts=parts):
         add_message(turn.chat, turn.message_id, "assistant", parts)
     return parts

@@ -22,6 +22,7 @@ from chats.states import CallState, TurnState
 logger = logging.getLogger(__name__)
 
 NOBODY = "Nobody answered before the deadline."
+DECLINED = "Declined without a word."
 
 
 def resume_turn(turn_id: int) -> bool:
@@ -91,7 +92,7 @@ def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> 
         case (_, Status.EXPIRED):
             return CallState.FAILED, None, NOBODY
         case _:
-            return CallState.FAILED, None, f"The person declined to answer.{why}"
+            return CallState.FAILED, None, decision.comment or DECLINED
 
 
 def _output(call: ToolCall, request: ApprovalRequest, decision: Decision) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from approvals.states import Door
 from chats import actions
 from chats.agent.demo import support
-from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, TurnRunning
+from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageKnown, TurnRunning
 from chats.models import Chat, Message, Turn
 from tests import people
 from tests.chats.helpers import converse, make_chat, only_request, say
@@ -92,10 +92,10 @@ def test_a_hostile_chat_id_is_refused(public_id):
 
 def test_a_message_id_that_is_taken_is_refused():
     chat = make_chat(people.alice())
-    actions.post_message(chat, "hello", by=chat.owner, agent=support, via=Door.CHAT, message_id="m1")
+    actions.add_user_message(chat, "m1", ["hello"], by=chat.owner, agent=support, via=Door.AI_SDK)
     Turn.objects.update(state="completed")
-    with pytest.raises(BadMessage):
-        actions.post_message(chat, "hello", by=chat.owner, agent=support, via=Door.CHAT, message_id="m1")
+    with pytest.raises(MessageKnown):
+        actions.add_user_message(chat, "m1", ["hello"], by=chat.owner, agent=support, via=Door.AI_SDK)
 
 
 def test_the_first_line_names_the_chat():

@@ -10,7 +10,7 @@ from approvals import actions as desk
 from approvals.models import AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats import queries
-from chats.queries import open_requests
+from chats.queries import model_history, open_requests
 from tests import people
 from tests.chats import agents
 from tests.chats.helpers import (
@@ -200,10 +200,9 @@ def test_a_withdrawn_question_and_a_declined_one_are_told_apart(oddball):
     desk.cancel(only_request(withdrawn).pk, by=alice, via=Door.CHAT, comment="Never mind.")
     decide(only_request(declined), alice, Verdict.REJECT, comment="None of your business.")
     words = [tool_parts(run(turn))[0]["errorText"] for turn in (withdrawn, declined)]
-    assert words == [
-        "Withdrawn before it was answered. Never mind.",
-        "The person declined to answer. None of your business.",
-    ]
+    assert words == ["Withdrawn before it was answered. Never mind.", "None of your business."]
+    told = [model_history(turn)[2].content[0]["content"] for turn in (withdrawn, declined)]
+    assert told == [words[0], "The person declined to answer. Their words: None of your business."]
 
 
 def test_thirty_pauses_are_thirty_partials_and_a_final_whose_bytes_grow_linearly(settings):

@@ -1,0 +1,1 @@
+"""The protocols of chat clients: pure, they know no request and no rows."""

@@ -1,0 +1,152 @@
+"""What an AI SDK client posts: `{id, messages | message, trigger?, messageId?, agent?}`, checked for its shape.
+
+Everything in it is the client's word: older messages, inputs and outputs are never taken from here, only compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.canonical import NotCanonical, canonical
+from approvals.exceptions import Invalid
+
+MAX_ID = 200
+ROLES = ("user", "assistant", "system")
+SUBMIT, REGENERATE = "submit-message", "regenerate-message"
+#: States of a tool part (packages/ai/src/ui/ui-messages.ts).
+TOOL_STATES = frozenset(
+    {
+        "input-streaming",
+        "input-available",
+        "approval-requested",
+        "approval-responded",
+        "output-available",
+        "output-error",
+        "output-denied",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """`last` is the last message that was sent; `message_id` the one that the client names, "" for none.
+
+    `answers` is the assistant message that brings answers; None if this is a user's message or a regeneration.
+    """
+
+    chat_id: str
+    agent: str
+    regenerate: bool
+    message_id: str
+    last: Mapping[str, Any]
+    answers: Mapping[str, Any] | None
+
+
+def read(body: object) -> Posted:
+    """The body in our words; Invalid, naming each field that does not fit."""
+    if not isinstance(body, dict):
+        raise Invalid("The body has to be a JSON object.", {"": "is not an object"})
+    errors: dict[str, str] = {}
+    messages: Any = body["messages"] if "messages" in body else [body.get("message")]
+    for name in ("id", "messageId", "agent"):
+        if (name == "id" or body.get(name) is not None) and (problem := text_problem(body.get(name))):
+            errors[name] = problem
+    if body.get("trigger", SUBMIT) not in (SUBMIT, REGENERATE):
+        errors["trigger"] = f"is neither {SUBMIT} nor {REGENERATE}"
+    errors |= _message_errors(messages)
+    if errors:
+        raise Invalid("This is not what an AI SDK client sends.", errors)
+    return _posted(body, messages)
+
+
+def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
+    named = body.get("messageId") or ""
+    last = messages[-1]
+    subject = next((message for message in reversed(messages) if message["id"] == named), last)
+    regenerate = body.get("trigger") == REGENERATE
+    answers = subject if subject["role"] == "assistant" and not regenerate else None
+    for message in (last, subject):
+        try:
+            canonical(message)
+        except NotCanonical as error:
+            raise Invalid("A message cannot be used.", {"messages": str(error)}) from error
+    return Posted(
+        chat_id=body["id"],
+        agent=body.get("agent") or "",
+        regenerate=regenerate,
+        message_id=named,
+        last=last,
+        answers=answers,
+    )
+
+
+def texts(message: Mapping[str, Any]) -> list[str]:
+    """The texts of a user's message; Invalid where it holds anything else."""
+    if message["role"] != "user":
+        raise Invalid("Only a user's message can be sent.", {"role": f"is {message['role']}"})
+    found = {index: part for index, part in enumerate(message["parts"]) if part["type"] != "text"}
+    if found:
+        errors = {f"parts.{index}": f"of type {part['type'][:50]!r} cannot be taken" for index, part in found.items()}
+        raise Invalid("A message may hold text only.", errors)
+    return [part["text"] for part in message["parts"]]
+
+
+def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tool parts of an assistant's message, dynamic ones too."""
+    return [part for part in message["parts"] if _is_tool(part)]
+
+
+def _is_tool(part: Mapping[str, Any]) -> bool:
+    kind: str = part["type"]
+    return kind == "dynamic-tool" or kind.startswith("tool-")
+
+
+def text_problem(value: object) -> str:
+    """What is wrong with an id; "" if nothing is."""
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
+        return f"has to be a text of 1 to {MAX_ID} characters"
+    try:
+        canonical(value)
+    except NotCanonical as error:
+        return str(error)
+    return ""
+
+
+def _message_errors(messages: object) -> dict[str, str]:
+    if not isinstance(messages, list) or not messages:
+        return {"messages": "has to be a list with at least one message"}
+    errors: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        at = f"messages.{index}"
+        if not isinstance(message, dict):
+            errors[at] = "is not an object"
+            continue
+        if problem := text_problem(message.get("id")):
+            errors[f"{at}.id"] = problem
+        if message.get("role") not in ROLES:
+            errors[f"{at}.role"] = "is not one of " + ", ".join(ROLES)
+        parts = message.get("parts")
+        if not isinstance(parts, list) or not (parts or message.get("role") == "assistant"):
+            errors[f"{at}.parts"] = "has to be a list with at least one part"
+            continue
+        for place, part in enumerate(parts):
+            if problem := _part_problem(part):
+                errors[f"{at}.parts.{place}"] = problem
+        if len(errors) > 20:
+            break
+    return errors
+
+
+def _part_problem(part: object) -> str:
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        return "is not an object with a type"
+    if part["type"] == "text" and not isinstance(part.get("text"), str):
+        return "has no text"
+    if not _is_tool(part):
+        return ""
+    call_id, state = part.get("toolCallId"), part.get("state")
+    if not isinstance(call_id, str) or not call_id:
+        return "has no toolCallId"
+    return "" if isinstance(state, str) and state in TOOL_STATES else "has no known state"
