@@ -34,7 +34,7 @@ class MessageStream:
     def __init__(self, message_id: str) -> None:
         self.message_id = message_id
         self.closed = False
-        self._open_parts: dict[str, str] = {}
+        self._open_parts: list[tuple[str, str]] = []
         self._step_open = False
         self._last_step = -1
 
@@ -52,15 +52,17 @@ class MessageStream:
             case events.StepEnded():
                 return self._end_step()
             case events.TextStarted(id):
-                return [self._open("text", id)]
+                return self._open("text", id)
             case events.TextDelta(id, text):
-                return [{"type": "text-delta", "id": id, "delta": text}]
+                return [*self._opened("text", id), {"type": "text-delta", "id": id, "delta": text}]
+            case events.TextEnded(id):
+                return self._end_parts([("text", id)])
             case events.ReasoningStarted(id):
-                return [self._open("reasoning", id)]
+                return self._open("reasoning", id)
             case events.ReasoningDelta(id, text):
-                return [{"type": "reasoning-delta", "id": id, "delta": text}]
-            case events.TextEnded(id) | events.ReasoningEnded(id):
-                return self._end_parts([id])
+                return [*self._opened("reasoning", id), {"type": "reasoning-delta", "id": id, "delta": text}]
+            case events.ReasoningEnded(id):
+                return self._end_parts([("reasoning", id)])
             case events.TurnPaused():
                 return self.finish(FinishReason.TOOL_CALLS)
             case events.TurnEnded(reason, stopped):
@@ -85,9 +87,14 @@ class MessageStream:
         self.closed = True
         return chunks
 
-    def _open(self, kind: str, id: str) -> Chunk:
-        self._open_parts[id] = kind
-        return {"type": f"{kind}-start", "id": id}
+    def _open(self, kind: str, id: str) -> list[Chunk]:
+        ended = self._end_parts([(kind, id)])
+        self._open_parts.append((kind, id))
+        return [*ended, {"type": f"{kind}-start", "id": id}]
+
+    def _opened(self, kind: str, id: str) -> list[Chunk]:
+        """Nothing, where the part was begun; whoever gets a delta needs its beginning."""
+        return [] if (kind, id) in self._open_parts else self._open(kind, id)
 
     def _start_step(self, index: int) -> list[Chunk]:
         if index <= self._last_step:
@@ -98,13 +105,15 @@ class MessageStream:
         return [*ended, {"type": "start-step"}]
 
     def _end_step(self) -> list[Chunk]:
-        ended = self._end_parts(list(self._open_parts))
+        ended = self._end_parts(self._open_parts)
         finished: list[Chunk] = [{"type": "finish-step"}] if self._step_open else []
         self._step_open = False
         return [*ended, *finished]
 
-    def _end_parts(self, ids: Sequence[str]) -> list[Chunk]:
-        return [{"type": f"{self._open_parts.pop(id)}-end", "id": id} for id in ids if id in self._open_parts]
+    def _end_parts(self, parts: Sequence[tuple[str, str]]) -> list[Chunk]:
+        found = [part for part in parts if part in self._open_parts]
+        self._open_parts = [part for part in self._open_parts if part not in found]
+        return [{"type": f"{kind}-end", "id": id} for kind, id in found]
 
 
 def _tool_chunk(event: events.Event) -> Chunk:

@@ -5,14 +5,17 @@ Everything in it is the client's word: older messages, inputs and outputs are ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid
 
 MAX_ID = 200
+#: So many problems are named, and no more: a client has enough to go on.
+MAX_ERRORS = 20
 ROLES = ("user", "assistant", "system")
 SUBMIT, REGENERATE = "submit-message", "regenerate-message"
 #: States of a tool part (packages/ai/src/ui/ui-messages.ts).
@@ -117,26 +120,25 @@ def text_problem(value: object) -> str:
 def _message_errors(messages: object) -> dict[str, str]:
     if not isinstance(messages, list) or not messages:
         return {"messages": "has to be a list with at least one message"}
-    errors: dict[str, str] = {}
-    for index, message in enumerate(messages):
-        at = f"messages.{index}"
-        if not isinstance(message, dict):
-            errors[at] = "is not an object"
-            continue
-        if problem := text_problem(message.get("id")):
-            errors[f"{at}.id"] = problem
-        if message.get("role") not in ROLES:
-            errors[f"{at}.role"] = "is not one of " + ", ".join(ROLES)
-        parts = message.get("parts")
-        if not isinstance(parts, list) or not (parts or message.get("role") == "assistant"):
-            errors[f"{at}.parts"] = "has to be a list with at least one part"
-            continue
-        for place, part in enumerate(parts):
-            if problem := _part_problem(part):
-                errors[f"{at}.parts.{place}"] = problem
-        if len(errors) > 20:
-            break
-    return errors
+    found = (problem for index, message in enumerate(messages) for problem in _problems(f"messages.{index}", message))
+    return dict(islice(found, MAX_ERRORS))
+
+
+def _problems(at: str, message: object) -> Iterator[tuple[str, str]]:
+    if not isinstance(message, dict):
+        yield at, "is not an object"
+        return
+    if problem := text_problem(message.get("id")):
+        yield f"{at}.id", problem
+    if message.get("role") not in ROLES:
+        yield f"{at}.role", "is not one of " + ", ".join(ROLES)
+    parts = message.get("parts")
+    if not isinstance(parts, list) or not (parts or message.get("role") == "assistant"):
+        yield f"{at}.parts", "has to be a list with at least one part"
+        return
+    for place, part in enumerate(parts):
+        if problem := _part_problem(part):
+            yield f"{at}.parts.{place}", problem
 
 
 def _part_problem(part: object) -> str:
