@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -32,6 +32,7 @@ class Caller:
     scopes: frozenset[str]
     key: ApiKey | None = None
     thread: str | None = None
+    by_session: bool = False
 
     def need(self, scope: str) -> None:
         """Raise ScopeMissing where the key or token does not reach so far."""
@@ -51,17 +52,19 @@ class MachineMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(API):
-            request.caller = None  # type: ignore[attr-defined]
-            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-            if scheme.lower() == "bearer":
-                caller = caller_by_token(token.strip())
-                if caller is not None:
-                    request.caller = caller  # type: ignore[attr-defined]
-                    request.user = caller.user
-                    request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
-            elif isinstance(request.user, User):
-                request.caller = Caller(user=request.user, scopes=ALL)  # type: ignore[attr-defined]
+            caller = self._caller(request)
+            request.caller = caller  # type: ignore[attr-defined]
+            # Only a session rides on a cookie, which another site's page could send.
+            request._dont_enforce_csrf_checks = not (caller and caller.by_session)  # type: ignore[attr-defined]
         return self.get_response(request)
+
+    def _caller(self, request: HttpRequest) -> Caller | None:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            caller = caller_by_token(token.strip())
+            request.user = caller.user if caller else AnonymousUser()
+            return caller
+        return Caller(user=request.user, scopes=ALL, by_session=True) if isinstance(request.user, User) else None
 
 
 def caller_of(request: HttpRequest) -> Caller:
