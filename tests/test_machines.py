@@ -15,6 +15,7 @@ from approvals.models import ApiKey
 from chats.models import Chat
 from tests import people
 from tests.machines import Client, Machine, machine
+from tests.test_security import addresses
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TOKENS = "/api/v1/client-tokens"
@@ -26,6 +27,17 @@ def test_without_a_key_or_a_session_nobody_comes_in():
         answer = Machine(token).post("/api/chat", SAID)
         assert (answer.status, answer.code, answer.headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
     assert Machine().get("/api/nowhere").status == 401
+
+
+def test_every_address_for_machines_wants_a_key_or_a_session_with_its_csrf_token():
+    stranger, session = Browser(enforce_csrf_checks=True), Browser(enforce_csrf_checks=True)
+    session.force_login(people.bob())
+    found = addresses(for_machines=True)
+    assert len(found) >= 5
+    for address in found:
+        refused = [stranger.get(address), stranger.post(address), session.post(address)]
+        codes = [(answer.status_code, answer.json()["code"]) for answer in refused]
+        assert (address, codes) == (address, [(401, "not_authenticated")] * 2 + [(403, "csrf")])
 
 
 def test_an_address_that_is_not_there_is_told_in_json():

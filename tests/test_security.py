@@ -76,8 +76,8 @@ def browser(user=None, **options) -> Client:
     return client
 
 
-def addresses() -> list[str]:
-    """Every address in the resolver, with something in the place of its arguments."""
+def addresses(*, for_machines: bool = False) -> list[str]:
+    """Every address of a page, or for machines, in the resolver; with something in the place of its arguments."""
 
     def walk(patterns, prefix: str) -> list[str]:
         found = []
@@ -90,7 +90,9 @@ def addresses() -> list[str]:
             found += [filled] if isinstance(entry, URLPattern) else walk(entry.url_patterns, filled)
         return found
 
-    return sorted(set(walk(get_resolver().url_patterns, "/")))
+    return sorted(
+        {found for found in walk(get_resolver().url_patterns, "/") if found.startswith("/api/") == for_machines}
+    )
 
 
 @pytest.fixture
