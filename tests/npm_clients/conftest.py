@@ -14,12 +14,6 @@ from tests.server import Server
 from tests.services import find_npm, install_packages, real_processes  # noqa: F401
 
 HERE = Path(__file__).parent
-MAKE_KEY = """
-from django.contrib.auth.models import User
-from approvals.auth import create_key
-key = create_key(User.objects.get(username="approver"), name="npm", scopes=("ask", "decide", "read"))[1]
-open({file!r}, "w").write(key)
-"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -34,11 +28,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> It
 
 
 @pytest.fixture(scope="package")
-def key(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
+def key(server: Server) -> str:
     """A key of the demo's approver."""
-    file = tmp_path_factory.mktemp("key") / "key"
-    server.run(MAKE_KEY.format(file=str(file)))
-    return file.read_text()
+    return server.key("approver")
 
 
 class Driver:
