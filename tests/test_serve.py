@@ -68,7 +68,7 @@ def refusals(pages: list[Page]) -> Counter[str]:
 
 def test_of_fifty_who_approve_different_amounts_at_once_one_wins_and_the_refund_is_paid_once(server):
     chat, request = server.person("requester").pause("approve refund")
-    choices = [{"verdict": "edit", "input.amount": 100 + n, "input.orderId": "A-1001"} for n in range(AT_ONCE)]
+    choices = [{"verdict": "edit", "input.amount": 1000 + n, "input.orderId": "A-1001"} for n in range(AT_ONCE)]
     pages = fifty_clicks(server, request, choices)
 
     assert Counter(page.status for page in pages) == {302: 1, 409: AT_ONCE - 1}
@@ -81,7 +81,7 @@ def test_of_fifty_who_approve_different_amounts_at_once_one_wins_and_the_refund_
     )
     assert (state, attempt) == ("succeeded", 1)
     assert json.loads(output)["executions"] == 1
-    assert json.loads(output)["amount"] == json.loads(edited)["amount"] == 100 + int(comment)
+    assert json.loads(output)["amount"] == json.loads(edited)["amount"] == 1000 + int(comment)
 
 
 def test_of_fifty_who_approve_and_reject_at_once_one_wins_and_everybody_else_is_told_who(server):
