@@ -77,14 +77,7 @@ class Machine:
         content = raw if raw is not None else json.dumps(body).encode() if body is not None else b""
         line = self.connect(method, path, content, headers or {})
         await line.send_input({"type": "http.request", "body": content})
-        start = await line.receive_output(30)
-        found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
-        text, more = b"", True
-        while more:
-            message = await line.receive_output(30)
-            text, more = text + message.get("body", b""), message.get("more_body", False)
-        await line.wait(5)
-        return Answer(start["status"], found, text.decode())
+        return await answer_on(line, await line.receive_output(30))
 
     def connect(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> ApplicationCommunicator:
         """A connection whose request line and headers are sent; its user sends the body and reads the answer."""
@@ -107,6 +100,17 @@ class Machine:
             "server": ("localhost", 80),
         }
         return ApplicationCommunicator(application, scope)
+
+
+async def answer_on(line: ApplicationCommunicator, start: dict[str, Any]) -> Answer:
+    """The answer that has begun with `start`, read to its end."""
+    found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+    text, more = b"", True
+    while more:
+        message = await line.receive_output(30)
+        text, more = text + message.get("body", b""), message.get("more_body", False)
+    await line.wait(5)
+    return Answer(start["status"], found, text.decode())
 
 
 def machine(user: User, *scopes: str) -> Machine:

@@ -17,7 +17,7 @@ from tests import people
 from tests.ai_sdk.wire_rules import problems
 from tests.chats import agents
 from tests.chats.helpers import make_chat, say
-from tests.machines import Client, machine, served
+from tests.machines import Client, answer_on, machine, served
 
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=5)
@@ -114,8 +114,11 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
     Turn.objects.update(agent="gone")
 
     async def story():
-        doorbell.ring_work(turn.pk)
-        return await client.machine.acall("GET", f"{client.address}/stream")
+        line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
+        await line.send_input({"type": "http.request", "body": b""})
+        start = await line.receive_output(30)
+        doorbell.ring_work(turn.pk)  # once somebody follows: a turn that has failed is not followed
+        return await answer_on(line, start)
 
     answer = served(story)
     assert answer.chunks == [
