@@ -42,11 +42,11 @@ Source = Callable[[Iterable[str]], list[Job]]
 class Couriers:
     """The threads, and what is known of the lanes."""
 
-    def __init__(self, *sources: Source) -> None:
-        self.sources = sources
+    def __init__(self, *sources: Source, clock: Callable[[], float] = time.monotonic) -> None:
+        self.sources, self.clock = sources, clock
         self._changed = threading.Condition()
         self._busy: Counter[str] = Counter()
-        #: Lane -> (how long it rests, until when); monotonic seconds.
+        #: Lane -> (how long it rests, until when); seconds of `clock`.
         self._resting: dict[str, tuple[float, float]] = {}
 
     def deliver_due(self) -> None:
@@ -60,11 +60,6 @@ class Couriers:
         """Wait until nothing is under way; False if something still is."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, seconds)
-
-    def wake(self) -> None:
-        """Forget which lanes rest."""
-        with self._changed:
-            self._resting.clear()
 
     def _begin_due(self) -> bool:
         begun = False
@@ -108,7 +103,7 @@ class Couriers:
                 self._resting.pop(lane, None)
             elif len(self._resting) < MAX_RESTING or lane in self._resting:
                 rest = min(2 * self._resting.get(lane, (FIRST_REST / 2, 0.0))[0], LONGEST_REST)
-                self._resting[lane] = (rest, time.monotonic() + rest)
+                self._resting[lane] = (rest, self.clock() + rest)
             self._changed.notify_all()
 
     def _one_ends(self, seconds: float) -> bool:
@@ -124,6 +119,6 @@ class Couriers:
     def _is_shut(self, lane: str) -> bool:
         # One at a time to a lane that was not reached last time, until it is.
         resting = self._resting.get(lane)
-        if resting is not None and (resting[1] > time.monotonic() or self._busy[lane]):
+        if resting is not None and (resting[1] > self.clock() or self._busy[lane]):
             return True
         return self._busy[lane] >= THREADS_PER_LANE

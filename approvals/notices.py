@@ -164,7 +164,8 @@ def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     connections.close_all()
     headers = {"Content-Type": "application/json"}
     try:
-        status = posting.post(rule.slack_url, body, headers, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+        allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
+        status = posting.post(rule.slack_url, body, headers, allow_private=allowed, seconds=posting.SECONDS)
     except posting.Undelivered as error:
         raise NotTold(str(error), reached=False) from error
     if not 200 <= status < 300:

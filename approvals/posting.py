@@ -27,7 +27,7 @@ class Undelivered(Exception):
     """Nobody has taken it; the message says why."""
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, seconds: float = SECONDS) -> int:
+def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, seconds: float) -> int:
     """POST `body`, and give the status once the head of the answer is there; the body of it is not read.
 
     Raises Undelivered: no allowed address, no connection, no answer in time, or one that is no HTTP.

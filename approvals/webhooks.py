@@ -57,7 +57,8 @@ def deliver(row: OutboxEvent) -> bool:
     headers = signed_headers(str(row.event_id), body, texts, at=timezone.now())
     headers |= {"Content-Type": "application/json", "User-Agent": USER_AGENT}
     try:
-        status = posting.post(url, body.encode(), headers, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+        allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
+        status = posting.post(url, body.encode(), headers, allow_private=allowed, seconds=posting.SECONDS)
     except posting.Undelivered as error:
         outbox.failed(row, str(error))
         return False
