@@ -219,7 +219,10 @@ class Broken(EmailBackend):
     [ConnectionRefusedError("refused"), smtplib.SMTPRecipientsRefused({}), smtplib.SMTPAuthenticationError(535, b"no")],
 )
 def test_a_mail_server_that_is_down_is_tried_again(settings, error):
-    settings.EMAIL_BACKEND = f"{__name__}.Broken"
+    if django.VERSION >= (6, 1):
+        settings.MAILERS = {"default": {"BACKEND": f"{__name__}.Broken"}}
+    else:
+        settings.EMAIL_BACKEND = f"{__name__}.Broken"
     Broken.failures = [error]
     tell(with_address(bob()))
     make_request(alice())
