@@ -5,6 +5,7 @@ from __future__ import annotations
 import smtplib
 from datetime import timedelta
 
+import django
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core import mail
