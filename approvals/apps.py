@@ -31,7 +31,7 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(Decision)
         sweep.register(sweep.expire_due_requests)
         sweep.register(outbox.deliver_due, errand=True)
-        sweep.register(notices.spread_due)
+        sweep.register(notices.spread_due, errand=True)
         sweep.register(Couriers(webhooks.due_jobs, notices.due_jobs).deliver_due, errand=True)
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)

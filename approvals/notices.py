@@ -43,30 +43,36 @@ class NotTold(Exception):
 
 def spread_due() -> None:
     """Turn each new request's row into one row per person or channel that is to be told."""
-    for row in (
-        outbox.waiting(Channel.NOTICE).filter(next_attempt_at__lte=timezone.now()).order_by("pk")[: outbox.BATCH]
-    ):
-        with transaction.atomic():
-            OutboxEvent.objects.bulk_create(_spread(row), ignore_conflicts=True)
-            outbox.delivered(row)
+    due = outbox.waiting(Channel.NOTICE).filter(next_attempt_at__lte=timezone.now()).order_by("pk")
+    rows = [row for row in due[: outbox.BATCH] if outbox.claimed(row, LEASE)]
+    if not rows:
+        return
+    found = NotificationRule.objects.filter(active=True).select_related("person", "group").order_by("pk")
+    rules = list(found.prefetch_related("group__user_set"))
+    for row in rows:
+        try:
+            with transaction.atomic():
+                OutboxEvent.objects.bulk_create(_spread(row, rules), ignore_conflicts=True)
+                outbox.delivered(row)
+        except Exception as error:
+            logger.exception("Request %s is told to nobody yet; it will be tried again", row.payload["request_id"])
+            outbox.failed(row, f"{type(error).__name__}: {error}")
 
 
-def _spread(row: OutboxEvent) -> list[OutboxEvent]:
+def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent]:
     request = ApprovalRequest.objects.filter(pk=row.payload["request_id"], status=Status.PENDING).first()
     if request is None:
         return []
     found: dict[str, tuple[Channel, str]] = {}
-    rules = NotificationRule.objects.filter(active=True, tool_name__in=["", request.tool_name])
-    for rule in rules.select_related("person", "group").prefetch_related("group__user_set").order_by("pk"):
-        if request.urgency <= URGENCY[Priority(rule.min_priority)]:
+    for rule in rules:
+        urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
+        if urgent and rule.tool_name in {"", request.tool_name}:
             found |= dict(_recipients(rule, request))
+    told = ("event_id", "name", "stream", "sequence", "payload", "created_at")
+    copied = {name: getattr(row, name) for name in told}
     return [
-        OutboxEvent(
-            event_id=row.event_id, name=row.name, stream=row.stream, sequence=row.sequence, payload=row.payload,
-            created_at=row.created_at, channel=channel, target=target, lane=lane,
-        )
-        for target, (channel, lane) in found.items()
-    ]  # fmt: skip
+        OutboxEvent(**copied, channel=channel, target=target, lane=lane) for target, (channel, lane) in found.items()
+    ]
 
 
 def _recipients(rule: NotificationRule, request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str]]]:
@@ -88,21 +94,28 @@ def _audience(rule: NotificationRule) -> list[User]:
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Messages that may go out: somebody has something to be told, and was not told anything a short while ago."""
-    now = timezone.now()
-    lately = LastNotice.objects.filter(at__gt=now - timedelta(seconds=settings.HITL_NOTIFY_INTERVAL))
-    due = outbox.waiting(Channel.MAIL, Channel.SLACK).filter(next_attempt_at__lte=now).exclude(lane__in=list(shut))
+    lately = LastNotice.objects.filter(at__gt=_long_ago())
+    waiting = outbox.waiting(Channel.MAIL, Channel.SLACK).filter(next_attempt_at__lte=timezone.now())
+    due = waiting.exclude(lane__in=list(shut))
     found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
     return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
 
 
 def _job(target: str, lane: str) -> Job:
-    seen, _ = LastNotice.objects.get_or_create(recipient=target, defaults={"at": NEVER})
-    return Job(lane, partial(_claimed, seen), partial(_tell, seen))
+    last = LastNotice(recipient=target)
+    return Job(lane, partial(_claimed, last), partial(_tell, last))
 
 
 def _claimed(last: LastNotice) -> bool:
-    """Whoever moves the time of the last message may send the next one."""
-    return bool(LastNotice.objects.filter(pk=last.pk, at=last.at).update(at=timezone.now()))
+    """Whoever moves the time of the last message may send the next one; `last` remembers it as it was."""
+    stored, _ = LastNotice.objects.get_or_create(recipient=last.recipient, defaults={"at": NEVER})
+    last.pk, last.at = stored.pk, stored.at
+    unmoved = LastNotice.objects.filter(pk=last.pk, at=last.at, at__lte=_long_ago())
+    return bool(unmoved.update(at=timezone.now()))
+
+
+def _long_ago() -> datetime:
+    return timezone.now() - timedelta(seconds=settings.HITL_NOTIFY_INTERVAL)
 
 
 def _tell(last: LastNotice) -> bool:
