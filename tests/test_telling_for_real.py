@@ -1,4 +1,4 @@
-"""A real server dies between a decision and its webhook: nothing is lost, and the message is the same one."""
+"""Real servers tell: mail leaves, and one that dies between a decision and its webhook loses nothing and changes nothing."""
 
 from __future__ import annotations
 
@@ -85,3 +85,25 @@ def test_a_server_is_not_kept_from_stopping_by_a_silent_receiver(tmp_path):
         server.person("approver").decide(request, verdict="approve")
         until(lambda: there.got, "the first try")
         assert server.stop(8) == 0
+
+
+RULE = """
+from django.contrib.auth.models import User
+from approvals.subscriptions import NotificationRule
+person = User.objects.get(username="approver")
+person.email = "bob@example.org"
+person.save()
+NotificationRule.objects.create(person=person)
+"""
+
+
+def test_a_server_tells_people_by_itself(tmp_path):
+    with Server(tmp_path, PUBLIC_URL="https://desk.example.org") as server:
+        server.run(RULE)
+        request, _ = ask(server, "https://app.example.org/", tmp_path / "asked")
+        until(lambda: "Subject: [Pausepoint] Refund 4711?" in server.log.read_text(), "the mail is printed")
+        printed = until(lambda: server.log.read_text().partition("Subject:")[2], "the mail")
+        assert "To: bob@example.org" in printed
+        assert f"https://desk.example.org/requests/{request}/" in printed
+        assert "amount" not in printed
+        assert server.stop() == 0

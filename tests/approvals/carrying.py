@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
+from django.core import mail
 from django.utils import timezone
 
 from approvals import notices, webhooks
@@ -13,7 +14,7 @@ from approvals.couriers import Couriers
 from approvals.models import ApiKey, OutboxEvent, Workflow
 from approvals.outbox import EVENTS
 from approvals.signing import new_secret
-from approvals.subscriptions import LastNotice, WebhookEndpoint
+from approvals.subscriptions import LastNotice, NotificationRule, WebhookEndpoint
 from tests.approvals.helpers import make_workflow
 
 
@@ -52,3 +53,24 @@ def states() -> list[tuple[str, bool, bool, str]]:
     """Name, delivered, given up, error of each row, in order."""
     rows = OutboxEvent.objects.order_by("pk")
     return [(row.name, row.delivered_at is not None, row.dead_at is not None, row.last_error) for row in rows]
+
+
+def with_address(person: User) -> User:
+    person.email = f"{person.username}@example.org"
+    person.save()
+    return person
+
+
+def group_of(*people: User) -> Group:
+    group = Group.objects.create(name="support")
+    group.user_set.set(people)
+    return group
+
+
+def tell(who: User | Group, **changes: object) -> NotificationRule:
+    audience = {"group": who} if isinstance(who, Group) else {"person": who}
+    return NotificationRule.objects.create(**audience | changes)
+
+
+def sent() -> list[tuple[list[str], str]]:
+    return [(message.to, message.subject) for message in mail.outbox]
