@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from approvals.addresses import Refused, destination
 from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.states import Kind, Priority
@@ -91,6 +93,11 @@ class Ask:
         labels = [option.get("label") for option in self.options] + list(self.suggestions)
         if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
             found.append(("options", f"every label is a text of at most {MAX_LABEL} characters"))
+        if self.callback_url:
+            try:
+                destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+            except Refused as error:
+                found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
             found.append(("default_response", "an approval can only be rejected by default"))
         return found + self._json_errors() + self._schema_errors()

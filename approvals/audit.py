@@ -26,6 +26,7 @@ EVENTS = (
     "tool.result",
     "turn.stopped",
     "turn.failed",
+    "event.resent",
 )
 
 COLUMNS = [

@@ -103,6 +103,24 @@ class Door(TextChoices):
     SYSTEM = "system", "Pausepoint itself"
 
 
+class Channel(TextChoices):
+    """How an event of the outbox leaves."""
+
+    HANDLER = "handler", "Function of an app"
+    WEBHOOK = "webhook", "Webhook"
+    #: To be spread over the people it concerns, one row each.
+    NOTICE = "notice", "Notice"
+    MAIL = "mail", "Mail"
+    SLACK = "slack", "Slack"
+
+
+class Route(TextChoices):
+    """How a person is told."""
+
+    MAIL = "mail", "Mail"
+    SLACK = "slack", "Slack"
+
+
 def verdict_from(word: str) -> Verdict | None:
     """The verdict behind a canonical word or an alias; None for anything else, and for what no person may say."""
     found = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)

@@ -23,8 +23,8 @@ Duty = Callable[[], None]
 
 _duties: list[Duty] = []
 _errands: list[Duty] = []
-#: Errands call code that is not ours and may take its time: on a thread of their own they keep no deadline waiting.
-_errand_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pausepoint-errands")
+#: Errands call what is not ours and may take its time: each on a thread of its own, they keep nothing else waiting.
+_errand_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="pausepoint-errands")
 
 
 def register(duty: Duty, *, errand: bool = False) -> None:
@@ -42,11 +42,15 @@ def run_once() -> None:
 
 async def run_for_ever() -> None:
     """Look every INTERVAL seconds, until cancelled."""
-    loop = asyncio.get_running_loop()
     await asyncio.gather(
-        _repeat(lambda: dbpool.run(_run, _duties)),
-        _repeat(lambda: loop.run_in_executor(_errand_thread, functools.partial(dbpool.unit, _run, _errands))),
+        _repeat(functools.partial(dbpool.run, _run, _duties)),
+        *(_repeat(functools.partial(_run_errand, errand)) for errand in _errands),
     )
+
+
+async def _run_errand(errand: Duty) -> None:
+    loop = asyncio.get_running_loop()
+    await loop.run_in_executor(_errand_threads, functools.partial(dbpool.unit, _run, [errand]))
 
 
 async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
