@@ -14,6 +14,7 @@ from django.utils import timezone
 from approvals import auth
 from approvals.exceptions import NotAuthenticated, ScopeMissing
 from approvals.models import ApiKey
+from approvals.sessions import user_of
 
 API = "/api/"
 ALL = frozenset(auth.SCOPES)
@@ -52,9 +53,9 @@ class MachineMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(API):
             request.caller = None  # type: ignore[attr-defined]
-            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-            if scheme.lower() == "bearer":
-                caller = caller_by_token(token.strip())
+            token = _token_of(request)
+            if token is not None:
+                caller = caller_by_token(token)
                 if caller is not None:
                     request.caller = caller  # type: ignore[attr-defined]
                     request.user = caller.user
@@ -70,6 +71,26 @@ def caller_of(request: HttpRequest) -> Caller:
     if not isinstance(caller, Caller):
         raise NotAuthenticated
     return caller
+
+
+def again(request: HttpRequest) -> Callable[[], Caller | None]:
+    """A function that looks up anew who makes this request: None once the key is revoked, the token too old or the
+    session over. For answers that outlast the look at their beginning; it touches the database.
+    """
+    token, session_key = _token_of(request), request.session.session_key
+    if token is not None:
+        return lambda: caller_by_token(token)
+
+    def by_session() -> Caller | None:
+        user = user_of(session_key) if session_key else None
+        return Caller(user=user, scopes=ALL) if user is not None else None
+
+    return by_session
+
+
+def _token_of(request: HttpRequest) -> str | None:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def caller_by_token(token: str) -> Caller | None:
