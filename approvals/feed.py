@@ -122,7 +122,7 @@ def ended(request: ApprovalRequest) -> Ended:
 
 def ms(moment: datetime) -> int:
     """Milliseconds since 1970."""
-    return int(moment.timestamp() * 1000)
+    return round(moment.timestamp() * 1000)
 
 
 def _rows(cursor: Cursor) -> list[_Row]:

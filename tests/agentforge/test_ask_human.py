@@ -57,7 +57,7 @@ def test_asking_is_answered_at_once_with_the_request_that_now_waits():
     assert answer.json == {
         "requestId": str(asked.pk),
         "status": "pending",
-        "requestedAt": int(asked.created_at.timestamp() * 1000),
+        "requestedAt": round(asked.created_at.timestamp() * 1000),
         "priority": "high",
         "url": f"http://localhost/requests/{asked.pk}/",
     }
@@ -84,7 +84,7 @@ def test_the_answer_comes_in_agentforges_output_shape_and_ends_the_workflow():
     assert outcome_of(asker).status == 202
     respond(decider, "blue")
     asked, answer = only(), outcome_of(asker)
-    requested, responded = (int(m.timestamp() * 1000) for m in (asked.created_at, asked.decision.decided_at))
+    requested, responded = (round(m.timestamp() * 1000) for m in (asked.created_at, asked.decision.decided_at))
     assert (answer.status, answer.json) == (
         200,
         {
