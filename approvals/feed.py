@@ -1,4 +1,4 @@
-"""What has happened to requests, for one caller, as AgentForge's events: read from the record, in its order.
+"""What has happened to requests, as AgentForge's events: read from the record, in its order.
 
 The record is append-only, so a cursor into it stays good for ever. Where transactions overlap (PostgreSQL), an entry may
 become visible after one with a higher id: entries behind a missing id are held back until it shows or can no longer come.
@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import Case, IntegerField, OuterRef, Subquery, Sum, Value, When
 from django.utils import timezone
 
-from approvals import queries
+from approvals import auth
 from approvals.answers import words_of
 from approvals.exceptions import Invalid
 from approvals.machines import Caller
@@ -32,11 +33,32 @@ BATCH = 100
 OVERLAP = timedelta(seconds=3)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Events as bytes, where the next batch begins, and whether it can be read at once."""
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the record, about a request; `waiting` is how many of its workflow's requests were open after it."""
 
-    frames: Sequence[bytes]
+    pk: int
+    event: str
+    request: ApprovalRequest
+    waiting: int
+    skip: int
+
+    @cached_property
+    def frames(self) -> Sequence[bytes]:
+        """Its events as bytes, without those that were told."""
+        return agentforge.frames(self.pk, self._told(), skip=self.skip)
+
+    def _told(self) -> list[Told]:
+        if self.event == CREATED:
+            return agentforge.request_events(asked(self.request), first=self.waiting == 1)
+        return agentforge.end_events(asked(self.request), ended(self.request), last=self.waiting == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries for whoever may hear of them, where the next page begins, and whether it can be read at once."""
+
+    entries: Sequence[Entry]
     cursor: Cursor
     more: bool
 
@@ -64,21 +86,32 @@ def start(text: str) -> Cursor:
     return cursor
 
 
-def read(caller: Caller, thread: str, cursor: Cursor) -> Batch:
-    """The next events behind `cursor` that this caller may see, of one thread if one is named."""
+def read(cursor: Cursor) -> Page:
+    """What has happened behind `cursor`; `may_hear` says who may be told of it."""
     rows = _rows(cursor)
     if not rows:
-        return Batch((), cursor, more=False)
-    after, more = Cursor(rows[-1].pk + 1), len(rows) == BATCH
-    about = {row.pk: row.request_id for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
-    seen = _visible(caller, thread).in_bulk(list(set(about.values()))) if about else {}
-    waiting = _waiting_after([pk for pk, request_id in about.items() if request_id in seen])
-    frames: list[bytes] = []
-    for row in rows:
-        if row.pk in waiting:
-            told = _told(row.event, seen[about[row.pk]], waiting[row.pk])
-            frames += agentforge.frames(row.pk, told, skip=cursor.shown if row.pk == cursor.entry else 0)
-    return Batch(frames, after, more)
+        return Page((), cursor, more=False)
+    about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
+    ids = {row.request_id for row in about.values()}
+    requests = ApprovalRequest.objects.select_related("workflow", "decision").in_bulk(list(ids)) if ids else {}
+    waiting = _waiting_after(list(about))
+    entries = [
+        Entry(row.pk, row.event, request, waiting[row.pk], cursor.shown if row.pk == cursor.entry else 0)
+        for row in about.values()
+        if (request := requests.get(row.request_id)) is not None
+    ]
+    return Page(entries, Cursor(rows[-1].pk + 1), more=len(rows) == BATCH)
+
+
+def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
+    """Whether an active caller is told of a request: what they may see, of one thread if one is named."""
+    workflow, user = request.workflow, caller.user
+    of = workflow.thread_id or workflow.key
+    # Another owner's thread may have the same id as a token's.
+    if caller.thread is not None and (caller.thread, user.pk) != (of, workflow.owner_id):
+        return False
+    own = user.pk in {request.requested_by_id, request.assigned_to_id}
+    return thread in {"", of} and (own or auth.may_see(user, request))
 
 
 def asked(request: ApprovalRequest) -> Asked:
@@ -139,18 +172,6 @@ def _rows(cursor: Cursor) -> list[_Row]:
     return rows
 
 
-def _visible(caller: Caller, thread: str) -> QuerySet[ApprovalRequest]:
-    found = queries.requests_for(caller.user)
-    if caller.thread is not None:
-        # Another owner's thread may have the same id.
-        found = found.filter(workflow__owner=caller.user.pk).filter(_of_thread(caller.thread))
-    return found.filter(_of_thread(thread)) if thread else found
-
-
-def _of_thread(thread: str) -> Q:
-    return Q(workflow__thread_id=thread) | Q(workflow__thread_id="", workflow__key=thread)
-
-
 def _timeout(request: ApprovalRequest) -> float:
     if request.workflow.source == ASK_HUMAN:
         return float(request.input.get("timeout", 0))
@@ -168,9 +189,3 @@ def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
     total = before.order_by().values("scope").annotate(total=Sum(change, output_field=IntegerField())).values("total")
     found = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
     return dict(found.values_list("pk", "waiting"))
-
-
-def _told(event: str, request: ApprovalRequest, waiting: int) -> list[Told]:
-    if event == CREATED:
-        return agentforge.request_events(asked(request), first=waiting == 1)
-    return agentforge.end_events(asked(request), ended(request), last=waiting == 0)

@@ -74,19 +74,23 @@ def caller_of(request: HttpRequest) -> Caller:
     return caller
 
 
-def again(request: HttpRequest) -> Callable[[], Caller | None]:
-    """A function that looks up anew who makes this request: None once the key is revoked, the token too old or the
-    session over. For answers that outlast the look at their beginning; it touches the database.
-    """
-    token, session_key = _token_of(request), request.session.session_key
-    if token is not None:
-        return lambda: caller_by_token(token)
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """With what a request came, to be looked at again by an answer that outlasts the look at its beginning."""
 
-    def by_session() -> Caller | None:
-        user = user_of(session_key) if session_key else None
+    token: str | None
+    session_key: str | None
+
+    def caller(self) -> Caller | None:
+        """Who it is now: None once the key is revoked, the token too old or the session over."""
+        if self.token is not None:
+            return caller_by_token(self.token)
+        user = user_of(self.session_key) if self.session_key else None
         return Caller(user=user, scopes=ALL) if user is not None else None
 
-    return by_session
+
+def credentials_of(request: HttpRequest) -> Credentials:
+    return Credentials(_token_of(request), request.session.session_key)
 
 
 def _token_of(request: HttpRequest) -> str | None:

@@ -29,7 +29,7 @@ RANKS = {
         {"asks", "models", "exceptions"},
         {"auth", "rulings", "answers", "bodies", "sessions", "waiting"},
         {"queries", "audit", "machines"},
-        {"outbox", "feed"},
+        {"outbox", "feed", "following"},
         {"telling"},
         {"actions"},
         {"sweep", "forms", "cards", "pages", "exports", "templatetags"},

@@ -169,10 +169,10 @@ def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
 def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
     if not asked.pending or seconds == 0:
         return _told(request, asked)
-    who = machines.again(request)
+    credentials = machines.credentials_of(request)
 
     def now() -> HttpResponse:
-        caller = who()
+        caller = credentials.caller()
         try:
             if caller is None:
                 raise NotAuthenticated

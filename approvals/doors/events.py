@@ -6,23 +6,17 @@ old token or a closed session gets nothing more.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-
 from django.http import HttpRequest, HttpResponse
 
-from approvals import auth, dbpool, doorbell, feed, machines, waiting
+from approvals import auth, doorbell, feed, following, machines
 from approvals.asks import MAX_LENGTHS
 from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid, NotAllowed
-from approvals.feed import Batch
 from approvals.handover import handed_over
 from approvals.machines import Caller
 from approvals.views import endpoint
 from approvals.wire import agentforge, sse
-from approvals.wire.agentforge import Cursor
 
-#: How long a lost ring may delay an event, and a revoked key stay connected, in seconds.
-POLL = 2.0
 MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 
 
@@ -37,7 +31,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
     groups = [doorbell.user_group(caller.user.pk), *([doorbell.DESK] if auth.sees_everything(caller.user) else [])]
-    events = _follow(machines.again(request), groups, thread, cursor)
+    events = following.follow(machines.credentials_of(request), groups, thread, cursor)
     pieces = sse.kept_alive(events, beat=agentforge.HEARTBEAT)
     return handed_over(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
@@ -52,27 +46,3 @@ def thread_of(request: HttpRequest) -> str:
     if len(thread) > MAX_THREAD:
         raise Invalid("This is no thread.", {"thread": f"holds more than {MAX_THREAD} characters"})
     return thread
-
-
-async def _follow(
-    who: Callable[[], Caller | None], groups: list[str], thread: str, cursor: Cursor
-) -> AsyncIterator[bytes]:
-    async with waiting.listening(*groups) as ears:
-        yield agentforge.opening(cursor)
-        while True:
-            batch = await dbpool.run(_read, who, thread, cursor)
-            if batch is None:
-                return
-            for frame in batch.frames:
-                yield frame
-            cursor = batch.cursor
-            if not batch.more:
-                await ears.wait(POLL)
-
-
-def _read(who: Callable[[], Caller | None], thread: str, cursor: Cursor) -> Batch | None:
-    """The next events; None for who may not follow any more."""
-    caller = who()
-    if caller is None or "read" not in caller.scopes:
-        return None
-    return feed.read(caller, thread, cursor)

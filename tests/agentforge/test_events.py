@@ -11,9 +11,10 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals import actions, append_only, dbpool
+from approvals import actions, append_only, dbpool, feed
 from approvals.dbpool import run
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.states import Door, Kind, Verdict
@@ -234,3 +235,17 @@ def test_a_deadline_is_told():
             )
 
     served(story)
+
+
+def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
+    owner = alice()
+    costs = []
+    for how_many in (2, 30):
+        place = feed.start("")
+        for _ in range(how_many):
+            make_request(owner, Kind.QUESTION, workflow=make_workflow(owner))
+        with CaptureQueriesContext(connection) as found:
+            page = feed.read(place)
+            assert sum(len(entry.frames) for entry in page.entries) == 3 * how_many
+        costs.append(len(found.captured_queries))
+    assert costs == [3, 3]
