@@ -168,6 +168,10 @@ def test_every_address_refuses_a_form_without_its_token_in_words():
         client = browser(user, enforce_csrf_checks=True)
         for address in found:
             refused = client.post(address, {"verdict": "approve"})
+            if user is None and address.startswith("/api/"):
+                # Nothing is done in a session's name: a machine without a key is told to send one.
+                assert (address, refused.status_code, refused.json()["code"]) == (address, 401, "not_authenticated")
+                continue
             assert (address, refused.status_code) == (address, 403)
             words = parse(refused.text).find("section", class_="problem")[0].find("p")[1].words
             assert words == "This form was too old or came from elsewhere. Reload the page and try again."
