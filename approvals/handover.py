@@ -15,7 +15,7 @@ from typing import Any, cast
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 
-PIECES, LATER = "pausepoint.pieces", "pausepoint.later"
+KEY, LATER = "pausepoint.pieces", "pausepoint.later"
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -27,7 +27,7 @@ def handed_over(
     request: HttpRequest, pieces: AsyncIterator[bytes], *, content_type: str, headers: Mapping[str, str]
 ) -> HttpResponse:
     """A response whose body is `pieces`; it begins when all middleware has seen its headers."""
-    _scope_of(request)[PIECES] = pieces
+    _scope_of(request)[KEY] = pieces
     return HttpResponse(content_type=content_type, headers=dict(headers))
 
 
@@ -55,13 +55,13 @@ class Handover:
         starts: list[Message] = []
 
         async def pass_on(message: Message) -> None:
-            if PIECES not in scope and LATER not in scope:
+            if KEY not in scope and LATER not in scope:
                 await send(message)
             elif message["type"] == "http.response.start":
                 starts.append(message)
 
         await self.app(scope, receive, pass_on)
-        pieces, answer = scope.pop(PIECES, None), scope.pop(LATER, None)
+        pieces, answer = scope.pop(KEY, None), scope.pop(LATER, None)
         if pieces is not None:
             await send(_without(starts[0], b"content-length"))
             await _unless_left(_send_all(pieces, send), receive)

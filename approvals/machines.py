@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -33,6 +33,7 @@ class Caller:
     scopes: frozenset[str]
     key: ApiKey | None = None
     thread: str | None = None
+    by_session: bool = False
 
     def need(self, scope: str) -> None:
         """Raise ScopeMissing where the key or token does not reach so far."""
@@ -52,18 +53,19 @@ class MachineMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(API):
-            request.caller = None  # type: ignore[attr-defined]
-            token = _token_of(request)
-            if token is None and isinstance(request.user, User):
-                request.caller = Caller(user=request.user, scopes=ALL)  # type: ignore[attr-defined]
-            else:
-                # Nothing is done in a session's name, so there is nothing to forge; who is unknown hears just that.
-                request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
-                caller = caller_by_token(token) if token is not None else None
-                if caller is not None:
-                    request.caller = caller  # type: ignore[attr-defined]
-                    request.user = caller.user
+            caller = self._caller(request)
+            request.caller = caller  # type: ignore[attr-defined]
+            # Only a session rides on a cookie, which another site's page could send.
+            request._dont_enforce_csrf_checks = not (caller and caller.by_session)  # type: ignore[attr-defined]
         return self.get_response(request)
+
+    def _caller(self, request: HttpRequest) -> Caller | None:
+        token = _token_of(request)
+        if token is not None:
+            caller = caller_by_token(token)
+            request.user = caller.user if caller else AnonymousUser()
+            return caller
+        return Caller(user=request.user, scopes=ALL, by_session=True) if isinstance(request.user, User) else None
 
 
 def caller_of(request: HttpRequest) -> Caller:
@@ -86,7 +88,7 @@ class Credentials:
         if self.token is not None:
             return caller_by_token(self.token)
         user = user_of(self.session_key) if self.session_key else None
-        return Caller(user=user, scopes=ALL) if user is not None else None
+        return Caller(user=user, scopes=ALL, by_session=True) if user is not None else None
 
 
 def credentials_of(request: HttpRequest) -> Credentials:

@@ -72,7 +72,7 @@ def _of_an_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
     given = approval if isinstance(approval, dict) else {}
     if given.get("id") != str(asked.pk):
         raise Forged("This approval id was not given to this call.", call.tool_call_id)
-    approved, reason = given.get("approved"), given.get("reason", "")
+    approved, reason = given.get("approved"), given.get("reason") or ""
     if not isinstance(approved, bool) or not isinstance(reason, str):
         raise Forged("An approval says true or false, and its reason is a text.", call.tool_call_id)
     if asked.status != Status.PENDING:

@@ -188,6 +188,12 @@ def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[
     return list(found[:limit])[::-1]
 
 
+def lately_cut(chat: Chat, *, limit: int) -> list[int]:
+    """The messages that an edit or a regeneration cut off last."""
+    found = chat.messages.filter(cut_at__isnull=False).order_by("-cut_at", "-position")
+    return list(found.values_list("pk", flat=True)[:limit])
+
+
 def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
     """A chat's checkpoints, message by message, each in order."""
     return TurnCheckpoint.objects.filter(chat_pk=chat.pk).order_by("id")

@@ -14,6 +14,8 @@ from chats.pages import call_ids, message_views
 
 #: A push re-renders this many of the last messages: the user's, and the assistant's answer to it.
 PUSHED = 2
+#: And takes this many of the latest cut ones off the page.
+CUT = 50
 
 
 def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
@@ -34,5 +36,6 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
 
 
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
-    """Out-of-band fragments: the last messages part by part, and the turn's state."""
-    return render_to_string("chats/_push.html", chat_context(user, chat, limit=limit))
+    """Out-of-band fragments: the last messages part by part, the turn's state, and what was cut off and has to go."""
+    context = chat_context(user, chat, limit=limit) | {"cut": queries.lately_cut(chat, limit=CUT)}
+    return render_to_string("chats/_push.html", context)

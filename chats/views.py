@@ -136,7 +136,8 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
     """A chat's checkpoint history, message by message."""
     found = queries.get_chat_for(request.user, pk)
     grouped = queries.group_by_message(queries.checkpoints_of(found))
-    return render(request, "chats/checkpoints.html", {"chat": found, "grouped": grouped})
+    shown = set(found.shown.values_list("message_id", flat=True))
+    return render(request, "chats/checkpoints.html", {"chat": found, "grouped": grouped, "shown": shown})
 
 
 @require_GET

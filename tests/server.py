@@ -63,10 +63,12 @@ def seeded_database() -> Path:
 class Server:
     """Starts, stops, dies and starts again on the same database and port."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
-        self.database = folder / "served.sqlite3"
-        self.log = folder / "served.log"
-        shutil.copy(seeded_database(), self.database)
+    def __init__(self, folder: Path, *, beside: Server | None = None, **settings: str) -> None:
+        """A server with a database of its own, or with the one of the server that it stands beside."""
+        self.database = beside.database if beside is not None else folder / "served.sqlite3"
+        self.log = folder / ("beside.log" if beside is not None else "served.log")
+        if beside is None:
+            shutil.copy(seeded_database(), self.database)
         self.settings = settings
         self.port = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -132,6 +134,14 @@ class Server:
     def wait_for_turn(self, chat: int, state: str, seconds: float = 10) -> None:
         until(lambda: self.turn(chat) == state, f"chat {chat} is {state}", seconds)
 
+    def key(self, name: str) -> str:
+        """A new key of this person's that may ask, decide and read."""
+        file = self.log.with_suffix(".key")
+        make = "from django.contrib.auth.models import User; from approvals.auth import create_key\n"
+        make += f"_, key = create_key(User.objects.get(username={name!r}), name='tests', scopes=('ask', 'decide', 'read'))\n"
+        self.run(make + f"open({str(file)!r}, 'w').write(key)")
+        return file.read_text()
+
     def person(self, name: str) -> Person:
         person = Person(self, name)
         person.log_in()
@@ -156,12 +166,12 @@ class Person:
         assert self.post("/login/", username=self.name, password=PASSWORD).status == 302
 
     def get(self, path: str, **headers: str) -> Page:
-        return self._send("GET", path, None, headers)
+        return self.send("GET", path, None, headers)
 
     def post(self, path: str, headers: dict[str, str] | None = None, **fields: object) -> Page:
         form = urlencode({**fields, "csrfmiddlewaretoken": self.cookies["csrftoken"]})
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
-        return self._send("POST", path, form, kind | (headers or {}))
+        return self.send("POST", path, form, kind | (headers or {}))
 
     def start_chat(self, text: str, agent: str = "support") -> int:
         """Write into a new chat; gives its number."""
@@ -179,7 +189,7 @@ class Person:
     def decide(self, request: str, **fields: object) -> Page:
         return self.post(f"/requests/{request}/decide/", **fields)
 
-    def _send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Page:
+    def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Page:
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=30)
         sent = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         with contextlib.closing(connection):

@@ -9,6 +9,8 @@ import importlib.util
 import os
 import shutil
 import socket
+import subprocess
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -47,3 +49,23 @@ def find_chromium() -> str:
     if found is None:
         missing(f"no Chromium at {path}", "apt-get install chromium, or set CHROMIUM to its path.")
     return found
+
+
+def find_npm() -> str:
+    """The path of npm, beside a node that can run what it installs. Call it from a hook, as above."""
+    found = shutil.which("npm")
+    if found is None or shutil.which("node") is None:
+        missing("no npm", "apt-get install nodejs npm.")
+    return found
+
+
+def install_packages(folder: Path) -> None:
+    """What the folder's package-lock.json says, installed beside it once."""
+    wanted, done = folder / "package-lock.json", folder / "node_modules" / ".installed"
+    if done.exists() and done.read_text() == wanted.read_text():
+        return
+    command = [find_npm(), "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if installed.returncode:
+        missing(f"no way to install npm packages ({installed.stderr.strip()[-200:]})", "Look at npm's registry.")
+    done.write_text(wanted.read_text())
