@@ -25,7 +25,7 @@ from approvals.canonical import clean_text, digest
 from approvals.exceptions import AlreadyDecided, Conflict, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
-from approvals.states import ENDED, OUTCOMES, TRANSITIONS, Door, Status, Verdict, WorkflowState
+from approvals.states import ASK_HUMAN, ENDED, OUTCOMES, TRANSITIONS, Door, Status, Verdict, WorkflowState
 from approvals.telling import tell
 
 
@@ -248,4 +248,15 @@ def _release(request: ApprovalRequest) -> None:
     changes: dict[str, Any] = {"urgency": most_urgent}
     if most_urgent is None:
         changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
+        if request.workflow.source == ASK_HUMAN:
+            changes |= {"state": _end_state(request), "ended_at": request.changed_at}
+            telling.ring(request.workflow)
     Workflow.objects.filter(pk=request.workflow_id).update(**changes)
+
+
+def _end_state(request: ApprovalRequest) -> WorkflowState:
+    """How a workflow of one question ends: a question that nobody answered is a failure to the agent."""
+    if request.status == Status.CANCELLED:
+        return WorkflowState.CANCELLED
+    unanswered = request.status == Status.EXPIRED and not request.has_default
+    return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED

@@ -113,6 +113,21 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
+class Withdrawn(Refusal):
+    """The question was taken back; nobody will answer it."""
+
+    code = "cancelled"
+    status = 410
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+        words = f" Their words: {decision.comment}" if decision.comment else ""
+        super().__init__(f"Withdrawn by {decision.by_name or 'nobody (the system)'} before it was answered.{words}")
+
+    def members(self) -> dict[str, Any]:
+        return {"decision": outcome_of(self.decision)}
+
+
 class Invalid(Refusal):
     """What was sent does not fit; `errors` names the fields."""
 

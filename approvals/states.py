@@ -87,6 +87,9 @@ class WorkflowState(TextChoices):
     FAILED = "failed", "Failed"
 
 
+#: The source of a workflow that is one question in AgentForge's shape, and ends with it.
+ASK_HUMAN = "ask-human"
+
 ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowState.FAILED})
 
 

@@ -7,6 +7,7 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -69,11 +70,19 @@ def _run(duties: list[Duty]) -> None:
 
 
 def expire_due_requests() -> None:
-    """End requests whose deadline has passed."""
-    due = ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now()).order_by("deadline_at")
-    for request_id in list(due.values_list("pk", flat=True)[:BATCH]):
-        try:
-            actions.expire(request_id)
-        except Exception:
-            # One that cannot be ended must not keep the others waiting.
-            logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)
+    """End requests whose deadline has passed, all of them: many may have the same."""
+    left: set[UUID] = set()
+    while found := _due(left):
+        for request_id in found:
+            try:
+                if not actions.expire(request_id):
+                    left.add(request_id)
+            except Exception:
+                # One that cannot be ended must not keep the others waiting.
+                logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)
+                left.add(request_id)
+
+
+def _due(left: set[UUID]) -> list[UUID]:
+    due = ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now()).exclude(pk__in=left)
+    return list(due.order_by("deadline_at").values_list("pk", flat=True)[:BATCH])

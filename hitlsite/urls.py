@@ -18,6 +18,7 @@ urlpatterns = [
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
     path("", include("approvals.urls")),
+    path("api/v1/", include("approvals.doors.urls")),
 ]
 if apps.is_installed("chats"):
     urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.doors.urls"))]
