@@ -201,4 +201,4 @@ def test_fifty_real_followers_cost_a_server_no_thread_each_and_hear_an_answer_at
             while not heard:
                 heard = parser.feed(stream.readline())
             assert heard[0].event == "human_request"
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
