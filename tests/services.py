@@ -64,7 +64,8 @@ def install_packages(folder: Path) -> None:
     wanted, done = folder / "package-lock.json", folder / "node_modules" / ".installed"
     if done.exists() and done.read_text() == wanted.read_text():
         return
-    command = [find_npm(), "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    # Not `npm ci`, which wants the binaries of all other platforms to be listed too.
+    command = [find_npm(), "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
     installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if installed.returncode:
         missing(f"no way to install npm packages ({installed.stderr.strip()[-200:]})", "Look at npm's registry.")

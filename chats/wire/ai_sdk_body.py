@@ -5,12 +5,13 @@ Everything in it is the client's word: older messages, inputs and outputs are ne
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from approvals.canonical import NotCanonical, canonical
+from approvals.canonical import MAX_BYTES, NotCanonical, canonical
 from approvals.exceptions import Invalid
 
 MAX_ID = 200
@@ -70,11 +71,8 @@ def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
     subject = next((message for message in reversed(messages) if message["id"] == named), last)
     regenerate = body.get("trigger") == REGENERATE
     answers = subject if subject["role"] == "assistant" and not regenerate else None
-    for message in (last, subject):
-        try:
-            canonical(message)
-        except NotCanonical as error:
-            raise Invalid("A message cannot be used.", {"messages": str(error)}) from error
+    for message in (last, subject) if subject is not last else (last,):
+        _check_kept(message)
     return Posted(
         chat_id=body["id"],
         agent=body.get("agent") or "",
@@ -83,6 +81,18 @@ def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
         last=last,
         answers=answers,
     )
+
+
+def _check_kept(message: dict[str, Any]) -> None:
+    try:
+        # A quick look at the size before the careful one, which takes seconds for a message of megabytes.
+        if len(json.dumps(message)) > MAX_BYTES:
+            raise NotCanonical(f"one is larger than {MAX_BYTES:,} bytes")
+        canonical(message)
+    except RecursionError as error:
+        raise Invalid("A message cannot be used.", {"messages": "nested too deeply"}) from error
+    except NotCanonical as error:
+        raise Invalid("A message cannot be used.", {"messages": str(error)}) from error
 
 
 def texts(message: Mapping[str, Any]) -> list[str]:

@@ -105,6 +105,11 @@ HOSTILE = {
     "an unknown message regenerated": (body(trigger="regenerate-message", messageId="nope"), 404, "not_found"),
     "a message of nobody's": (body(messages=[{"id": "a1", "role": "assistant", "parts": []}]), 404, "not_found"),
     "10,000 wrong messages": (body(messages=[{}] * 10_000), 422, "invalid"),
+    "half a million parts": (
+        body(messages=[{"id": "a1", "role": "assistant", "parts": [{"type": "x"}] * 500_000}]),
+        422,
+        "invalid",
+    ),
     "50 MB": (b'{"id":"' + b"x" * 50_000_000 + b'"}', 413, "too_large"),
 }
 

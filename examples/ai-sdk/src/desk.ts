@@ -1,0 +1,111 @@
+/** Pausepoint over HTTP, beside the stream that the AI SDK reads itself: tokens, the stored chat, stop, refusals. */
+
+import type { UIMessage } from "ai";
+
+/** Empty: through this page's own server. Else Pausepoint's address, which then needs this origin in CORS_ALLOWED_ORIGINS. */
+export const BASE: string = import.meta.env.VITE_PAUSEPOINT_URL ?? "";
+
+/** What waits for a person; `url` is the request's page on the dashboard. */
+export type Pending = {
+  requestId: string;
+  kind: "approval" | "question" | "form" | "recovery";
+  title: string;
+  toolCallId: string;
+  url: string;
+  deadline: string | null;
+};
+
+/** The chat as it is stored. */
+export type History = {
+  messages: UIMessage[];
+  status: "idle" | "queued" | "running" | "suspended" | "failed";
+  pending: Pending[];
+};
+
+export type Decision = { request_id: string; verdict: string; by: string | null; decided_at: string };
+
+/** A refusal: a problem document (RFC 9457), or what stood in its place. `status` is 0 if nobody answered. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly detail: string,
+    readonly code = "",
+    readonly decision?: Decision,
+  ) {
+    super(detail);
+  }
+
+  /** The AI SDK throws an error with the status, whose message is the body; a `TypeError` where nobody answered. */
+  static of(error: unknown): Problem {
+    if (error instanceof Problem) return error;
+    if (error instanceof TypeError) return new Problem(0, `Pausepoint cannot be reached (${error.message}).`);
+    const words = error instanceof Error ? error.message : String(error);
+    const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 0;
+    return status ? Problem.read(status, words) : new Problem(0, words);
+  }
+
+  static read(status: number, body: string): Problem {
+    try {
+      const { detail, code, decision } = JSON.parse(body);
+      if (typeof detail === "string") return new Problem(status, detail, code, decision);
+    } catch {
+      // No JSON: the words of a proxy, which are not for people.
+    }
+    return new Problem(status, `Pausepoint cannot be reached (status ${status}).`);
+  }
+}
+
+const NOTHING: History = { messages: [], status: "idle", pending: [] };
+const RENEW_EARLY = 60_000;
+
+export class Desk {
+  #token: Promise<{ token: string; until: number }> | undefined;
+
+  constructor(readonly chatId: string) {}
+
+  /** The headers of every call; the AI SDK's transport takes this function as it is. */
+  headers = async (): Promise<Record<string, string>> => {
+    const known = await this.#token?.catch(() => undefined);
+    if (!known || known.until - Date.now() < RENEW_EARLY) this.#token = this.#newToken();
+    return { Authorization: `Bearer ${(await this.#token!).token}` };
+  };
+
+  /** After a 401: the next call gets a new token. */
+  forget(): void {
+    this.#token = undefined;
+  }
+
+  /** The chat, or null if it still is what `etag` named. */
+  async read(etag = ""): Promise<{ history: History; etag: string } | null> {
+    const response = await this.#call("", { headers: etag ? { "If-None-Match": etag } : {} });
+    if (response.status === 304) return null;
+    if (response.status === 404) return { history: NOTHING, etag: "" }; // nothing was ever sent
+    if (!response.ok) throw Problem.read(response.status, await response.text());
+    return { history: await response.json(), etag: response.headers.get("ETag") ?? "" };
+  }
+
+  async stop(): Promise<void> {
+    const response = await this.#call("/stop", { method: "POST" });
+    if (!response.ok) throw Problem.read(response.status, await response.text());
+  }
+
+  async #call(end: string, options: RequestInit): Promise<Response> {
+    const headers = { ...(await this.headers()), ...options.headers };
+    const address = `${BASE}/api/chat/${encodeURIComponent(this.chatId)}${end}`;
+    const response = await fetch(address, { ...options, headers, cache: "no-store" });
+    if (response.status === 401) this.forget();
+    return response;
+  }
+
+  async #newToken() {
+    const asked = Date.now();
+    const response = await fetch("/client-token", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ chat: this.chatId, seconds: 900 }),
+    });
+    if (!response.ok) throw Problem.read(response.status, await response.text());
+    const { token } = await response.json();
+    return { token, until: asked + 900_000 }; // by this machine's clock alone, whatever the server's says
+  }
+}
