@@ -26,7 +26,7 @@ RANKS = {
             "wire",
             "handover",
         },
-        {"asks", "models", "exceptions"},
+        {"schemas", "asks", "models", "exceptions"},
         {"auth", "rulings", "answers", "bodies"},
         {"queries", "audit", "machines"},
         {"outbox"},
@@ -58,7 +58,7 @@ BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "ch
 
 #: Who may write rows. `auth` makes API keys, the admin revokes them, the demo's command makes people.
 WRITERS = (
-    "approvals/actions.py",
+    "approvals/actions/",
     "approvals/audit.py",
     "approvals/outbox.py",
     "approvals/auth.py",
