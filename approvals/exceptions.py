@@ -26,8 +26,8 @@ class NotFound(Refusal):
     code = "not_found"
     status = 404
 
-    def __init__(self) -> None:
-        super().__init__("There is no such request, or you may not see it.")
+    def __init__(self, what: str = "request") -> None:
+        super().__init__(f"There is no such {what}, or you may not see it.")
 
 
 class NotAllowed(Refusal):

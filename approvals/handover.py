@@ -31,6 +31,12 @@ def handed_over(
     return HttpResponse(content_type=content_type, headers=dict(headers))
 
 
+def take_back(request: HttpRequest) -> None:
+    """Leave the body out after all: the answer to HEAD has none."""
+    if isinstance(request, ASGIRequest):
+        cast("dict[str, Any]", request.scope).pop(KEY, None)
+
+
 class Handover:
     """ASGI application: `app`, and behind its response the pieces that a view has left in the scope."""
 

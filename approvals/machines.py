@@ -58,9 +58,11 @@ class MachineMiddleware:
                 if caller is not None:
                     request.caller = caller  # type: ignore[attr-defined]
                     request.user = caller.user
-                    request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
             elif isinstance(request.user, User):
                 request.caller = Caller(user=request.user, scopes=ALL)  # type: ignore[attr-defined]
+            # Who is not known is refused anyhow, and is to hear that and nothing of CSRF.
+            by_session = getattr(request, "caller", None) is not None and scheme.lower() != "bearer"
+            request._dont_enforce_csrf_checks = not by_session  # type: ignore[attr-defined]
         return self.get_response(request)
 
 

@@ -17,6 +17,7 @@ urlpatterns = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("approvals.rest.urls")),
     path("", include("approvals.urls")),
 ]
 if apps.is_installed("chats"):
