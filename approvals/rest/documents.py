@@ -44,7 +44,7 @@ class NewRequest(Document):
     response_schema: dict[str, Any] | None = Field(
         default=None, description="JSON Schema 2020-12 for the answer, or for an edited input."
     )
-    options: list[Option | Label] = Field(default_factory=list, max_length=MAX_OPTIONS)
+    options: list[Option] = Field(default_factory=list, max_length=MAX_OPTIONS)
     multiple: StrictBool = False
     allow_text: StrictBool = False
     field_name: Short = ""

@@ -39,7 +39,7 @@ def ask_from(sent: NewRequest) -> Ask:
         tool_call_id=sent.tool_call_id,
         input=sent.input,
         response_schema=sent.response_schema,
-        options=[_option(option) for option in sent.options],
+        options=[option.model_dump(exclude_none=True) for option in sent.options],
         multiple=sent.multiple,
         allow_text=sent.allow_text,
         field_name=sent.field_name,
@@ -52,11 +52,6 @@ def ask_from(sent: NewRequest) -> Ask:
         callback_url=sent.callback_url or "",
         assigned_to=assignee,
     )
-
-
-def _option(option: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"label": option} if isinstance(option, str) else option.model_dump(exclude_none=True)
-    return found
 
 
 def brief(request: ApprovalRequest) -> Brief:
