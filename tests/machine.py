@@ -56,7 +56,8 @@ class Machine:
     def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
         sent = {name.replace("_", "-"): value for name, value in (self.headers | headers).items()}
         kind = sent.pop("content-type", "application/json")
-        response = self.client.generic(method, API + path, body or b"", content_type=kind, headers=sent)
+        # Named apart too: for an empty body the test client leaves the type out.
+        response = self.client.generic(method, API + path, body or b"", kind, headers=sent, CONTENT_TYPE=kind)
         found = {name.lower(): value for name, value in response.headers.items()}
         parsed = json.loads(response.content) if "json" in found["content-type"] and response.content else None
         return Reply(response.status_code, parsed, found)
