@@ -22,8 +22,8 @@ urlpatterns = [
 ]
 if apps.is_installed("chats"):
     urlpatterns.append(path("chats/", include("chats.urls")))
-# Last of all, so that an unknown address gets our own page with DEBUG too.
-urlpatterns.append(re_path(r"^(?P<address>.*)$", views.nowhere))
+# Last of all, so that an unknown address, be there a line break in it, gets our own page with DEBUG too.
+urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
 
 handler400 = "hitlsite.views.bad_request"
 handler403 = "hitlsite.views.permission_denied"

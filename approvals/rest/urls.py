@@ -98,12 +98,12 @@ def _readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return mannered(wrapped)
 
 
-urlpatterns: list[URLPattern] = [
+#: ninja lists an address once for each of its operations, which share one view, and has a UUID converter of its own.
+_views = {
+    str(entry.pattern).replace("<uuidstr:", "<uuid:"): entry for entry in api.urls[0] if isinstance(entry, URLPattern)
+}
+urlpatterns = [
     path("", _readable(index), name="index"),
     path("openapi.json", _readable(openapi), name="openapi"),
-    *(
-        path(str(entry.pattern), mannered(entry.callback), name=entry.name)
-        for entry in api.urls[0]
-        if isinstance(entry, URLPattern) and entry.name != "api-root"
-    ),
+    *(path(route, mannered(entry.callback), name=entry.name) for route, entry in _views.items() if route),
 ]
