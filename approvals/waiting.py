@@ -91,7 +91,9 @@ _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary(
 @contextlib.asynccontextmanager
 async def bell_of(request_id: UUID) -> AsyncGenerator[asyncio.Event, None]:
     """An event that is set whenever the request may have ended; what happens after this has begun is not missed."""
-    room = _rooms.setdefault(asyncio.get_running_loop(), _Room())
+    loop = asyncio.get_running_loop()
+    doorbell.listen_on(loop)
+    room = _rooms.setdefault(loop, _Room())
     bell = room.enter(str(request_id))
     try:
         # A layer that does not answer must not keep anybody; the rows are read too.

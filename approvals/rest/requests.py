@@ -31,7 +31,7 @@ from approvals.rest.documents import (
 )
 from approvals.rest.fields import Document, JsonBody, Moment, Name, Short, WorkflowId, only_known
 from approvals.rest.shapes import ask_from, brief, document
-from approvals.states import Door, Kind, Priority, Status, verdict_from
+from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
 
 router = Router(tags=["Requests"])
 
@@ -164,8 +164,11 @@ def decide_request(
         via=Door.REST,
         verdict=verdict,
         comment=sent.comment,
-        edited_input=sent.edited_input if "edited_input" in sent.model_fields_set else ABSENT,
-        answer=sent.answer if "answer" in sent.model_fields_set else ABSENT,
+        edited_input=ABSENT if sent.edited_input is None else sent.edited_input,
+        # Null may be the answer to a question, and beside any other verdict it is none.
+        answer=sent.answer
+        if "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
+        else ABSENT,
     )
     _say_replayed(response, outcome.replayed)
     return _document(caller.user, request_id)
@@ -201,7 +204,9 @@ def report_result(
     """
     caller = client_of(request, "ask")
     only_known(request, set())
-    output = sent.output if "output" in sent.model_fields_set else ABSENT
+    # Null may be an output, and beside an error it is none.
+    given = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
+    output = sent.output if given else ABSENT
     if (output is ABSENT) == (sent.error is None):
         raise Invalid("Give an output or an error.", {"output": "give this or `error`, and not both"})
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
@@ -20,8 +20,6 @@ from approvals.rest.openapi import operations, with_problems
 from approvals.views import problem
 
 app_name = "api"
-
-PREFIX = "api/v1"
 
 
 class DeskAPI(NinjaAPI):
@@ -47,7 +45,7 @@ for router in (requests.router, workflows.router, record.router):
 
 def schema() -> dict[str, Any]:
     """The OpenAPI document."""
-    return with_problems(api.get_openapi_schema(path_prefix=PREFIX))
+    return with_problems(api.get_openapi_schema(path_prefix=reverse("api:index")))
 
 
 def openapi(request: HttpRequest) -> HttpResponse:

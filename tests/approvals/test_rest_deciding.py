@@ -70,6 +70,16 @@ def test_other_tools_words_are_taken(word):
     assert decider.decide(asked, word, **said).body["decision"]["verdict"] == ALIASES[word]
 
 
+def test_null_beside_what_is_said_says_nothing_and_is_an_answer_where_one_is_wanted():
+    decider = Machine(bob())
+    approved = decider.decide(decider.ask(), "approve", edited_input=None, answer=None)
+    assert approved.body["decision"]["verdict"] == "approve"
+    answered = decider.decide(decider.ask(QUESTION), "respond", answer=None, edited_input=None)
+    assert (answered.body["status"], answered.body["decision"]["answer"]) == ("answered", None)
+    path, said = f"/requests/{approved.body['id']}/result", {"input_digest": approved.body["input_digest"]}
+    assert decider.post(path, said | {"output": None, "error": "x"}).body["state"] == "failed"
+
+
 def test_the_first_verdict_wins_and_the_loser_is_told_who_won():
     asked = Machine(alice()).ask()
     first, second = Machine(bob()), Machine(make_person("dora", "decide_approvalrequest"))

@@ -134,6 +134,20 @@ async def test_who_leaves_is_forgotten(server, agent):
     assert "Traceback" not in server.log.read_text()
 
 
+async def test_who_may_not_see_it_any_more_learns_nothing_new(server, agent):
+    asked = agent.ask()
+    leaver = Remote(server, "approver")
+    (waiter,) = await asleep(leaver, 1, asked["id"])
+    script = (
+        "from django.contrib.auth.models import User\nUser.objects.filter(username='approver').update(is_active=False)"
+    )
+    await asyncio.to_thread(server.run, script)
+    await asyncio.to_thread(decide, agent, asked["id"])
+    _, answer = await waiter
+    assert (answer["status"], answer["decision"]) == ("pending", None)
+    assert leaver.send("GET", f"/requests/{asked['id']}").refusal == (401, "not_authenticated")
+
+
 def test_an_answer_that_is_there_is_given_at_once(agent):
     asked = agent.ask()
     decide(agent, asked["id"], "reject")
