@@ -45,6 +45,12 @@ def _scope_of(request: HttpRequest) -> dict[str, Any]:
     return cast("dict[str, Any]", request.scope)
 
 
+def take_back(request: HttpRequest) -> None:
+    """Leave the body out after all: the answer to HEAD has none."""
+    if isinstance(request, ASGIRequest):
+        _scope_of(request).pop(KEY, None)
+
+
 class Handover:
     """ASGI application: `app`, and behind its response what a view has left in the scope."""
 

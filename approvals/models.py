@@ -110,6 +110,7 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["requested_by", "status"], name="request_owner"),
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
+            models.Index(fields=["-created_at", "-id"], name="request_age"),
             models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
             ),

@@ -93,6 +93,10 @@ ASK_HUMAN = "ask-human"
 ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowState.FAILED})
 
 
+#: The `source` of a workflow that a client of the API began.
+CLIENT = "api"
+
+
 class Door(TextChoices):
     """Through which door a decision came in."""
 

@@ -29,16 +29,16 @@ RANKS = {
             "posting",
             "couriers",
         },
-        {"asks", "models", "subscriptions", "exceptions"},
+        {"schemas", "asks", "models", "subscriptions", "exceptions"},
         {"auth", "rulings", "answers", "bodies", "signing", "letters", "sessions", "waiting"},
-        {"queries", "audit", "machines"},
+        {"queries", "audit", "machines", "waitingroom"},
         {"outbox", "feed", "following"},
         {"webhooks", "notices", "subscriptionadmin"},
         {"telling"},
         {"actions"},
         {"sweep", "forms", "cards", "pages", "exports", "templatetags"},
         {"views", "consumers", "admin", "checks", "routing", "urls", "management"},
-        {"doors"},
+        {"doors", "rest"},
         {"apps", "migrations"},
     ],
     "chats": [
@@ -65,7 +65,7 @@ BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "ch
 
 #: Who may write rows. `auth` makes API keys, the admin revokes them, the demo's command makes people.
 WRITERS = (
-    "approvals/actions.py",
+    "approvals/actions/",
     "approvals/audit.py",
     "approvals/outbox.py",
     "approvals/notices.py",
