@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from approvals import actions
+from approvals import actions, outbox
 from approvals.adminsite import DayFilter, ReadOnlyAdmin, text_filter
 from approvals.audit import EVENTS
 from approvals.cards import pretty
@@ -24,6 +24,7 @@ from approvals.exceptions import Refusal
 from approvals.exports import TYPES, export
 from approvals.models import ApiKey, ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.states import Door
+from approvals.subscriptionadmin import SecretOwner
 
 
 class EventFilter(admin.SimpleListFilter):
@@ -135,6 +136,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     list_display = (
         "name",
         "target",
+        "sequence",
         "created_at",
         "delivered_at",
         "attempts",
@@ -142,7 +144,12 @@ class OutboxEventAdmin(ReadOnlyAdmin):
         "dead_at",
         "last_error",
     )
-    list_filter = (("delivered_at", admin.EmptyFieldListFilter), ("dead_at", admin.EmptyFieldListFilter), "name")
+    list_filter = (
+        ("delivered_at", admin.EmptyFieldListFilter),
+        ("dead_at", admin.EmptyFieldListFilter),
+        "channel",
+        "name",
+    )
     ordering = ("-pk",)
     actions = ("send_again",)
 
@@ -151,20 +158,22 @@ class OutboxEventAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Send selected events now", permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
-        """Delivered ones too: a handler knows a repeated event by its id."""
-        sent = queryset.update(delivered_at=None, dead_at=None, next_attempt_at=timezone.now())
+        """Delivered ones too: whoever gets a repeated event knows it by its id."""
+        sent = outbox.send_again(queryset, by=request.user)  # type: ignore[arg-type]
         self.message_user(request, f"{sent} will be sent within a second.", messages.SUCCESS)
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
-    """Keys are made with `manage.py createkey`, which shows the secret once; here they can be revoked."""
+class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
+    """Keys are made with `manage.py createkey`, which shows the secret once; here they can be revoked, and get the secret
+    that signs the webhooks of their requests.
+    """
 
     list_display = ("name", "prefix", "user", "scopes", "created_at", "last_used_at", "revoked_at")
     list_select_related = ("user",)
     exclude = ("secret_hash",)
     ordering = ("-pk",)
-    actions = ("revoke",)
+    actions = ("revoke", "new_webhook_secret", "end_old_webhook_secrets")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.change_apikey"))

@@ -19,8 +19,8 @@ else:
     Base = admin.ModelAdmin  # generic to the type checker only
 
 
-class ReadOnlyAdmin(Base):
-    """Shows rows and changes none, whoever asks: they are written by `actions` and nobody else."""
+class DeskAdmin(Base):
+    """A list that takes its own filters and no other."""
 
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
@@ -39,6 +39,10 @@ class ReadOnlyAdmin(Base):
                 case _:
                     allowed.add(shown.parameter_name)
         return lookup in allowed
+
+
+class ReadOnlyAdmin(DeskAdmin):
+    """Shows rows and changes none, whoever asks: they are written by `actions` and nobody else."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

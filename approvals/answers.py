@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,3 +35,12 @@ def answer_to(question: ApprovalRequest, *, chosen: Sequence[int] = (), text: st
         "selectedIndex": places if question.multiple else (places[0] if places else None),
     }
     return answer | ({"text": text} if text else {})
+
+
+def words_of(answer: Any) -> str:
+    """An answer as one would say it: text as it is, chosen options by their labels, anything else as JSON; null is ""."""
+    if isinstance(answer, dict) and isinstance(answer.get("selected"), list):
+        return ", ".join([*map(str, answer["selected"]), *([str(answer["text"])] if answer.get("text") else [])])
+    if answer is None:
+        return ""
+    return answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False)

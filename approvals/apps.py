@@ -22,14 +22,17 @@ class ApprovalsConfig(AppConfig):
     name = "approvals"
 
     def ready(self) -> None:
-        from approvals import outbox, sweep
+        from approvals import notices, outbox, sweep, webhooks
         from approvals.checks import check_event_handlers, check_triggers
+        from approvals.couriers import Couriers
         from approvals.models import AuditEntry, Decision
 
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         sweep.register(sweep.expire_due_requests)
         sweep.register(outbox.deliver_due, errand=True)
+        sweep.register(notices.spread_due, errand=True)
+        sweep.register(Couriers(webhooks.due_jobs, notices.due_jobs).deliver_due, errand=True)
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
+from approvals.addresses import Refused, destination
 from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid
+from approvals.schemas import schema_errors, schema_problem
 from approvals.states import Kind, Priority
 
 MAX_TITLE = 200
@@ -91,6 +90,11 @@ class Ask:
         labels = [option.get("label") for option in self.options] + list(self.suggestions)
         if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
             found.append(("options", f"every label is a text of at most {MAX_LABEL} characters"))
+        if self.callback_url:
+            try:
+                destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+            except Refused as error:
+                found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
             found.append(("default_response", "an approval can only be rejected by default"))
         return found + self._json_errors() + self._schema_errors()
@@ -111,21 +115,8 @@ class Ask:
     def _schema_errors(self) -> list[tuple[str, str]]:
         if self.response_schema is None:
             return []
-        try:
-            Draft202012Validator.check_schema(self.response_schema)
-        except SchemaError as error:
-            return [("response_schema", f"is not a JSON Schema: {error.message}")]
-        return []
-
-
-def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str]:
-    """Errors of `value` against a JSON Schema by field path (`amount`, `items.0.name`, "" for the whole)."""
-    if schema is None:
-        return {}
-    # An empty registry: a `$ref` into the network or the file system is never followed.
-    validator = Draft202012Validator(schema, registry=Registry())
-    try:
-        found = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.path)))
-    except (Unresolvable, RecursionError):
-        return {"": "cannot be checked: the request's own schema refers to what is not in it"}
-    return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}
+        problem = schema_problem(self.response_schema)
+        if problem:
+            return [("response_schema", problem)]
+        default = {} if self.default_response is ABSENT else schema_errors(self.response_schema, self.default_response)
+        return [(f"default_response.{path}".rstrip("."), words) for path, words in default.items()]

@@ -26,6 +26,7 @@ EVENTS = (
     "tool.result",
     "turn.stopped",
     "turn.failed",
+    "event.resent",
 )
 
 COLUMNS = [
@@ -91,7 +92,7 @@ def record_once(
     event: str, subject: Subject, *, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str
 ) -> bool:
     """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
-    dedup_key = f"{event}:{subject.scope}:{subject.tool_call_id}"
+    dedup_key = _dedup_key(event, subject)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
         with transaction.atomic():
@@ -104,6 +105,15 @@ def record_once(
             raise
         return False
     return True
+
+
+def recorded(event: str, subject: Subject) -> AuditEntry | None:
+    """What `record_once` has written before under the same scope and toolCallId."""
+    return AuditEntry.objects.filter(dedup_key=_dedup_key(event, subject)).first()
+
+
+def _dedup_key(event: str, subject: Subject) -> str:
+    return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 
 def _row(

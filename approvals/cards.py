@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from approvals import auth
+from approvals.answers import words_of
 from approvals.auth import Person
 from approvals.exceptions import Invalid, Refusal
 from approvals.forms import EditField, edit_fields
@@ -89,10 +90,7 @@ class Card:
         """The answer as one would say it."""
         if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
             return ""
-        answer = self.decision.answer
-        if isinstance(answer, dict) and isinstance(answer.get("selected"), list):
-            return ", ".join([*map(str, answer["selected"]), *([str(answer["text"])] if answer.get("text") else [])])
-        return "" if answer is None else text(answer)
+        return words_of(self.decision.answer)
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:

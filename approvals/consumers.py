@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
-from django.contrib.auth import get_user
 from django.contrib.auth.models import User
-from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from approvals import auth, dbpool, doorbell, queries
@@ -21,20 +18,13 @@ from approvals.cards import card_for
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import counts, workflow_card
+from approvals.sessions import user_of
 
 #: A page that has missed more changes than this is told to reload.
 CATCH_UP = 50
 #: Close codes of our own; the page does not try again after them.
 SIGNED_OUT = 4401
 NOT_FOUND = 4404
-
-
-def user_of(session_key: str) -> User | None:
-    """The active user of a session as it is stored now; None if logged out, expired or the password was changed."""
-    request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    user = get_user(request)
-    return user if isinstance(user, User) and user.is_active else None
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from approvals.models import Decision
+    from approvals.models import ApprovalRequest, Decision
 
 
 class Refusal(Exception):
@@ -26,8 +26,8 @@ class NotFound(Refusal):
     code = "not_found"
     status = 404
 
-    def __init__(self) -> None:
-        super().__init__("There is no such request, or you may not see it.")
+    def __init__(self, what: str = "request") -> None:
+        super().__init__(f"There is no such {what}, or you may not see it.")
 
 
 class NotAllowed(Refusal):
@@ -113,6 +113,21 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
+class Withdrawn(Refusal):
+    """The question was taken back; nobody will answer it."""
+
+    code = "cancelled"
+    status = 410
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+        words = f" Their words: {decision.comment}" if decision.comment else ""
+        super().__init__(f"Withdrawn by {decision.by_name or 'nobody (the system)'} before it was answered.{words}")
+
+    def members(self) -> dict[str, Any]:
+        return {"decision": outcome_of(self.decision)}
+
+
 class Invalid(Refusal):
     """What was sent does not fit; `errors` names the fields."""
 
@@ -128,7 +143,7 @@ class Invalid(Refusal):
 
 
 class Conflict(Refusal):
-    """The same natural key was used before with other content."""
+    """The same natural key was used before with other content; `detail` is the id of the request that has it."""
 
     code = "conflict"
     status = 409
@@ -136,6 +151,33 @@ class Conflict(Refusal):
     def __init__(self, message: str, detail: Any = None) -> None:
         self.detail = detail
         super().__init__(message)
+
+    def members(self) -> dict[str, Any]:
+        return {} if self.detail is None else {"request_id": self.detail}
+
+
+class NotApproved(Refusal):
+    """A result of something that nobody has approved."""
+
+    code = "not_approved"
+    status = 409
+
+    def __init__(self, request: ApprovalRequest) -> None:
+        super().__init__(f"Only an approved call has a result; this {request.kind} is {request.status}.")
+
+
+class OtherInput(Refusal):
+    """What was run is not what was approved."""
+
+    code = "other_input"
+    status = 409
+
+    def __init__(self, approved_digest: str) -> None:
+        self.approved_digest = approved_digest
+        super().__init__("The input that was run is not the one that was approved. Nothing was recorded.")
+
+    def members(self) -> dict[str, Any]:
+        return {"approved_digest": self.approved_digest}
 
 
 def outcome_of(decision: Decision) -> dict[str, Any]:

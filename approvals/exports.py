@@ -25,10 +25,14 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
     """The entries as a download, in the order of events; `kind` is a key of TYPES."""
-    lines = csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
     name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(lines, content_type=TYPES[kind], headers=headers)
+    return StreamingHttpResponse(lines(entries, kind), content_type=TYPES[kind], headers=headers)
+
+
+def lines(entries: QuerySet[AuditEntry], kind: str) -> AsyncIterator[str]:
+    """The entries as text, piece by piece; `kind` is a key of TYPES."""
+    return csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
 
 
 async def csv_pieces(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from approvals import auth
 from approvals.exceptions import NotAuthenticated, ScopeMissing
 from approvals.models import ApiKey
+from approvals.sessions import user_of
 
 API = "/api/"
 ALL = frozenset(auth.SCOPES)
@@ -59,9 +60,9 @@ class MachineMiddleware:
         return self.get_response(request)
 
     def _caller(self, request: HttpRequest) -> Caller | None:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            caller = caller_by_token(token.strip())
+        token = _token_of(request)
+        if token is not None:
+            caller = caller_by_token(token)
             request.user = caller.user if caller else AnonymousUser()
             return caller
         return Caller(user=request.user, scopes=ALL, by_session=True) if isinstance(request.user, User) else None
@@ -73,6 +74,30 @@ def caller_of(request: HttpRequest) -> Caller:
     if not isinstance(caller, Caller):
         raise NotAuthenticated
     return caller
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """With what a request came, to be looked at again by an answer that outlasts the look at its beginning."""
+
+    token: str | None
+    session_key: str | None
+
+    def caller(self) -> Caller | None:
+        """Who it is now: None once the key is revoked, the token too old or the session over."""
+        if self.token is not None:
+            return caller_by_token(self.token)
+        user = user_of(self.session_key) if self.session_key else None
+        return Caller(user=user, scopes=ALL, by_session=True) if user is not None else None
+
+
+def credentials_of(request: HttpRequest) -> Credentials:
+    return Credentials(_token_of(request), request.session.session_key)
+
+
+def _token_of(request: HttpRequest) -> str | None:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def caller_by_token(token: str) -> Caller | None:

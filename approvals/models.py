@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals.states import ENDED, Door, Kind, Priority, Status, Verdict, WorkflowState
+from approvals import subscriptions  # noqa: F401 - Django looks for models here
+from approvals.states import ENDED, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL
 
@@ -109,6 +110,7 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["requested_by", "status"], name="request_owner"),
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
+            models.Index(fields=["-created_at", "-id"], name="request_age"),
             models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
             ),
@@ -208,18 +210,24 @@ class ApiKey(models.Model):
 class OutboxEvent(models.Model):
     """An event on its way to one target: written in the transaction of what it tells, delivered afterwards at least once.
 
-    One row per target. Rows of one stream (a workflow, a chat's run) go to a target in order of their ids.
+    One row per target. Rows of one stream (a workflow, a chat's run) go to a target in order of their ids. `sequence`
+    numbers the events of a stream; `lane` names what shares one fate on the way there, such as a host.
     """
 
     event_id = models.UUIDField()
     name = models.CharField(max_length=40)
     stream = models.CharField(max_length=300)
-    target = models.CharField(max_length=300)
+    sequence = models.PositiveBigIntegerField(default=0)
+    channel = models.CharField(max_length=8, choices=Channel, default=Channel.HANDLER)
+    target = models.CharField(max_length=600)
+    lane = models.CharField(max_length=300, blank=True)
     payload = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
     delivered_at = models.DateTimeField(null=True)
     #: Given up: tried too often. Shown in the admin, where it can be sent again.
     dead_at = models.DateTimeField(null=True)
+    #: When somebody sent it again; the time after which it is given up counts from then.
+    sent_again_at = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)
@@ -233,7 +241,7 @@ class OutboxEvent(models.Model):
                 condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
             ),
             models.Index(
-                fields=["next_attempt_at"],
+                fields=["channel", "next_attempt_at"],
                 name="outbox_due",
                 condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
             ),

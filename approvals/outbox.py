@@ -1,6 +1,7 @@
-"""Events for apps: written with what they tell, handed to each target at least once, in order per workflow.
+"""Events on their way out: written with what they tell, taken to each target at least once, in order per workflow.
 
-A target is a function listed in HITL_EVENT_HANDLERS. It gets an `Event`, whose `id` stays the same when it is sent again.
+A target is a function listed in HITL_EVENT_HANDLERS, a webhook (`approvals.webhooks`), or the people whom rules name
+(`approvals.notices`). A function gets an `Event`, whose `id` stays the same when it is sent again.
 """
 
 from __future__ import annotations
@@ -15,11 +16,17 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
+from approvals import audit
+from approvals.addresses import Refused, destination
 from approvals.audit import utc
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
+from approvals.states import Channel, Door
+from approvals.subscriptions import EventStream, NotificationRule, WebhookEndpoint
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +40,9 @@ EVENTS = (
     "turn.completed",
     "tool.result",
 )
+
+#: A request has ended: what its `callback_url` is told.
+FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
 
 BATCH = 50
 #: A round delivers the heads of all streams; so many rounds before the sweep goes round to its other errands.
@@ -57,14 +67,50 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-def enqueue(name: str, *, stream: str, data: Mapping[str, Any]) -> None:
+def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "") -> None:
     """Send an event to every target; call it inside the transaction of what it tells."""
     assert name in EVENTS, name
-    event_id, now = uuid4(), timezone.now()
-    OutboxEvent.objects.bulk_create(
-        OutboxEvent(event_id=event_id, name=name, stream=stream, target=target, payload=dict(data), created_at=now)
-        for target in settings.HITL_EVENT_HANDLERS
-    )
+    rows = [
+        *(OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS),
+        *_to_webhooks(name, callback_url),
+        *_to_people(name),
+    ]
+    if not rows:
+        return
+    event_id, now, number = uuid4(), timezone.now(), _next_number(stream)
+    for row in rows:
+        row.event_id, row.name, row.stream, row.sequence, row.payload = event_id, name, stream, number, dict(data)
+        row.created_at = row.next_attempt_at = now
+    OutboxEvent.objects.bulk_create(rows)
+
+
+def _to_webhooks(name: str, callback_url: str) -> list[OutboxEvent]:
+    endpoints = [found for found in WebhookEndpoint.objects.filter(active=True).order_by("pk") if name in found.events]
+    targets = [(f"endpoint:{endpoint.pk}", endpoint.url) for endpoint in endpoints]
+    if callback_url and name in FINAL_EVENTS:
+        targets.append((f"callback:{callback_url}", callback_url))
+    return [OutboxEvent(channel=Channel.WEBHOOK, target=target, lane=lane_of(url)) for target, url in targets]
+
+
+def lane_of(url: str) -> str:
+    """Host and port of an address: what is slow or dead is a host."""
+    try:
+        return destination(url, allow_private=True).authority
+    except Refused:
+        # Said when it is sent: here a bad address must not stop a decision.
+        return "nowhere"
+
+
+def _to_people(name: str) -> list[OutboxEvent]:
+    told = name == "request.created" and NotificationRule.objects.filter(active=True).exists()
+    return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if told else []
+
+
+def _next_number(stream: str) -> int:
+    """The number of the next event of a stream. Its row stays locked until the commit: a later event gets a later id."""
+    EventStream.objects.get_or_create(name=stream)
+    EventStream.objects.filter(name=stream).update(last=F("last") + 1)
+    return EventStream.objects.values_list("last", flat=True).get(name=stream)
 
 
 def stream_of(scope: str, run_id: str) -> str:
@@ -89,11 +135,33 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]
 
 
 def deliver_due() -> None:
-    """Deliver what is due, the head of every stream first; a failing target holds up its own stream only."""
+    """Call the functions of apps: the head of every stream first; a failing one holds up its own stream only."""
     for _ in range(ROUNDS):
-        delivered = [_deliver(row) for row in _due() if _claimed(row)]
-        if not any(delivered):
+        called = [_call(row) for row in heads(Channel.HANDLER)[:BATCH] if claimed(row)]
+        if not any(called):
             return
+
+
+def send_again(events: QuerySet[OutboxEvent], *, by: User) -> int:
+    """Send events once more, whatever became of them; on record. How many."""
+    now = timezone.now()
+    with transaction.atomic():
+        rows = list(events.select_for_update())
+        for row in rows:
+            told = {"event_id": str(row.event_id), "event": row.name, "target": row.target.partition("?")[0]}
+            audit.record("event.resent", _subject_of(row), data=told, actor=by, via=Door.ADMIN, at=now)
+        OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(
+            delivered_at=None, dead_at=None, next_attempt_at=now, sent_again_at=now, attempts=0
+        )
+    return len(rows)
+
+
+def _subject_of(row: OutboxEvent) -> audit.Subject:
+    names = ("thread_id", "agent", "tool_name", "tool_call_id")
+    known = {name: str(row.payload.get(name) or "") for name in names}
+    run_id = str(row.payload["run_id"])
+    scope = row.stream.removesuffix(f":{run_id}")
+    return audit.Subject(scope=scope, run_id=run_id, request_id=row.payload.get("request_id"), **known)
 
 
 @cache
@@ -107,34 +175,53 @@ def handler_at(path: str) -> Handler:
     return handler
 
 
-def _due() -> list[OutboxEvent]:
-    waiting = OutboxEvent.objects.filter(delivered_at=None, dead_at=None)
-    earlier = waiting.filter(target=OuterRef("target"), stream=OuterRef("stream"), pk__lt=OuterRef("pk"))
-    heads = waiting.filter(~Exists(earlier), next_attempt_at__lte=timezone.now())
-    return list(heads.order_by("next_attempt_at", "pk")[:BATCH])
+def waiting(*channels: Channel) -> QuerySet[OutboxEvent]:
+    """What is neither delivered nor given up."""
+    return OutboxEvent.objects.filter(delivered_at=None, dead_at=None, channel__in=channels)
 
 
-def _claimed(row: OutboxEvent) -> bool:
-    """Take the row for this process: whoever moves its next attempt has it."""
+def heads(channel: Channel) -> QuerySet[OutboxEvent]:
+    """What is due and first of its stream and target, the longest due first."""
+    undone = OutboxEvent.objects.filter(delivered_at=None, dead_at=None)
+    earlier = undone.filter(target=OuterRef("target"), stream=OuterRef("stream"), pk__lt=OuterRef("pk"))
+    due = waiting(channel).filter(next_attempt_at__lte=timezone.now())
+    return due.filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
+
+
+def claimed(row: OutboxEvent, lease: timedelta | None = None) -> bool:
+    """Take the row for this process: whoever moves its next attempt has it, until `lease` (CLAIM) is over."""
     mine = OutboxEvent.objects.filter(pk=row.pk, delivered_at=None, next_attempt_at=row.next_attempt_at)
     row.attempts += 1
-    return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=timezone.now() + CLAIM))
+    return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=timezone.now() + (lease or CLAIM)))
 
 
-def _deliver(row: OutboxEvent) -> bool:
+def _call(row: OutboxEvent) -> bool:
     event = Event(id=row.event_id, name=row.name, stream=row.stream, occurred_at=row.created_at, data=row.payload)
     try:
         handler_at(row.target)(event)
     except Exception as error:
         logger.warning("%s was not taken by %s (try %d)", row.name, row.target, row.attempts, exc_info=True)
-        _failed(row, f"{type(error).__name__}: {error}")
+        failed(row, f"{type(error).__name__}: {error}")
         return False
-    OutboxEvent.objects.filter(pk=row.pk).update(delivered_at=timezone.now(), last_error="")
+    delivered(row)
     return True
 
 
-def _failed(row: OutboxEvent, error: str) -> None:
+def delivered(*rows: OutboxEvent, note: str = "") -> None:
+    """These have arrived; `note` says why, where nothing was sent."""
+    OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(delivered_at=timezone.now(), last_error=note)
+
+
+def failed(row: OutboxEvent, error: str) -> None:
+    """Try it again after a wait that doubles each time, or give it up after GIVE_UP_AFTER."""
     now = timezone.now()
     wait = min(FIRST_WAIT * 2 ** min(row.attempts - 1, 20), LONGEST_WAIT)
-    dead_at = now if now - row.created_at > GIVE_UP_AFTER else None
-    OutboxEvent.objects.filter(pk=row.pk).update(next_attempt_at=now + wait, last_error=error[:2000], dead_at=dead_at)
+    dead_at = now if now - (row.sent_again_at or row.created_at) > GIVE_UP_AFTER else None
+    OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(
+        next_attempt_at=now + wait, last_error=error[:2000], dead_at=dead_at
+    )
+
+
+def give_up(row: OutboxEvent, error: str) -> None:
+    """It can never arrive, however often it is tried."""
+    OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(dead_at=timezone.now(), last_error=error[:2000])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 
@@ -31,5 +32,28 @@ def place_from(text: str) -> Place | None:
         if found is None or found.tzinfo is None:
             return None
         return Place(int(urgency), found.astimezone(UTC), int(pk))
+    except (ValueError, OverflowError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The sort key of a request in a list by age; `2026-11-21T12:00:00.000000Z,` and its id."""
+
+    moment: datetime
+    pk: UUID
+
+    def __str__(self) -> str:
+        return f"{self.moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.pk}"
+
+
+def mark_from(text: str) -> Mark | None:
+    """The mark that a text names; None for what is none."""
+    moment, _, pk = text.partition(",")
+    try:
+        found = parse_datetime(moment)
+        if found is None or found.tzinfo is None:
+            return None
+        return Mark(found.astimezone(UTC), UUID(pk))
     except (ValueError, OverflowError):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from approvals.auth import Person, may_see_workflow, sees_everything
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.paging import Place
+from approvals.paging import Mark, Place
 from approvals.states import Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
@@ -31,6 +32,46 @@ def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
 def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
     """What waits, the most urgent and oldest first."""
     return requests_for(user).filter(status=Status.PENDING).order_by("urgency", "created_at", "id")
+
+
+#: What a list of requests shows nothing of, and what may be large.
+UNLISTED = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which requests a list is to show; None wants all. `text` is looked for in titles and messages."""
+
+    status: str | None = None
+    kind: str | None = None
+    tool_name: str | None = None
+    priority: str | None = None
+    workflow: str | None = None
+    thread_id: str | None = None
+    text: str | None = None
+    created_from: datetime | None = None
+    created_until: datetime | None = None
+
+
+def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = None) -> QuerySet[ApprovalRequest]:
+    """The newest first; without what a list does not show."""
+    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED)
+    exact = {
+        "status": wanted.status,
+        "kind": wanted.kind,
+        "tool_name": wanted.tool_name,
+        "priority": wanted.priority,
+        "workflow__key": wanted.workflow,
+        "workflow__thread_id": wanted.thread_id,
+        "created_at__gte": wanted.created_from,
+        "created_at__lte": wanted.created_until,
+    }
+    found = found.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
+    if wanted.text is not None:
+        found = found.filter(Q(title__icontains=wanted.text) | Q(message__icontains=wanted.text))
+    if after is not None:
+        found = found.filter(Q(created_at__lt=after.moment) | Q(created_at=after.moment, pk__lt=after.pk))
+    return found
 
 
 def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
@@ -73,6 +114,13 @@ def get_workflow_for(user: Person, pk: int) -> Workflow:
     found = workflows_for(user).filter(pk=pk).first()
     if found is None:
         raise NotFound
+    return found
+
+
+def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
+    found = workflows_for(user).filter(scope=scope, key=key).first()
+    if found is None:
+        raise NotFound("workflow")
     return found
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from approvals.asks import ABSENT, schema_errors
+from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, clean_text, digest
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
+from approvals.schemas import schema_errors
 from approvals.states import VERDICTS, Door, Kind, Verdict
 
 MAX_COMMENT = 5_000

@@ -87,7 +87,14 @@ class WorkflowState(TextChoices):
     FAILED = "failed", "Failed"
 
 
+#: The source of a workflow that is one question in AgentForge's shape, and ends with it.
+ASK_HUMAN = "ask-human"
+
 ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowState.FAILED})
+
+
+#: The `source` of a workflow that a client of the API began.
+CLIENT = "api"
 
 
 class Door(TextChoices):
@@ -101,6 +108,24 @@ class Door(TextChoices):
     STOP = "stop", "Stop button"
     DEADLINE = "deadline", "Deadline"
     SYSTEM = "system", "Pausepoint itself"
+
+
+class Channel(TextChoices):
+    """How an event of the outbox leaves."""
+
+    HANDLER = "handler", "Function of an app"
+    WEBHOOK = "webhook", "Webhook"
+    #: To be spread over the people it concerns, one row each.
+    NOTICE = "notice", "Notice"
+    MAIL = "mail", "Mail"
+    SLACK = "slack", "Slack"
+
+
+class Route(TextChoices):
+    """How a person is told."""
+
+    MAIL = "mail", "Mail"
+    SLACK = "slack", "Slack"
 
 
 def verdict_from(word: str) -> Verdict | None:

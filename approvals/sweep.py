@@ -7,6 +7,7 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -23,8 +24,8 @@ Duty = Callable[[], None]
 
 _duties: list[Duty] = []
 _errands: list[Duty] = []
-#: Errands call code that is not ours and may take its time: on a thread of their own they keep no deadline waiting.
-_errand_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pausepoint-errands")
+#: Errands call what is not ours and may take its time: each on a thread of its own, they keep nothing else waiting.
+_errand_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="pausepoint-errands")
 
 
 def register(duty: Duty, *, errand: bool = False) -> None:
@@ -42,11 +43,15 @@ def run_once() -> None:
 
 async def run_for_ever() -> None:
     """Look every INTERVAL seconds, until cancelled."""
-    loop = asyncio.get_running_loop()
     await asyncio.gather(
-        _repeat(lambda: dbpool.run(_run, _duties)),
-        _repeat(lambda: loop.run_in_executor(_errand_thread, functools.partial(dbpool.unit, _run, _errands))),
+        _repeat(functools.partial(dbpool.run, _run, _duties)),
+        *(_repeat(functools.partial(_run_errand, errand)) for errand in _errands),
     )
+
+
+async def _run_errand(errand: Duty) -> None:
+    loop = asyncio.get_running_loop()
+    await loop.run_in_executor(_errand_threads, functools.partial(dbpool.unit, _run, [errand]))
 
 
 async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
@@ -65,11 +70,19 @@ def _run(duties: list[Duty]) -> None:
 
 
 def expire_due_requests() -> None:
-    """End requests whose deadline has passed."""
-    due = ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now()).order_by("deadline_at")
-    for request_id in list(due.values_list("pk", flat=True)[:BATCH]):
-        try:
-            actions.expire(request_id)
-        except Exception:
-            # One that cannot be ended must not keep the others waiting.
-            logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)
+    """End requests whose deadline has passed, all of them: many may have the same."""
+    left: set[UUID] = set()
+    while found := _due(left):
+        for request_id in found:
+            try:
+                if not actions.expire(request_id):
+                    left.add(request_id)
+            except Exception:
+                # One that cannot be ended must not keep the others waiting.
+                logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)
+                left.add(request_id)
+
+
+def _due(left: set[UUID]) -> list[UUID]:
+    due = ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now()).exclude(pk__in=left)
+    return list(due.order_by("deadline_at").values_list("pk", flat=True)[:BATCH])

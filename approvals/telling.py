@@ -27,7 +27,8 @@ def tell(
     audit.record(event, audit.subject_of(request, workflow), data=record, actor=actor, via=via, at=at)
     told = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     told |= {name: record[name] for name in ("verdict", "comment") if name in record}
-    outbox.enqueue(event, stream=outbox.stream_of(workflow.scope, workflow.key), data=told)
+    stream = outbox.stream_of(workflow.scope, workflow.key)
+    outbox.enqueue(event, stream=stream, data=told, callback_url=request.callback_url)
     ring(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 

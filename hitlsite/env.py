@@ -30,6 +30,14 @@ def boolean(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r} is not a yes or no. Use 1 or 0.")
 
 
+def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
+    """A whole number within bounds."""
+    value = text(name, str(default))
+    if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
+        raise ImproperlyConfigured(f"{name}={value!r} is not a whole number from {lowest} to {highest}.")
+    return int(value)
+
+
 def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
     """A list separated by commas; empty items are dropped."""
     items = [item.strip() for item in text(name).split(",")]

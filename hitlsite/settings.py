@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import django
 from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env
@@ -143,6 +144,41 @@ LOGGING = {
 HITL_AGENTS = env.words("HITL_AGENTS", default=("chats.agent.demo.support",))
 #: Dotted paths of functions that are told what happens (`approvals.outbox.Event`), at least once, in order per workflow.
 HITL_EVENT_HANDLERS = env.words("HITL_EVENT_HANDLERS")
+#: Webhooks may go to this machine and to private networks, and over plain HTTP.
+HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
+#: Seconds between two messages to one person; what comes up meanwhile is told together.
+HITL_NOTIFY_INTERVAL = env.whole("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
+
+_mail_server = {
+    "host": env.text("EMAIL_HOST"),
+    "port": env.whole("EMAIL_PORT", default=587, lowest=1, highest=65_535),
+    "username": env.text("EMAIL_HOST_USER"),
+    "password": env.text("EMAIL_HOST_PASSWORD"),
+    "use_tls": env.boolean("EMAIL_USE_TLS", default=True),
+    "use_ssl": env.boolean("EMAIL_USE_SSL", default=False),
+    "timeout": 10,
+}
+if _mail_server["use_ssl"]:
+    _mail_server["use_tls"] = False
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "pausepoint@localhost")
+#: Mail can leave: there is a server, or (with DEBUG) it is printed instead.
+HITL_MAIL = bool(_mail_server["host"]) or DEBUG
+_mail_backend = "smtp" if _mail_server["host"] else "console" if DEBUG else "dummy"
+# The one branch between versions: 6.1 refuses the settings of 5.2 beside its own, and warns of them alone.
+if django.VERSION >= (6, 1):
+    MAILERS = {
+        "default": {
+            "BACKEND": f"django.core.mail.backends.{_mail_backend}.EmailBackend",
+            "OPTIONS": _mail_server if _mail_backend == "smtp" else {},
+        }
+    }
+else:
+    EMAIL_BACKEND = f"django.core.mail.backends.{_mail_backend}.EmailBackend"
+    EMAIL_HOST, EMAIL_PORT = _mail_server["host"], _mail_server["port"]
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail_server["username"], _mail_server["password"]
+    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail_server["use_tls"], _mail_server["use_ssl"]
+    EMAIL_TIMEOUT = _mail_server["timeout"]
+
 ANTHROPIC_API_KEY = env.text("ANTHROPIC_API_KEY")
 #: Which model provider answers. `scripted` works offline and needs no key.
 HITL_PROVIDER = env.choice(

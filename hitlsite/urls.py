@@ -17,12 +17,14 @@ urlpatterns = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("approvals.rest.urls")),
     path("", include("approvals.urls")),
+    path("api/v1/", include("approvals.doors.urls")),
 ]
 if apps.is_installed("chats"):
     urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.doors.urls"))]
-# Last of all, so that an unknown address gets our own page with DEBUG too.
-urlpatterns.append(re_path(r"^(?P<address>.*)$", views.nowhere))
+# Last of all, so that an unknown address, be there a line break in it, gets our own page with DEBUG too.
+urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
 
 handler400 = "hitlsite.views.bad_request"
 handler403 = "hitlsite.views.permission_denied"

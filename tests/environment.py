@@ -13,6 +13,15 @@ for name in (
     "HITL_MODEL",
     "HITL_EVENT_HANDLERS",
     "HITL_APPS",
+    "HITL_WEBHOOK_ALLOW_PRIVATE",
+    "HITL_NOTIFY_INTERVAL",
+    "EMAIL_HOST",
+    "EMAIL_PORT",
+    "EMAIL_HOST_USER",
+    "EMAIL_HOST_PASSWORD",
+    "EMAIL_USE_TLS",
+    "EMAIL_USE_SSL",
+    "DEFAULT_FROM_EMAIL",
 ):
     os.environ.pop(name, None)
 os.environ.update(SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")

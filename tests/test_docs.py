@@ -69,7 +69,7 @@ def routes(resolver: URLResolver, prefix: str = "/") -> list[str]:
     found: list[str] = []
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
-        if route in {"/favicon.ico", "/^(?P<address>.*)$"}:
+        if route in {"/favicon.ico", r"/^(?P<address>[\s\S]*)$"}:
             continue
         if isinstance(entry, URLPattern) or route == "/admin/":
             found.append(route)

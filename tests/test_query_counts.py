@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -88,7 +89,7 @@ def talk(how_many: int) -> Chat:
 
 
 def bob_once():
-    return desk.User.objects.filter(username="bob").first() or bob()
+    return User.objects.filter(username="bob").first() or bob()
 
 
 def of_push(of: Workflow, request_id: str = "") -> int:
@@ -166,7 +167,7 @@ def test_a_chat_costs_the_same_however_much_was_said_and_asked(rows):
     assert of_page(user, page) == SIGNED_IN + 6
     assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
     assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
-    user = desk.User.objects.get(pk=user.pk)
+    user = User.objects.get(pk=user.pk)
     assert len(queries(lambda: render_push(user, found))) == 8
 
 

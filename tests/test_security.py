@@ -48,7 +48,7 @@ OPEN = {*LOG_INS, "/favicon.ico"}
 #: Addresses that are no plain route, by their pattern.
 SAMPLES = {
     "(?P<url>.*)$": "absent/",
-    "^(?P<address>.*)$": "absent/",
+    r"^(?P<address>[\s\S]*)$": "absent/",
     "^(?P<app_label>auth|approvals|chats)/$": "auth/",
 }
 
@@ -93,6 +93,13 @@ def addresses(*, for_machines: bool = False) -> list[str]:
     return sorted(
         {found for found in walk(get_resolver().url_patterns, "/") if found.startswith("/api/") == for_machines}
     )
+
+
+def pages_and_machines() -> tuple[list[str], list[str]]:
+    """The addresses for people, and those for programs."""
+    found = addresses()
+    machines = [address for address in found if address.startswith("/api/")]
+    return sorted(set(found) - set(machines)), machines
 
 
 @pytest.fixture
@@ -164,7 +171,7 @@ def test_no_page_holds_code_or_style_of_its_own(pages):
 
 
 def test_every_address_refuses_a_form_without_its_token_in_words():
-    found = addresses()
+    found, machines = pages_and_machines()
     assert len(found) > 20
     for user in (None, bob()):
         client = browser(user, enforce_csrf_checks=True)
@@ -173,6 +180,12 @@ def test_every_address_refuses_a_form_without_its_token_in_words():
             assert (address, refused.status_code) == (address, 403)
             words = parse(refused.text).find("section", class_="problem")[0].find("p")[1].words
             assert words == "This form was too old or came from elsewhere. Reload the page and try again."
+    # A program that nobody knows is told so; a browser that is known needs its token here too.
+    for user, status, code in ((None, 401, "not_authenticated"), (alice(), 403, "csrf")):
+        client = browser(user, enforce_csrf_checks=True)
+        for address in machines:
+            refused = client.post(address, {"verdict": "approve"}, content_type="application/json")
+            assert (address, refused.status_code, refused.json()["code"]) == (address, status, code)
 
 
 def test_a_form_with_the_token_of_somebody_else_is_refused():
@@ -229,16 +242,18 @@ def test_logging_in_makes_a_new_session(settings):
 
 
 def test_every_address_but_the_log_in_wants_a_log_in():
-    client, found = browser(), addresses()
+    client, (found, machines) = browser(), pages_and_machines()
     answers = {address: client.get(address) for address in found}
     places = {address: answer.headers.get("Location", "").partition("?")[0] for address, answer in answers.items()}
     assert {address for address, place in places.items() if place not in LOG_INS} == OPEN
     assert {answers[address].status_code for address in set(found) - OPEN} == {302}
+    refused = [client.get(address) for address in machines]
+    assert {(answer.status_code, answer["WWW-Authenticate"]) for answer in refused} == {(401, "Bearer")}
 
 
 def test_a_fragments_request_without_a_session_takes_the_whole_page_to_the_log_in():
     client = browser()
-    for address in set(addresses()) - OPEN:
+    for address in set(pages_and_machines()[0]) - OPEN:
         for send in (client.get, client.post):
             refused = send(address, headers=HTMX)
             found = (address, refused.status_code, refused.headers.get("HX-Redirect"), refused.content)

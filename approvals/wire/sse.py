@@ -21,7 +21,9 @@ def frame(data: str, *, event: str = "", id: str = "") -> bytes:
     return f"{placed}{named}data: {data}\n\n".encode()
 
 
-async def kept_alive(source: AsyncIterator[bytes], every: float = HEARTBEAT_SECONDS) -> AsyncGenerator[bytes, None]:
+async def kept_alive(
+    source: AsyncIterator[bytes], every: float = HEARTBEAT_SECONDS, *, beat: bytes = KEEP_ALIVE
+) -> AsyncGenerator[bytes, None]:
     """`source`, with a comment whenever it was silent for `every` seconds."""
     waiting: asyncio.Future[bytes] | None = None
     try:
@@ -29,7 +31,7 @@ async def kept_alive(source: AsyncIterator[bytes], every: float = HEARTBEAT_SECO
             waiting = waiting or asyncio.ensure_future(anext(source))
             done, _ = await asyncio.wait({waiting}, timeout=every)
             if not done:
-                yield KEEP_ALIVE
+                yield beat
                 continue
             try:
                 piece = waiting.result()

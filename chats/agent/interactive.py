@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from approvals.wire.agentforge import title_and_message
 from chats.agent.tools import Answer, Question, Tool
-
-MAX_TITLE = 200
 
 
 class Option(BaseModel):
@@ -39,16 +38,8 @@ class AskHuman(BaseModel):
     suggestions: list[Annotated[str, Field(max_length=500)]] | None = None
 
 
-def split_question(text: str) -> tuple[str, str]:
-    """A title of at most MAX_TITLE characters, and the whole text where the title had to be cut."""
-    first_line = text.strip().splitlines()[0] if text.strip() else "Question"
-    if first_line == text.strip() and len(first_line) <= MAX_TITLE:
-        return first_line, ""
-    return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
-
-
 def _ask_user(value: AskUser) -> Question:
-    title, message = split_question(value.question)
+    title, message = title_and_message(value.question)
     return Question(
         title=title,
         message=message,
@@ -59,7 +50,7 @@ def _ask_user(value: AskUser) -> Question:
 
 
 def _ask_human(value: AskHuman) -> Question:
-    title, message = split_question(value.question)
+    title, message = title_and_message(value.question)
     return Question(
         title=title,
         message=message,

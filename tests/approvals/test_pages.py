@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -113,7 +114,7 @@ def test_buttons_are_for_those_who_may_press_them():
 
 
 def test_who_was_assigned_decides_although_the_rest_of_the_desk_stays_closed_to_them():
-    owner, dora = alice(), actions.User.objects.create(username="dora")
+    owner, dora = alice(), User.objects.create(username="dora")
     theirs = make_request(owner, title="For Dora", assigned_to=dora)
     workflow = theirs.workflow
     make_request(owner, title="Not for Dora", workflow=workflow)

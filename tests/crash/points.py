@@ -88,6 +88,6 @@ POINTS: dict[str, Callable[[str], None]] = {
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
     "final commit": lambda p: after(p, actions, "finish_turn"),
-    "outbox row claimed": lambda p: after(p, outbox, "_claimed"),
+    "outbox row claimed": lambda p: after(p, outbox, "claimed"),
     "outbox row delivered": lambda p: after(p, outbox, "handler_at"),
 }

@@ -1,8 +1,4 @@
-"""The only writers of workflows, requests and decisions; every door ends here.
-
-All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one never turns a
-recorded decision into an error.
-"""
+"""How a request ends: decided, withdrawn, settled or expired; the one place that writes decisions."""
 
 from __future__ import annotations
 
@@ -20,12 +16,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import auth, rulings, signals, telling
-from approvals.asks import ABSENT, URGENCY, Ask
-from approvals.canonical import clean_text, digest
-from approvals.exceptions import AlreadyDecided, Conflict, NotAllowed, NotFound
+from approvals.asks import ABSENT
+from approvals.canonical import clean_text
+from approvals.exceptions import AlreadyDecided, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
-from approvals.states import ENDED, OUTCOMES, TRANSITIONS, Door, Status, Verdict, WorkflowState
+from approvals.states import ASK_HUMAN, CLIENT, OUTCOMES, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
 from approvals.telling import tell
 
 
@@ -35,58 +31,6 @@ class Outcome:
 
     decision: Decision
     replayed: bool = False
-
-
-def open_workflow(
-    *,
-    scope: str,
-    key: str,
-    title: str,
-    source: str,
-    owner: User,
-    agent: str = "",
-    thread_id: str = "",
-    thread_url: str = "",
-) -> Workflow:
-    """The workflow of (scope, key), made on first use."""
-    workflow, _ = Workflow.objects.get_or_create(
-        scope=scope,
-        key=key,
-        defaults={
-            "title": title[:200],
-            "source": source,
-            "owner": owner,
-            "agent": agent,
-            "thread_id": thread_id,
-            "thread_url": thread_url,
-        },
-    )
-    return workflow
-
-
-def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
-    """Store a frozen request and suspend its workflow.
-
-    Asking the same again (scope, tool_call_id, kind, attempt) gives the request that is there; Conflict if the
-    content differs. Invalid if the ask is out of bounds.
-    """
-    ask.check()
-    with transaction.atomic():
-        workflow = Workflow.objects.select_for_update().get(pk=workflow.pk)
-        known = _same_ask(workflow, ask)
-        if known is not None:
-            return known
-        if workflow.ended:
-            raise Conflict("The workflow has ended; it can ask nothing more.")
-        request = ApprovalRequest.objects.create(**_frozen(workflow, ask), requested_by=requested_by)
-        workflow.open_count += 1
-        workflow.state = WorkflowState.SUSPENDED
-        workflow.suspended_at = workflow.suspended_at or request.created_at
-        workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
-        workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
-        record = telling.asked(request)
-        tell("request.created", request, workflow, record=record, actor=requested_by, via=workflow.source)
-    return request
 
 
 def decide(
@@ -107,7 +51,7 @@ def decide(
         verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
     )
     with transaction.atomic():
-        request = _locked(request_id)
+        request = locked(request_id)
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_close(by, request):
@@ -123,7 +67,7 @@ def decide(
 def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
     """Withdraw a request. NotFound, NotAllowed, Invalid, AlreadyDecided."""
     with transaction.atomic():
-        request = _locked(request_id)
+        request = locked(request_id)
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_cancel(by, request.requested_by_id):
@@ -133,19 +77,25 @@ def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outco
         return Outcome(_end(request, rulings.withdrawal(by=by, via=via, comment=comment)))
 
 
-def withdraw(request_ids: Iterable[UUID], *, by: User | None, via: Door, comment: str) -> None:
-    """Cancel whichever of these are still open: their work was stopped or has failed. For the code that asked."""
+def withdraw(request_ids: Iterable[UUID], *, by: User | None, via: Door, comment: str) -> int:
+    """Cancel whichever of these are still open, and say how many: their work was stopped or has failed.
+
+    For the code that asked.
+    """
+    withdrawn = 0
     with transaction.atomic():
         for request_id in sorted(request_ids):
-            request = _locked(request_id)
+            request = locked(request_id)
             if request is not None and request.pending:
                 _end(request, Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=comment))
+                withdrawn += 1
+    return withdrawn
 
 
 def settle(request_id: UUID, *, verdict: Verdict, comment: str, answer: Any = ABSENT) -> None:
     """Close a request, if it is open, because the fact it asked for arrived by itself (a tool's late result)."""
     with transaction.atomic():
-        request = _locked(request_id)
+        request = locked(request_id)
         if request is not None and request.pending:
             _end(request, Ruling(verdict=verdict, by=None, via=Door.SYSTEM, comment=comment, answer=answer))
 
@@ -153,62 +103,23 @@ def settle(request_id: UUID, *, verdict: Verdict, comment: str, answer: Any = AB
 def expire(request_id: UUID) -> bool:
     """End a request whose deadline has passed; False if it has not, or if somebody was quicker."""
     with transaction.atomic():
-        request = _locked(request_id)
+        request = locked(request_id)
         if request is None or not request.pending or not _overdue(request):
             return False
         _end(request, rulings.expiry_of(request))
     return True
 
 
-def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
-    """Close a workflow that waits for nobody; a second end changes nothing."""
-    assert state in ENDED
-    with transaction.atomic():
-        ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
-        if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
-            telling.ring(workflow)
-
-
-def _locked(request_id: UUID) -> ApprovalRequest | None:
-    locked = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("workflow")
-    return locked.annotate(clock=Now()).filter(pk=request_id).first()
+def locked(request_id: UUID) -> ApprovalRequest | None:
+    """A request with its row locked, and the database's time as `clock`; call it inside a transaction."""
+    found = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("workflow")
+    return found.annotate(clock=Now()).filter(pk=request_id).first()
 
 
 def _overdue(request: ApprovalRequest) -> bool:
     # The database's clock: one for all processes, however theirs drift.
     clock: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
     return request.deadline_at is not None and request.deadline_at <= clock
-
-
-def _same_ask(workflow: Workflow, ask: Ask) -> ApprovalRequest | None:
-    if ask.tool_call_id is None:
-        return None
-    known = ApprovalRequest.objects.filter(
-        scope=workflow.scope, tool_call_id=ask.tool_call_id, kind=ask.kind, attempt=ask.attempt
-    ).first()
-    if known is not None and known.input_digest != digest(dict(ask.input)):
-        raise Conflict("This tool call has already asked with another input.", str(known.pk))
-    return known
-
-
-def _frozen(workflow: Workflow, ask: Ask) -> dict[str, Any]:
-    fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
-    default = fields.pop("default_response")
-    now = timezone.now()
-    return fields | {
-        "workflow": workflow,
-        "scope": workflow.scope,
-        "input": dict(ask.input),
-        "input_digest": digest(dict(ask.input)),
-        "options": [dict(option) for option in ask.options],
-        "suggestions": list(ask.suggestions),
-        "step_path": list(ask.step_path),
-        "urgency": URGENCY[ask.priority],
-        "has_default": default is not ABSENT,
-        "default_response": None if default is ABSENT else default,
-        "created_at": now,
-        "changed_at": now,
-    }
 
 
 def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
@@ -248,4 +159,24 @@ def _release(request: ApprovalRequest) -> None:
     changes: dict[str, Any] = {"urgency": most_urgent}
     if most_urgent is None:
         changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
+        if request.workflow.source == ASK_HUMAN or _ends_by_itself(request.workflow):
+            changes |= {"state": _end_state(request), "ended_at": request.changed_at}
+            telling.ring(request.workflow)
     Workflow.objects.filter(pk=request.workflow_id).update(**changes)
+
+
+def _end_state(request: ApprovalRequest) -> WorkflowState:
+    """How a workflow of one request ends: a question that nobody answered is a failure to the agent."""
+    if request.status == Status.CANCELLED:
+        return WorkflowState.CANCELLED
+    unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
+    return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED
+
+
+def _ends_by_itself(workflow: Workflow) -> bool:
+    """Whether the workflow was made for one request, because its client named none: it bears that request's id."""
+    try:
+        own = UUID(workflow.key)
+    except ValueError:
+        return False
+    return workflow.source == CLIENT and workflow.requests.filter(pk=own).exists()

@@ -1,0 +1,179 @@
+"""How a workflow begins and a request is asked: once, however often its client says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from approvals import telling
+from approvals.asks import ABSENT, URGENCY, Ask
+from approvals.canonical import digest
+from approvals.exceptions import Conflict
+from approvals.models import ApprovalRequest, Workflow
+from approvals.states import CLIENT, WorkflowState
+from approvals.telling import tell
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, and whether it was there already (`replayed`: its client had asked the same before)."""
+
+    request: ApprovalRequest
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a client's request comes from. `scope` is the client; without a workflow the request gets one of its own,
+    which bears the request's id and ends with it. `digest` is over all that the client sent.
+    """
+
+    scope: str
+    digest: str
+    workflow: str = ""
+    thread_id: str = ""
+    agent: str = ""
+    idempotency_key: str | None = None
+
+
+def open_workflow(
+    *,
+    scope: str,
+    key: str,
+    title: str,
+    source: str,
+    owner: User,
+    agent: str = "",
+    thread_id: str = "",
+    thread_url: str = "",
+) -> Workflow:
+    """The workflow of (scope, key), made on first use."""
+    workflow, _ = Workflow.objects.get_or_create(
+        scope=scope,
+        key=key,
+        defaults={
+            "title": title[:200],
+            "source": source,
+            "owner": owner,
+            "agent": agent,
+            "thread_id": thread_id,
+            "thread_url": thread_url,
+        },
+    )
+    return workflow
+
+
+def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
+    """Store a frozen request and suspend its workflow.
+
+    Asking the same again (scope, tool_call_id, kind, attempt) gives the request that is there; Conflict if its input
+    differs. Invalid if the ask is out of bounds.
+    """
+    ask.check()
+    with transaction.atomic():
+        workflow = Workflow.objects.select_for_update().get(pk=workflow.pk)
+        known = _same_call(workflow.scope, ask)
+        if known is None:
+            return _store(workflow, ask, requested_by=requested_by)
+        if known.input_digest != digest(dict(ask.input)):
+            raise Conflict("This tool call has already asked with another input.", str(known.pk))
+    return known
+
+
+def ask_for_client(ask: Ask, origin: Origin, *, by: User) -> Asked:
+    """Store what a client asks, together with its workflow, once per Idempotency-Key and per tool call.
+
+    Conflict if the same key or tool call has asked something else before, or if the workflow has ended. Invalid.
+    """
+    ask.check()
+    try:
+        with transaction.atomic():
+            known = _known(ask, origin)
+            return Asked(known, replayed=True) if known else Asked(_ask(ask, origin, by=by))
+    except IntegrityError:
+        # The same was asked at the same moment, and this one lost: a unique constraint decides, and not a lock.
+        known = _known(ask, origin)
+        if known is None:
+            raise
+        return Asked(known, replayed=True)
+
+
+def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
+    request_id = uuid4()
+    workflow = open_workflow(
+        scope=origin.scope,
+        key=origin.workflow or str(request_id),
+        title=ask.title,
+        source=CLIENT,
+        owner=by,
+        agent=origin.agent,
+        thread_id=origin.thread_id,
+    )
+    workflow = Workflow.objects.select_for_update().get(pk=workflow.pk)
+    more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
+    return _store(workflow, ask, requested_by=by, **more)
+
+
+def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
+    """Write a request into its locked workflow. Conflict if that has ended."""
+    if workflow.ended:
+        raise Conflict("The workflow has ended; it can ask nothing more.")
+    now = timezone.now()
+    request = ApprovalRequest.objects.create(**_frozen(workflow, ask, now), **more)
+    workflow.open_count += 1
+    workflow.state = WorkflowState.SUSPENDED
+    workflow.suspended_at = workflow.suspended_at or now
+    workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
+    workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
+    record = telling.asked(request)
+    tell("request.created", request, workflow, record=record, actor=request.requested_by, via=workflow.source)
+    return request
+
+
+def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
+    """The request that the client means, if it has asked it before; Conflict if it asked something else."""
+    by_key = None
+    if origin.idempotency_key is not None:
+        mine = ApprovalRequest.objects.select_related("workflow")
+        by_key = mine.filter(scope=origin.scope, idempotency_key=origin.idempotency_key).first()
+    known = by_key or _same_call(origin.scope, ask)
+    if known is not None and known.ask_digest != origin.digest:
+        name = "Idempotency-Key" if by_key else "tool_call_id"
+        words = f"This {name} has asked something else before. Use another, or send the same content again."
+        raise Conflict(words, str(known.pk))
+    return known
+
+
+def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
+    if ask.tool_call_id is None:
+        return None
+    return (
+        ApprovalRequest.objects.select_related("workflow")
+        .filter(scope=scope, tool_call_id=ask.tool_call_id, kind=ask.kind, attempt=ask.attempt)
+        .first()
+    )
+
+
+def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
+    fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
+    default = fields.pop("default_response")
+    return fields | {
+        "workflow": workflow,
+        "scope": workflow.scope,
+        "input": dict(ask.input),
+        "input_digest": digest(dict(ask.input)),
+        "options": [dict(option) for option in ask.options],
+        "suggestions": list(ask.suggestions),
+        "step_path": list(ask.step_path),
+        "urgency": URGENCY[ask.priority],
+        "has_default": default is not ABSENT,
+        "default_response": None if default is ABSENT else default,
+        "created_at": now,
+        "changed_at": now,
+    }

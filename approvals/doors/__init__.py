@@ -1,0 +1,1 @@
+"""Ways in for machines: each parses what comes, calls the desk, and words what the desk says."""

@@ -1,0 +1,191 @@
+"""What has happened to requests, as AgentForge's events: read from the record, in its order.
+
+The record is append-only, so a cursor into it stays good for ever. Where transactions overlap (PostgreSQL), an entry may
+become visible after one with a higher id: entries behind a missing id are held back until it shows or can no longer come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, IntegerField, OuterRef, Subquery, Sum, Value, When
+from django.utils import timezone
+
+from approvals import auth
+from approvals.answers import words_of
+from approvals.exceptions import Invalid
+from approvals.machines import Caller
+from approvals.models import ApprovalRequest, AuditEntry
+from approvals.states import ASK_HUMAN, Door, Verdict
+from approvals.wire import agentforge
+from approvals.wire.agentforge import Asked, Cursor, Ended, Told
+
+CREATED = "request.created"
+ENDS = ("request.decided", "request.cancelled", "request.expired")
+#: Entries read at once.
+BATCH = 100
+#: No transaction that writes to the record takes longer; a missing id behind which all is older was rolled back.
+OVERLAP = timedelta(seconds=3)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the record, about a request; `waiting` is how many of its workflow's requests were open after it."""
+
+    pk: int
+    event: str
+    request: ApprovalRequest
+    waiting: int
+    skip: int
+
+    @cached_property
+    def frames(self) -> Sequence[bytes]:
+        """Its events as bytes, without those that were told."""
+        return agentforge.frames(self.pk, self._told(), skip=self.skip)
+
+    def _told(self) -> list[Told]:
+        if self.event == CREATED:
+            return agentforge.request_events(asked(self.request), first=self.waiting == 1)
+        return agentforge.end_events(asked(self.request), ended(self.request), last=self.waiting == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries for whoever may hear of them, where the next page begins, and whether it can be read at once."""
+
+    entries: Sequence[Entry]
+    cursor: Cursor
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    pk: int
+    at: datetime
+    event: str
+    request_id: UUID | None
+
+
+def start(text: str) -> Cursor:
+    """The place that a client names, or now if it names none. Invalid for what is no place of ours."""
+    last = AuditEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    if not text:
+        rows = _rows(Cursor(max(last - BATCH, 0) + 1))
+        return Cursor(rows[-1].pk + 1 if rows else last + 1)
+    cursor = agentforge.cursor_from(text)
+    if cursor is None:
+        raise Invalid("This is no place in the stream.", {"Last-Event-ID": "is not the id of an event from here"})
+    if cursor.entry > last + 1:
+        words = "is ahead of the record, which may have been restored from a backup"
+        raise Invalid("This place has not been reached. Connect without one.", {"Last-Event-ID": words})
+    return cursor
+
+
+def read(cursor: Cursor) -> Page:
+    """What has happened behind `cursor`; `may_hear` says who may be told of it."""
+    rows = _rows(cursor)
+    if not rows:
+        return Page((), cursor, more=False)
+    about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
+    ids = {row.request_id for row in about.values()}
+    requests = ApprovalRequest.objects.select_related("workflow", "decision").in_bulk(list(ids)) if ids else {}
+    waiting = _waiting_after(list(about))
+    entries = [
+        Entry(row.pk, row.event, request, waiting[row.pk], cursor.shown if row.pk == cursor.entry else 0)
+        for row in about.values()
+        if (request := requests.get(row.request_id)) is not None
+    ]
+    return Page(entries, Cursor(rows[-1].pk + 1), more=len(rows) == BATCH)
+
+
+def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
+    """Whether an active caller is told of a request: what they may see, of one thread if one is named."""
+    workflow, user = request.workflow, caller.user
+    of = workflow.thread_id or workflow.key
+    # Another owner's thread may have the same id as a token's.
+    if caller.thread is not None and (caller.thread, user.pk) != (of, workflow.owner_id):
+        return False
+    own = user.pk in {request.requested_by_id, request.assigned_to_id}
+    return thread in {"", of} and (own or auth.may_see(user, request))
+
+
+def asked(request: ApprovalRequest) -> Asked:
+    """The request for the encoder; nothing in it changes once it is asked."""
+    workflow = request.workflow
+    labels = [option["label"] for option in request.options]
+    return Asked(
+        request_id=str(request.pk),
+        thread_id=workflow.thread_id or workflow.key,
+        kind=request.kind,
+        title=request.title,
+        message=request.message,
+        tool=request.tool_name,
+        input=request.input,
+        schema=request.response_schema,
+        context=request.context,
+        priority=request.priority,
+        created_at=ms(request.created_at),
+        timeout=_timeout(request),
+        default=words_of(request.default_response) if request.has_default else None,
+        suggestions=[*labels, *request.suggestions],
+    )
+
+
+def ended(request: ApprovalRequest) -> Ended:
+    """How the request ended, for the encoder."""
+    decision = request.decision
+    verdict = Verdict(decision.verdict)
+    edited = verdict == Verdict.EDIT
+    value = decision.edited_input if edited else decision.answer
+    return Ended(
+        status=request.status,
+        verdict=verdict.value,
+        given=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
+        value=value,
+        words=words_of(decision.answer),
+        comment=decision.comment,
+        stopped=decision.via == Door.STOP,
+    )
+
+
+def ms(moment: datetime) -> int:
+    """Milliseconds since 1970."""
+    return round(moment.timestamp() * 1000)
+
+
+def _rows(cursor: Cursor) -> list[_Row]:
+    """The next entries, as far as nothing can come between them any more."""
+    found = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
+    rows = [_Row(*row) for row in found.values_list("pk", "at", "event", "request_id")[:BATCH]]
+    # The first entries of all begin with whatever number the database gave them.
+    expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
+    fresh = timezone.now() - OVERLAP
+    for place, row in enumerate(rows):
+        if row.pk != expected and row.at > fresh:
+            return rows[:place]
+        expected = row.pk + 1
+    return rows
+
+
+def _timeout(request: ApprovalRequest) -> float:
+    if request.workflow.source == ASK_HUMAN:
+        return float(request.input.get("timeout", 0))
+    left = request.deadline_at
+    return max(1, ms(left) - ms(request.created_at)) if left is not None else 0
+
+
+def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
+    """How many requests of its workflow were open after each of these entries."""
+    if not entries:
+        return {}
+    change = Case(When(event=CREATED, then=Value(1)), When(event__in=ENDS, then=Value(-1)), default=Value(0))
+    before: Any = AuditEntry.objects.filter(scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk"))
+    # An entry of a workflow is written under the workflow's lock: those before it are all there.
+    total = before.order_by().values("scope").annotate(total=Sum(change, output_field=IntegerField())).values("total")
+    found = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
+    return dict(found.values_list("pk", "waiting"))

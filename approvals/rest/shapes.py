@@ -1,0 +1,127 @@
+"""Rows as documents, and documents as what the desk is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals.asks import ABSENT, Ask
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest, Decision, Workflow
+from approvals.rest.documents import Brief, DecisionDocument, NewRequest, RequestDocument, WorkflowDocument
+from approvals.states import Kind, Priority, Status, Verdict, WorkflowState
+
+
+def ask_from(sent: NewRequest) -> Ask:
+    """What the desk is to ask. Invalid for what no single field shows."""
+    errors: dict[str, str] = {}
+    if sent.timeout and sent.deadline:
+        errors["deadline"] = "give a timeout or a deadline, not both"
+    if sent.kind == "form" and sent.response_schema is None:
+        errors["response_schema"] = "is missing: a form is made from it"
+    assignee = None
+    if sent.assigned_to is not None:
+        assignee = User.objects.filter(username=sent.assigned_to, is_active=True).first()
+        if assignee is None:
+            errors["assigned_to"] = "is the name of no active user"
+    if errors:
+        raise Invalid("The request cannot be asked like this.", errors)
+    return Ask(
+        kind=Kind(sent.kind),
+        title=sent.title,
+        message=sent.message,
+        tool_name=sent.tool_name,
+        tool_call_id=sent.tool_call_id,
+        input=sent.input,
+        response_schema=sent.response_schema,
+        options=[option.model_dump(exclude_none=True) for option in sent.options],
+        multiple=sent.multiple,
+        allow_text=sent.allow_text,
+        field_name=sent.field_name,
+        suggestions=sent.suggestions,
+        context=sent.context,
+        priority=Priority(sent.priority),
+        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout else sent.deadline,
+        default_response=sent.default_response if sent.has_default else ABSENT,
+        step_path=sent.step_path,
+        callback_url=sent.callback_url or "",
+        assigned_to=assignee,
+    )
+
+
+def brief(request: ApprovalRequest) -> Brief:
+    return Brief(**_brief(request))
+
+
+def _brief(request: ApprovalRequest) -> dict[str, Any]:
+    return {
+        "id": str(request.pk),
+        "url": settings.PUBLIC_URL + request.get_absolute_url(),
+        "workflow_id": request.workflow.key,
+        "scope": request.scope,
+        "step_path": request.step_path,
+        "thread_id": request.workflow.thread_id,
+        "agent": request.workflow.agent,
+        "kind": request.kind,
+        "title": request.title,
+        "tool_name": request.tool_name,
+        "tool_call_id": request.tool_call_id,
+        "priority": request.priority,
+        "status": request.status,
+        "requested_by": request.requested_by.get_username(),
+        "assigned_to": request.assigned_to.get_username() if request.assigned_to else None,
+        "created_at": request.created_at,
+        "changed_at": request.changed_at,
+        "deadline_at": request.deadline_at,
+    }
+
+
+def document(request: ApprovalRequest) -> RequestDocument:
+    names = ("message", "input", "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name")
+    more = ("suggestions", "context", "has_default", "default_response")
+    return RequestDocument(
+        **_brief(request),
+        **{name: getattr(request, name) for name in names + more},
+        callback_url=request.callback_url or None,
+        decision=None if request.status == Status.PENDING else decision(request, request.decision),
+    )
+
+
+def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
+    edited = made.verdict == Verdict.EDIT
+    approved = bool(made.approved_digest)
+    return DecisionDocument(
+        verdict=Verdict(made.verdict),
+        by=made.by_name or None,
+        via=made.via,
+        decided_at=made.decided_at,
+        comment=made.comment,
+        edited_input=made.edited_input,
+        answer=made.answer,
+        approved_input=(made.edited_input if edited else request.input) if approved else None,
+        approved_digest=made.approved_digest or None,
+    )
+
+
+def workflow_document(workflow: Workflow, steps: Sequence[ApprovalRequest], *, more: bool) -> WorkflowDocument:
+    return WorkflowDocument(
+        workflow_id=workflow.key,
+        url=settings.PUBLIC_URL + workflow.get_absolute_url(),
+        scope=workflow.scope,
+        source=workflow.source,
+        title=workflow.title,
+        agent=workflow.agent,
+        thread_id=workflow.thread_id,
+        state=WorkflowState(workflow.state),
+        open_requests=workflow.open_count,
+        suspensions=[brief(step) for step in steps],
+        more=more,
+        started_at=workflow.started_at,
+        suspended_at=workflow.suspended_at,
+        ended_at=workflow.ended_at,
+    )

@@ -1,0 +1,277 @@
+"""POST /api/v1/ask-human: AgentForge's input, its limits and defaults, its output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from approvals import actions, auth, doorbell, machines, sweep
+from approvals.dbpool import run
+from approvals.exceptions import Invalid
+from approvals.models import ApiKey, ApprovalRequest, AuditEntry, Workflow
+from approvals.states import Door, Verdict
+from tests.approvals.helpers import make_request
+from tests.machines import Answer, Machine, machine, served
+from tests.people import alice, bob, carol, mallory
+
+ADDRESS = "/api/v1/ask-human"
+QUESTION = {"question": "Which colour?"}
+#: Less than a look at the rows every second would take: so it was the ring.
+PROMPT = 0.9
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def only() -> ApprovalRequest:
+    return ApprovalRequest.objects.select_related("workflow", "decision").get()
+
+
+def respond(by, answer: object, verdict: Verdict = Verdict.RESPOND, **said) -> None:
+    given = {"answer": answer} if verdict == Verdict.RESPOND else {}
+    actions.decide(only().pk, by=by, via=Door.DASHBOARD, verdict=verdict, **given, **said)
+
+
+def pass_deadline() -> None:
+    """The fake clock: the deadline is moved to before now, and the sweep looks."""
+    ApprovalRequest.objects.update(deadline_at=timezone.now() - timedelta(milliseconds=1))
+    sweep.expire_due_requests()
+
+
+def outcome_of(asker: Machine, **headers: str) -> Answer:
+    return asker.get(f"{ADDRESS}/{only().pk}", headers=headers)
+
+
+def test_asking_is_answered_at_once_with_the_request_that_now_waits():
+    asker = machine(alice())
+    key = ApiKey.objects.get()
+    body = {**QUESTION, "context": {"order": 7}, "priority": "high", "timeout": 60_000, "suggestions": ["red", "blue"]}
+    answer = asker.post(f"{ADDRESS}?thread=t-1", body)
+    asked = only()
+    assert answer.status == 202
+    assert answer.json == {
+        "requestId": str(asked.pk),
+        "status": "pending",
+        "requestedAt": round(asked.created_at.timestamp() * 1000),
+        "priority": "high",
+        "url": f"http://localhost/requests/{asked.pk}/",
+    }
+    assert answer.headers["location"] == f"{ADDRESS}/{asked.pk}"
+    assert (asked.kind, asked.title, asked.message, asked.context, asked.suggestions) == (
+        "question",
+        "Which colour?",
+        "",
+        {"order": 7},
+        ["red", "blue"],
+    )
+    assert (asked.input, asked.has_default, asked.scope) == (body, False, f"key:{key.pk}")
+    assert abs((asked.deadline_at - asked.created_at).total_seconds() - 60) < 1
+    workflow = asked.workflow
+    assert (workflow.source, workflow.thread_id, workflow.state) == ("ask-human", "t-1", "suspended")
+    assert list(AuditEntry.objects.values_list("event", "via", "actor_name")) == [
+        ("request.created", "ask-human", "alice")
+    ]
+
+
+def test_the_answer_comes_in_agentforges_output_shape_and_ends_the_workflow():
+    asker, decider = machine(alice()), bob()
+    asker.post(ADDRESS, {**QUESTION, "priority": "critical"})
+    assert outcome_of(asker).status == 202
+    respond(decider, "blue")
+    asked, answer = only(), outcome_of(asker)
+    requested, responded = (round(m.timestamp() * 1000) for m in (asked.created_at, asked.decision.decided_at))
+    assert (answer.status, answer.json) == (
+        200,
+        {
+            "response": "blue",
+            "metadata": {
+                "requestId": str(asked.pk),
+                "requestedAt": requested,
+                "respondedAt": responded,
+                "duration": responded - requested,
+                "timedOut": False,
+                "priority": "critical",
+            },
+        },
+    )
+    workflow = Workflow.objects.get()
+    assert (workflow.state, workflow.open_count, workflow.suspended_at) == ("completed", 0, None)
+    assert workflow.ended_at == asked.changed_at
+
+
+def test_an_answer_that_is_no_text_is_refused():
+    machine(alice()).post(ADDRESS, QUESTION)
+    decider = bob()
+    for answer in (None, 7, {"selected": ["blue"]}):
+        with pytest.raises(Invalid):
+            respond(decider, answer)
+    assert only().status == "pending"
+
+
+@pytest.mark.parametrize("default", ["", "red"])
+def test_at_the_deadline_the_default_is_the_answer_even_if_it_is_empty(default):
+    asker = machine(alice())
+    asker.post(ADDRESS, {**QUESTION, "timeout": 60_000, "defaultResponse": default})
+    pass_deadline()
+    answer = outcome_of(asker)
+    assert (answer.status, answer.json["response"], answer.json["metadata"]["timedOut"]) == (200, default, True)
+    assert (only().status, only().decision.by_id, Workflow.objects.get().state) == ("expired", None, "completed")
+
+
+def test_at_the_deadline_a_question_without_a_default_is_an_error_to_the_agent():
+    asker = machine(alice())
+    asker.post(ADDRESS, {**QUESTION, "timeout": 60_000})
+    pass_deadline()
+    answer = outcome_of(asker)
+    assert (answer.status, answer.code, answer.json["decision"]["by"]) == (410, "expired", None)
+    assert Workflow.objects.get().state == "failed"
+
+
+def test_a_timeout_of_zero_never_expires():
+    machine(alice()).post(ADDRESS, {**QUESTION, "timeout": 0, "defaultResponse": "x"})
+    assert only().deadline_at is None
+
+
+def test_a_withdrawn_question_is_gone_and_its_workflow_cancelled():
+    owner = alice()
+    asker = machine(owner)
+    asker.post(ADDRESS, QUESTION)
+    actions.cancel(only().pk, by=owner, via=Door.DASHBOARD, comment="Solved.")
+    answer = outcome_of(asker)
+    assert (answer.status, answer.code) == (410, "cancelled")
+    assert answer.json["detail"] == "Withdrawn by alice before it was answered. Their words: Solved."
+    assert Workflow.objects.get().state == "cancelled"
+
+
+def test_who_declines_gives_words_that_the_agent_can_read():
+    asker = machine(alice())
+    asker.post(ADDRESS, QUESTION)
+    respond(bob(), None, Verdict.REJECT, comment="Ask sales.")
+    answer = outcome_of(asker)
+    assert (answer.status, answer.json["response"]) == (200, "The person declined to answer. Their words: Ask sales.")
+
+
+def test_waiting_ends_with_the_decision_and_not_with_the_next_look():
+    asker, decider = machine(alice()), bob()
+
+    async def story() -> tuple[Answer, float]:
+        waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=30", QUESTION))
+        await until_asked()
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        await run(respond, decider, "blue")
+        decided = time.monotonic()
+        return await waiting, time.monotonic() - decided
+
+    answer, took = served(story)
+    assert (answer.status, answer.json["response"]) == (200, "blue")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert took < PROMPT
+
+
+async def until_asked(count: int = 1) -> None:
+    async with asyncio.timeout(10):
+        while await run(ApprovalRequest.objects.count) < count:
+            await asyncio.sleep(0.01)
+
+
+def test_waiting_that_takes_too_long_gives_the_request_instead():
+    asker = machine(alice())
+    began = time.monotonic()
+    answer = asker.post(f"{ADDRESS}?wait=0.3", QUESTION)
+    assert (answer.status, answer.json["requestId"]) == (202, str(only().pk))
+    assert 0.3 <= time.monotonic() - began < 2
+    assert answer.headers["location"] == f"{ADDRESS}/{only().pk}"
+
+
+def test_the_outcome_can_be_waited_for_too_and_a_lost_ring_costs_a_moment_only():
+    asker, decider = machine(alice()), bob()
+    asker.post(ADDRESS, QUESTION)
+
+    def unheard() -> None:
+        # As another process would: the commit rings on no loop that this one knows.
+        loop, doorbell._loop = doorbell._loop, None
+        respond(decider, "blue")
+        doorbell._loop = loop
+
+    async def story() -> Answer:
+        waiting = asyncio.ensure_future(asker.acall("GET", f"{ADDRESS}/{await run(lambda: only().pk)}?wait=30"))
+        await asyncio.sleep(0.2)
+        await run(unheard)
+        return await asyncio.wait_for(waiting, 3)
+
+    assert served(story).json["response"] == "blue"
+
+
+def test_an_asker_whose_key_is_revoked_while_it_waits_gets_no_answer():
+    asker, decider = machine(alice()), bob()
+
+    async def story() -> Answer:
+        waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=30", QUESTION))
+        await until_asked()
+        await run(lambda: ApiKey.objects.update(revoked_at=timezone.now()))
+        await run(respond, decider, "blue")
+        return await waiting
+
+    answer = served(story)
+    assert (answer.status, answer.code, answer.headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
+
+
+def test_who_leaves_while_waiting_leaves_nothing_behind():
+    asker = machine(alice())
+
+    async def story() -> set[str]:
+        line = asker.connect("POST", f"{ADDRESS}?wait=60", json.dumps(QUESTION).encode(), {})
+        await line.send_input({"type": "http.request", "body": json.dumps(QUESTION).encode()})
+        await until_asked()
+        await asyncio.sleep(0.2)
+        await line.send_input({"type": "http.disconnect"})
+        await line.wait(5)
+        await asyncio.sleep(0)
+        return {t.get_coro().__qualname__ for t in asyncio.all_tasks() - {asyncio.current_task()}}
+
+    assert "_listen" not in served(story)
+
+
+def test_who_may_not_is_told_why():
+    owner = alice()
+    reader, asker, stranger = machine(owner, "read"), machine(owner, "ask"), machine(mallory())
+    key = auth.create_key(owner, name="app")[0]
+    caller = machines.Caller(user=owner, scopes=machines.ALL, key=key)
+    token = Machine(machines.client_token(caller, thread="c1"))
+    assert asker.post(ADDRESS, QUESTION).status == 202
+    one = f"{ADDRESS}/{only().pk}"
+    unknown = [Machine("pp_x_y").post(ADDRESS, QUESTION), Machine().post(ADDRESS, QUESTION), Machine().get(one)]
+    assert [(answer.status, answer.code) for answer in unknown] == [(401, "not_authenticated")] * 3
+    assert (reader.post(ADDRESS, QUESTION).code, asker.get(one).code) == ("scope_missing", "scope_missing")
+    assert [(a.status, a.code) for a in (token.post(ADDRESS, QUESTION), token.get(one))] == [(403, "not_allowed")] * 2
+    assert [(a.status, a.code) for a in (stranger.get(one), reader.get(f"{ADDRESS}/{uuid4()}"))] == [
+        (404, "not_found")
+    ] * 2
+    assert machine(carol()).get(one).status == 202
+    assert (reader.get(ADDRESS).code, reader.get(ADDRESS).headers["allow"]) == ("method_not_allowed", "POST")
+    assert ApprovalRequest.objects.count() == 1
+
+
+def test_a_person_in_a_browser_asks_with_a_session_and_its_csrf_token():
+    owner = alice()
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(owner)
+    refused = browser.post(ADDRESS, QUESTION, content_type="application/json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "csrf")
+    browser.cookies["csrftoken"] = "a" * 32
+    sent = browser.post(ADDRESS, QUESTION, content_type="application/json", headers={"x-csrftoken": "a" * 32})
+    assert (sent.status_code, only().scope) == (202, f"user:{owner.pk}")
+
+
+def test_what_is_no_question_has_no_outcome_here():
+    owner = alice()
+    approval = make_request(owner)
+    assert machine(owner).get(f"{ADDRESS}/{UUID(str(approval.pk))}").code == "not_found"

@@ -1,0 +1,172 @@
+"""JSON Schemas of strangers: what may be one, and that checking against the worst of them ends soon."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from approvals import schemas
+from approvals.schemas import schema_errors, schema_problem
+
+TOO_COSTLY = {"": "takes too long to check against the request's schema; send something smaller"}
+#: What a check may take here, where a decision's transaction waits for it; measured: below one second.
+SECONDS = 5
+
+
+def doubling(levels: int) -> dict:
+    """A small schema that is evaluated 2 ** levels times."""
+    names = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    return {"$defs": names | {f"d{levels}": {"type": "string"}}, "$ref": "#/$defs/d0"}
+
+
+NUMBERS, OBJECTS = [1] * 100_000, [{"a": n} for n in range(20_000)]
+NAMES = {f"k{n}": 1 for n in range(20_000)}
+COSTLY = {
+    "a reference that doubles": (doubling(40), "x"),
+    "a pattern with many states, a long text": ({"pattern": "[ab]*a[ab]{900}[cd]"}, "ab" * 120_000),
+    "many looks at a long list": ({"allOf": [{"items": {}}] * 600}, NUMBERS),
+    "many searches in a long list": ({"allOf": [{"contains": {"not": {}}}] * 600}, NUMBERS),
+    "many comparisons of a long list": ({"allOf": [{"uniqueItems": True}] * 900}, OBJECTS),
+    "many messages about a long text": ({"anyOf": [{"type": "string"}] * 900}, {"a": "x" * 240_000}),
+    "many patterns for many names": ({"patternProperties": {f"^{n}a": {} for n in range(1900)}}, NAMES),
+    "a long list of values, many times": ({"items": {"enum": [f"v{n}" for n in range(1900)]}}, ["v1899"] * 20_000),
+    "a reference for each item": ({"$defs": {"a": {"type": "integer"}}, "items": {"$ref": "#/$defs/a"}}, NUMBERS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_check_that_would_take_for_ever_is_given_up(name):
+    schema, value = COSTLY[name]
+    assert schema_problem(schema) == ""
+    began = time.monotonic()
+    assert schema_errors(schema, value) == TOO_COSTLY
+    assert time.monotonic() - began < SECONDS
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(.*a){20}$", "(x+x+)+y", "^([a-z]+)*$"])
+def test_a_catastrophic_pattern_costs_nothing(pattern):
+    began = time.monotonic()
+    for schema, value in (
+        ({"pattern": pattern}, "a" * 50_000 + "!"),
+        ({"patternProperties": {pattern: {}}, "additionalProperties": False}, {"a" * 50_000 + "!": 1}),
+        ({"propertyNames": {"pattern": pattern}}, {"a" * 50_000 + "!": 1}),
+    ):
+        assert schema_problem(schema) == ""
+        assert schema_errors(schema, value) != {}
+    assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ([], "is not a JSON object"),
+        ({"type": 5}, "is not a JSON Schema"),
+        ({"pattern": "(?=a)"}, "look-around"),
+        ({"pattern": r"(a)\1"}, "back-references"),
+        ({"pattern": "("}, "cannot be used"),
+        ({"pattern": "(a{900}){900}"}, "very large repetitions"),
+        ({"properties": {"a": {"patternProperties": {"(?!x)": {}}}}}, "look-around"),
+        ({"$ref": "https://example.org/schema"}, "only references within it"),
+        ({"$ref": "#name"}, "only references within it"),
+        ({"$id": "https://example.org/"}, "not supported"),
+        ({"unevaluatedProperties": False}, "not supported"),
+        ({"enum": list(range(3000))}, "more than 2,000 values"),
+        ({"description": "x" * 64_000}, "larger than 64,000 bytes"),
+    ],
+)
+def test_what_cannot_be_a_schema_is_refused_in_words(schema, words):
+    assert words in schema_problem(schema)
+
+
+def test_a_schema_that_is_nested_too_deeply_is_refused():
+    schema: dict = {}
+    for _ in range(5000):
+        schema = {"not": schema}
+    assert schema_problem(schema) == "nested too deeply"
+
+
+def test_a_reference_into_what_no_schema_is_cannot_smuggle_a_pattern():
+    schema = {"default": {"pattern": "(?=a)"}, "$ref": "#/default"}
+    assert "look-around" in schema_problem(schema)
+    assert "cannot be checked" in schema_errors(schema, "a")[""]
+
+
+def test_endless_references_end():
+    for schema in ({"$ref": "#"}, {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}):
+        assert schema_problem(schema) == ""
+        assert list(schema_errors(schema, 1)) == [""]
+
+
+def test_ecmascript_ways_of_writing_characters_are_understood():
+    assert schema_errors({"pattern": "^\\u00e9\\d\\/$"}, "é5/") == {}
+    assert schema_errors({"pattern": r"^\\u0041$"}, r"\u0041") == {}
+
+
+def test_names_of_keywords_may_be_names_of_fields():
+    schema = {"type": "object", "properties": {"pattern": {"type": "string"}, "$ref": {"type": "integer"}}}
+    assert schema_problem(schema) == ""
+    assert schema_errors(schema, {"pattern": "(", "$ref": "x"}) == {"$ref": "'x' is not of type 'integer'"}
+
+
+def test_a_form_of_thousands_of_rows_is_checked():
+    row = {"type": "object", "required": ["a"], "properties": {name: {"type": "string"} for name in "abcde"}}
+    schema = {"type": "array", "items": row | {"additionalProperties": False}}
+    rows = [dict.fromkeys("abcde", "x")] * 5000
+    assert schema_errors(schema, rows) == {}
+    assert list(schema_errors(schema, [*rows, {"a": 1, "f": 2}])) == ["5000.a", "5000"]
+
+
+simple = st.recursive(
+    st.sampled_from([
+        {}, True, False, {"type": "string"}, {"type": "integer"}, {"minimum": 2}, {"maxLength": 2}, {"const": 1.0},
+        {"enum": [1, "a", None, True]}, {"uniqueItems": True}, {"pattern": "^a"}, {"minItems": 1},
+        {"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": {"type": "string"}},
+        {"properties": {"a": {"type": "string"}}, "additionalProperties": False}, {"required": ["a"]},
+        {"additionalProperties": False, "patternProperties": {"b$": True}},
+    ]),
+    lambda below: st.one_of(
+        st.builds(lambda each: {"allOf": each}, st.lists(below, min_size=1, max_size=3)),
+        st.builds(lambda each: {"anyOf": each}, st.lists(below, min_size=1, max_size=3)),
+        st.builds(lambda one: {"not": one}, below),
+        st.builds(lambda one: {"items": one}, below),
+        st.builds(lambda one: {"properties": {"a": one, "b": one}}, below),
+        st.builds(lambda one, two: {"if": one, "then": two}, below, below),
+        st.builds(lambda one: {"contains": one, "minContains": 1}, below),
+        st.builds(lambda one: {"propertyNames": one}, below),
+    ),
+    max_leaves=6,
+)  # fmt: skip
+values = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 1.0, 2, 3.5, "", "a", "ab", "abc"]),
+    lambda below: (
+        st.lists(below, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "ab", "c"]), below, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(simple, values)
+def test_within_the_budget_it_says_what_jsonschema_says(schema, value):
+    whole = {"allOf": [schema]}
+    valid = Draft202012Validator(whole).is_valid(value)
+    assert (schema_errors(whole, value) == {}) == valid
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30))
+def test_any_text_is_a_pattern_or_is_refused_in_words(text):
+    problem = schema_problem({"pattern": text})
+    errors = schema_errors({"pattern": text}, "some text")
+    assert ("" in errors and "cannot be checked" in errors[""]) == bool(problem)
+
+
+def test_the_budget_is_each_checks_own():
+    schema, value = COSTLY["a reference that doubles"]
+    assert schema_errors(schema, value) == TOO_COSTLY
+    assert schema_errors({"type": "string"}, "x") == {}
+    assert schemas._steps_left.get(None) is None
