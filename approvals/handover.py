@@ -48,7 +48,8 @@ def _scope_of(request: HttpRequest) -> dict[str, Any]:
 def take_back(request: HttpRequest) -> None:
     """Leave the body out after all: the answer to HEAD has none."""
     if isinstance(request, ASGIRequest):
-        _scope_of(request).pop(KEY, None)
+        for name in (KEY, LATER):
+            _scope_of(request).pop(name, None)
 
 
 class Handover:

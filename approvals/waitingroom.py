@@ -88,20 +88,31 @@ class _Room:
 _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary()
 
 
+async def ended(request_id: UUID, seconds: float) -> None:
+    """Return when the request waits for nobody any more, or when `seconds` have passed."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    async with _bell_of(str(request_id)) as bell:
+        while not await dbpool.run(_ended, [str(request_id)]) and (left := until - loop.time()) > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(bell.wait(), left)
+            bell.clear()
+
+
 @contextlib.asynccontextmanager
-async def bell_of(request_id: UUID) -> AsyncGenerator[asyncio.Event, None]:
+async def _bell_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
     """An event that is set whenever the request may have ended; what happens after this has begun is not missed."""
     loop = asyncio.get_running_loop()
     doorbell.listen_on(loop)
     room = _rooms.setdefault(loop, _Room())
-    bell = room.enter(str(request_id))
+    bell = room.enter(request_id)
     try:
         # A layer that does not answer must not keep anybody; the rows are read too.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(room.listening.wait(), REREAD)
         yield bell
     finally:
-        room.leave(str(request_id), bell)
+        room.leave(request_id, bell)
 
 
 def _ended(requests: list[str]) -> list[str]:

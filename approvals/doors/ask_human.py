@@ -14,17 +14,17 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import actions, dbpool, feed, machines, queries, waiting
+from approvals import actions, feed, queries
 from approvals.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.bodies import json_object
 from approvals.canonical import NotCanonical, canonical
 from approvals.doors.events import thread_of
-from approvals.exceptions import Expired, Invalid, NotAllowed, NotAuthenticated, NotFound, Refusal, Withdrawn
-from approvals.handover import answered_later
+from approvals.doors.waits import when_ended
+from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
 from approvals.machines import Caller
 from approvals.models import ApprovalRequest
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
-from approvals.views import endpoint, refusal_page
+from approvals.views import endpoint
 from approvals.wire import agentforge
 
 #: The longest wait for an answer in one request; after it, ask again for the outcome.
@@ -167,24 +167,9 @@ def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
 
 
 def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
-    if not asked.pending or seconds == 0:
+    if not asked.pending or seconds == 0 or request.method == "HEAD":
         return _told(request, asked)
-    credentials = machines.credentials_of(request)
-
-    def now() -> HttpResponse:
-        caller = credentials.caller()
-        try:
-            if caller is None:
-                raise NotAuthenticated
-            return _told(request, _question_for(caller, asked.pk))
-        except Refusal as refusal:
-            return refusal_page(request, refusal)
-
-    async def later() -> HttpResponse:
-        await waiting.ended(asked.pk, seconds)
-        return await dbpool.run(now)
-
-    return answered_later(request, later)
+    return when_ended(request, asked.pk, seconds, lambda caller: _told(request, _question_for(caller, asked.pk)))
 
 
 def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:

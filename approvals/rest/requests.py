@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -14,10 +11,10 @@ from ninja import Header, Query, Router
 from ninja.responses import Status as Answer
 from pydantic import Field
 
-from approvals import actions, dbpool, queries, waitingroom
+from approvals import actions, queries
 from approvals.asks import ABSENT
-from approvals.exceptions import Invalid, NotFound
-from approvals.handover import handed_over
+from approvals.doors.waits import when_ended
+from approvals.exceptions import Invalid
 from approvals.paging import Mark, mark_from
 from approvals.rest.callers import client_of, problems, scope_of
 from approvals.rest.documents import (
@@ -132,14 +129,7 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
     found = queries.get_request_for(caller.user, request_id)
     if not query.wait or found.status != Status.PENDING:
         return document(found)
-    first = _bytes(document(found))
-    headers = {"Cache-Control": "no-store"}
-    return handed_over(
-        request,
-        _when_ended(caller.user.pk, request_id, query.wait, first),
-        content_type="application/json; charset=utf-8",
-        headers=headers,
-    )
+    return when_ended(request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id)))
 
 
 @router.post(
@@ -227,35 +217,5 @@ def _document(user: User, request_id: UUID) -> RequestDocument:
     return document(queries.get_request_for(user, request_id))
 
 
-def _bytes(found: RequestDocument) -> bytes:
-    return found.model_dump_json().encode()
-
-
-async def _when_ended(user_id: int, request_id: UUID, seconds: int, first: bytes) -> AsyncIterator[bytes]:
-    """The request as it is when it has ended, or when the time is up."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + seconds
-    async with waitingroom.bell_of(request_id) as bell:
-        while True:
-            bell.clear()
-            last, ended = await dbpool.run(_read, user_id, request_id, first)
-            if ended or loop.time() >= until:
-                break
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(bell.wait(), until - loop.time())
-    yield last
-
-
-def _read(user_id: int, request_id: UUID, first: bytes) -> tuple[bytes, bool]:
-    """The request as the user may see it now, and whether waiting is over.
-
-    Who may not see it any more gets what they were allowed to see when they came, and is refused at the next call.
-    """
-    user = User.objects.filter(pk=user_id).first()
-    try:
-        found = queries.get_request_for(user, request_id) if user else None
-    except NotFound:
-        found = None
-    if found is None:
-        return first, True
-    return _bytes(document(found)), found.status != Status.PENDING
+def _as_json(found: RequestDocument) -> HttpResponse:
+    return HttpResponse(found.model_dump_json(), content_type="application/json; charset=utf-8")
