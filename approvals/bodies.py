@@ -1,13 +1,19 @@
-"""JSON bodies of requests to `/api/`: bounded before they are read, strict when they are."""
+"""What requests to `/api/` bring: JSON bodies, bounded before they are read and strict when they are; names for a repeat."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.http import HttpRequest
 
 from approvals.canonical import MAX_BYTES, NotCanonical, load
-from approvals.exceptions import BadBody, NotJson, TooLarge
+from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
+
+#: What an `Idempotency-Key` may be: no spaces, and nothing that a header could not carry.
+KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200
+#: On the answer to what was there already.
+REPLAYED = "Idempotent-Replayed"
 
 
 def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> Any:
@@ -30,3 +36,12 @@ def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> dict[str
     if not isinstance(body, dict):
         raise BadBody("The body has to be a JSON object.")
     return body
+
+
+def idempotency_key(request: HttpRequest) -> str | None:
+    """The `Idempotency-Key` header, None without. Invalid."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and (len(key) > MAX_KEY or not re.fullmatch(KEY_PATTERN, key)):
+        words = f"is not 1 to {MAX_KEY} printable ASCII characters without a space"
+        raise Invalid("This name for a repeat cannot be used.", {"Idempotency-Key": words})
+    return key

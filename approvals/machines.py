@@ -35,6 +35,11 @@ class Caller:
     thread: str | None = None
     by_session: bool = False
 
+    @property
+    def scope(self) -> str:
+        """Whose requests and workflows these are: one key's ids never shadow another's."""
+        return f"key:{self.key.pk}" if self.key else f"user:{self.user.pk}"
+
     def need(self, scope: str) -> None:
         """Raise ScopeMissing where the key or token does not reach so far."""
         if scope not in self.scopes:

@@ -31,11 +31,12 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where a client's request comes from. `scope` is the client; without a workflow the request gets one of its own,
-    which bears the request's id and ends with it. `digest` is over all that the client sent.
+    which bears the request's id and ends with it. `digest` is over all that the client sent, `source` the way it came.
     """
 
     scope: str
     digest: str
+    source: str = CLIENT
     workflow: str = ""
     thread_id: str = ""
     agent: str = ""
@@ -110,7 +111,7 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
         scope=origin.scope,
         key=origin.workflow or str(request_id),
         title=ask.title,
-        source=CLIENT,
+        source=origin.source,
         owner=by,
         agent=origin.agent,
         thread_id=origin.thread_id,

@@ -7,17 +7,16 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 
 from approvals import actions, feed, queries
 from approvals.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
-from approvals.bodies import json_object
-from approvals.canonical import NotCanonical, canonical
+from approvals.bodies import REPLAYED, idempotency_key, json_object
+from approvals.canonical import NotCanonical, canonical, digest
 from approvals.doors.events import thread_of
 from approvals.doors.waits import when_ended
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
@@ -38,23 +37,26 @@ _WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 
 @endpoint("POST")
 def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Ask a person; 202 with the request's id, or with `?wait=SECONDS` what comes of it, if it comes in time."""
+    """Ask a person; 202 with the request's id, or with `?wait=SECONDS` what comes of it, if it comes in time.
+
+    The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
+    """
     caller.need("ask")
     _refuse_tokens(caller)
     seconds, thread = _wait_of(request), thread_of(request)
     question = question_from(json_object(request))
-    scope = f"key:{caller.key.pk}" if caller.key else f"user:{caller.user.pk}"
-    with transaction.atomic():  # a refused question leaves no empty workflow behind
-        workflow = actions.open_workflow(
-            scope=scope,
-            key=str(uuid4()),
-            title=question.title,
-            source=ASK_HUMAN,
-            owner=caller.user,
-            thread_id=thread,
-        )
-        asked = actions.request_approval(workflow, question, requested_by=caller.user)
-    return _answer(request, asked, seconds)
+    origin = actions.Origin(
+        scope=caller.scope,
+        digest=digest({**question.input, "?thread": thread}),
+        source=ASK_HUMAN,
+        thread_id=thread,
+        idempotency_key=idempotency_key(request),
+    )
+    asked = actions.ask_for_client(question, origin, by=caller.user)
+    response = _answer(request, asked.request, seconds)
+    if asked.replayed:
+        response.headers[REPLAYED] = "true"
+    return response
 
 
 @endpoint("GET")

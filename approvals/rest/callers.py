@@ -37,11 +37,6 @@ def client_of(request: HttpRequest, scope: str) -> Caller:
     return caller
 
 
-def scope_of(caller: Caller) -> str:
-    """Whose requests and workflows these are: one key's ids never shadow another's."""
-    return f"key:{caller.key.pk}" if caller.key else f"user:{caller.user.pk}"
-
-
 def problems(*statuses: int, **more: Any) -> dict[str, Any]:
     """For the OpenAPI document: the statuses that an operation refuses with, beside those that all have."""
     shown = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -13,10 +13,11 @@ from pydantic import Field
 
 from approvals import actions, queries
 from approvals.asks import ABSENT
+from approvals.bodies import KEY_PATTERN, MAX_KEY, REPLAYED
 from approvals.doors.waits import when_ended
 from approvals.exceptions import Invalid
 from approvals.paging import Mark, mark_from
-from approvals.rest.callers import client_of, problems, scope_of
+from approvals.rest.callers import client_of, problems
 from approvals.rest.documents import (
     NewCancel,
     NewDecision,
@@ -34,10 +35,9 @@ router = Router(tags=["Requests"])
 
 MAX_WAIT = 60
 MAX_PAGE = 200
-REPLAYED = "Idempotent-Replayed"
 
 IdempotencyKey = Annotated[
-    str | None, Header(None, alias="Idempotency-Key", min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")
+    str | None, Header(None, alias="Idempotency-Key", min_length=1, max_length=MAX_KEY, pattern=KEY_PATTERN)
 ]
 
 
@@ -76,8 +76,12 @@ def create_request(
     """
     caller = client_of(request, "ask")
     only_known(request, set())
+    if sent.callback_url is not None and caller.key is None:
+        raise Invalid(
+            "Nobody could sign that call.", {"callback_url": "needs a key: its webhook secret signs the call"}
+        )
     origin = actions.Origin(
-        scope=scope_of(caller),
+        scope=caller.scope,
         digest=sent.digest(),
         workflow=sent.workflow_id or "",
         thread_id=sent.thread_id,
@@ -200,7 +204,7 @@ def report_result(
     if (output is ABSENT) == (sent.error is None):
         raise Invalid("Give an output or an error.", {"output": "give this or `error`, and not both"})
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
-    new = actions.report_result(request_id, result, scope=scope_of(caller), by=caller.user, via=Door.REST)
+    new = actions.report_result(request_id, result, scope=caller.scope, by=caller.user, via=Door.REST)
     found = queries.get_request_for(caller.user, request_id)
     _say_replayed(response, not new)
     state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"

@@ -9,11 +9,11 @@ from ninja import Path, Query, Router
 from pydantic import Field
 
 from approvals import actions, queries
+from approvals.bodies import REPLAYED
 from approvals.machines import Caller
-from approvals.rest.callers import client_of, problems, scope_of
+from approvals.rest.callers import client_of, problems
 from approvals.rest.documents import NewEnd, WorkflowDocument
 from approvals.rest.fields import Document, JsonBody, only_known
-from approvals.rest.requests import REPLAYED
 from approvals.rest.shapes import workflow_document
 from approvals.states import Door, WorkflowState
 
@@ -37,7 +37,7 @@ def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, 
     """Needs the scope `read`. Its state, and everything it asked with its place (`step_path`)."""
     caller = client_of(request, "read")
     only_known(request, set(Whose.model_fields))
-    return _document(caller, query.scope or scope_of(caller), workflow_id)
+    return _document(caller, query.scope or caller.scope, workflow_id)
 
 
 @router.post(
@@ -52,10 +52,10 @@ def end_workflow(
     """Needs the scope `ask`. What is still open is withdrawn. The same end again changes nothing, another is refused."""
     caller = client_of(request, "ask")
     only_known(request, set())
-    found = queries.get_workflow_by_key_for(caller.user, scope=scope_of(caller), key=workflow_id)
+    found = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
     if not actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.user, via=Door.REST):
         response.headers[REPLAYED] = "true"
-    return _document(caller, scope_of(caller), workflow_id)
+    return _document(caller, caller.scope, workflow_id)
 
 
 def _document(caller: Caller, scope: str, key: str) -> WorkflowDocument:

@@ -227,17 +227,48 @@ def test_an_asker_whose_key_is_revoked_while_it_waits_gets_no_answer():
 def test_who_leaves_while_waiting_leaves_nothing_behind():
     asker = machine(alice())
 
-    async def story() -> set[str]:
+    def waiting() -> set[str]:
+        names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
+        return names & {"_Room._hear", "_Room._reread"}
+
+    async def story() -> bool:
         line = asker.connect("POST", f"{ADDRESS}?wait=60", json.dumps(QUESTION).encode(), {})
         await line.send_input({"type": "http.request", "body": json.dumps(QUESTION).encode()})
-        await until_asked()
-        await asyncio.sleep(0.2)
+        while len(waiting()) < 2:
+            await asyncio.sleep(0.01)
         await line.send_input({"type": "http.disconnect"})
         await line.wait(5)
-        await asyncio.sleep(0)
-        return {t.get_coro().__qualname__ for t in asyncio.all_tasks() - {asyncio.current_task()}}
+        while waiting():
+            await asyncio.sleep(0.01)
+        return True
 
-    assert "_listen" not in served(story)
+    assert served(story)
+
+
+def test_the_same_question_again_asks_nobody_twice_and_gives_what_came_of_it():
+    asker = machine(alice())
+    first, again = (asker.post(ADDRESS, QUESTION, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert (first.status, again.status, again.json) == (202, 202, first.json)
+    assert [answer.headers.get("idempotent-replayed") for answer in (first, again)] == [None, "true"]
+    respond(bob(), "blue")
+    later = asker.post(f"{ADDRESS}?wait=30", QUESTION, headers={"Idempotency-Key": "k"})
+    assert (later.status, later.json["response"]) == (200, "blue")
+    assert (Workflow.objects.count(), Workflow.objects.get().state) == (1, "completed")
+
+
+@pytest.mark.parametrize("changed", [("", {"question": "Which size?"}), ("", {"timeout": 5000}), ("?thread=t-2", {})])
+def test_another_question_under_the_same_key_is_a_conflict(changed):
+    asker = machine(alice())
+    asker.post(ADDRESS, QUESTION, headers={"Idempotency-Key": "k"})
+    query, more = changed
+    refused = asker.post(ADDRESS + query, {**QUESTION, **more}, headers={"Idempotency-Key": "k"})
+    assert (refused.status, refused.code, refused.json["request_id"]) == (409, "conflict", str(only().pk))
+
+
+@pytest.mark.parametrize("key", ["two words", "ä", "", "x" * 201])
+def test_a_key_that_no_header_should_carry_is_refused(key):
+    refused = machine(alice()).post(ADDRESS, QUESTION, headers={"Idempotency-Key": key})
+    assert (refused.status, sorted(refused.json["errors"])) == (422, ["Idempotency-Key"])
 
 
 def test_who_may_not_is_told_why():

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
@@ -268,6 +269,16 @@ def test_who_loses_the_race_to_the_unique_constraint_gets_the_winners_request(mo
     again = agent.post("/requests", APPROVAL | {"tool_call_id": "c", "workflow_id": "w"})
     assert (again.status, again.replayed, again.body["id"], len(looks)) == (200, True, first["id"], 2)
     assert ApprovalRequest.objects.count() == 1
+
+
+def test_a_callback_needs_a_key_to_be_signed_with():
+    client = Client()
+    client.force_login(alice())
+    client.cookies["csrftoken"] = "a" * 32
+    body, token = APPROVAL | {"callback_url": "https://agents.example.org/"}, {"x-csrftoken": "a" * 32}
+    refused = client.post(f"{API}/requests", body, content_type="application/json", headers=token)
+    assert (refused.status_code, sorted(refused.json()["errors"])) == (422, ["callback_url"])
+    assert ApprovalRequest.objects.count() == 0
 
 
 def test_a_body_that_is_too_large_or_no_json_is_refused():

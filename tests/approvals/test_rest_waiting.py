@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 WAITING = 200
 #: What the server may need beside what it had when idle: the loop's own threads and the database pool.
-THREADS, CONNECTIONS = 12, 12
+THREADS = 12
+#: As many as overlapped while they arrived: SQLite keeps those files open. One for each who waits would be 200.
+CONNECTIONS = WAITING // 4
 
 
 @pytest.fixture(scope="module")
