@@ -1,0 +1,426 @@
+"""Ask people from an agent: a client of a Pausepoint desk, in one file that can be copied. Needs Python 3.11 and httpx.
+
+    desk = Desk("https://desk.example.com", key)
+    outcome = desk.await_human(
+        "Refund order 4711?", tool_name="refund", tool_call_id="call-4711", input={"amount": 120}
+    )
+    if outcome.approved:
+        desk.report(outcome, output=refund(**outcome.input))
+
+`AsyncDesk` is the same with `await`. Every call is repeated while the desk cannot be reached, and none is done twice by
+that: the desk knows a repeat by its `tool_call_id` or `idempotency_key`. Give one of them, and a program that is started
+again after a crash finds its request, and the answer, instead of asking a second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import random
+import time
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+
+import httpx
+
+__all__ = ["Asked", "AsyncDesk", "Desk", "DeskError", "Outcome", "Refused", "StillWaiting", "Unreachable"]
+
+#: Seconds that one call waits for the decision, and that any call may take beyond what it waits.
+WAIT, GRACE = 50, 20
+#: What may be otherwise a moment later: a desk that restarts, a proxy without one behind it, too many calls.
+PASSING = {408, 425, 429, 500, 502, 503, 504}
+#: Seconds between two tries: at first, and at most.
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 15.0
+#: As many may wait as like: one that waited for a free connection would take the desk for away.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+
+T = TypeVar("T")
+
+
+class DeskError(Exception):
+    """What all errors of this module are."""
+
+
+class Unreachable(DeskError):
+    """The desk did not answer for as long as `patience` allows. What was sent may have arrived: send the same again."""
+
+
+class Refused(DeskError):
+    """The desk said no. `code` is stable, `problem` the whole problem document (RFC 9457), `detail` its sentence."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        self.status, self.problem = status, problem
+        self.code, self.detail = str(problem.get("code", "")), str(problem.get("detail", ""))
+        errors = problem.get("errors") or {}
+        fields = "".join(f" {name}: {error}." for name, error in errors.items()) if isinstance(errors, dict) else ""
+        super().__init__(f"{status} {self.code}: {self.detail}{fields}")
+
+
+class StillWaiting(DeskError):
+    """Nobody has decided within `give_up_after`; the request still waits, and can be waited for again."""
+
+    def __init__(self, request_id: str, url: str) -> None:
+        self.request_id, self.url = request_id, url
+        super().__init__(f"Nobody has decided yet: {url}")
+
+
+class Asked(TypedDict, total=False):
+    """What `POST /api/v1/requests` takes beside the title; the desk's page /api/v1/ says more of each.
+
+    `options` may be plain texts, `timeout` is a timedelta or milliseconds, `deadline` a datetime with a time zone.
+    """
+
+    kind: Literal["approval", "question", "form"]
+    message: str
+    tool_name: str
+    tool_call_id: str
+    input: Mapping[str, Any]
+    response_schema: Mapping[str, Any]
+    options: Sequence[str | Mapping[str, Any]]
+    multiple: bool
+    allow_text: bool
+    field_name: str
+    suggestions: Sequence[str]
+    context: Any
+    priority: Literal["low", "normal", "high", "critical"]
+    timeout: timedelta | int
+    deadline: datetime
+    default_response: Any
+    workflow_id: str
+    step_path: Sequence[str]
+    thread_id: str
+    agent: str
+    callback_url: str
+    assigned_to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a request ended. `document` is all that the desk says of it."""
+
+    request_id: str
+    #: `approved`, `rejected`, `answered`, `expired` or `cancelled`.
+    status: str
+    #: Null for what the deadline decided.
+    by: str | None
+    comment: str
+    #: To a question or form; the default, where the deadline passed.
+    answer: Any
+    #: What may be run: as it was asked or as it was edited. None unless approved.
+    input: Mapping[str, Any] | None
+    #: Of `input`; names it when the result is reported.
+    digest: str | None
+    document: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def approved(self) -> bool:
+        return self.status == "approved"
+
+    @property
+    def edited(self) -> bool:
+        """Whether it was approved with another input than it was asked with."""
+        return bool(self.document["decision"]["verdict"] == "edit")
+
+    @property
+    def timed_out(self) -> bool:
+        return self.status == "expired"
+
+
+# What is said to the desk, and what is made of its answers, knows nothing of how it travels: a `Talk` gives calls and pauses,
+# and is told what came of each. `Desk` and `AsyncDesk` differ in how they carry that out, and in nothing else.
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    path: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    #: How long the answer may take.
+    seconds: float = GRACE
+
+    @property
+    def content(self) -> bytes | None:
+        return None if self.body is None else json.dumps(self.body, allow_nan=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    content: bytes
+    #: Seconds that the desk asks for before the next try.
+    retry_after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The call came to nothing on the way there or back."""
+
+    reason: str
+
+
+Heard = Answer | Lost | None
+Talk = Generator[Call | Pause, Heard, T]
+
+
+def _sure(call: Call, patience: float) -> Talk[dict[str, Any]]:
+    """The JSON that the desk answers, tried until it says something for good. Refused, Unreachable."""
+    until, pause = time.monotonic() + call.seconds + patience, FIRST_PAUSE
+    while True:
+        heard = yield call
+        if isinstance(heard, Answer) and heard.status not in PASSING:
+            return _read(heard)
+        if time.monotonic() >= until:
+            reason = heard.reason if isinstance(heard, Lost) else f"it answered {getattr(heard, 'status', None)}"
+            raise Unreachable(f"The desk cannot be reached: {reason}")
+        asked_for = heard.retry_after if isinstance(heard, Answer) else 0.0
+        # Not all at the same moment: many agents may be waiting for the same desk to come back.
+        yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), max(until - time.monotonic(), 0)))  # noqa: S311
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _read(answer: Answer) -> dict[str, Any]:
+    try:
+        found = json.loads(answer.content)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise Refused(answer.status, {"detail": "This does not look like a desk. Is the address right?"})
+    if not 200 <= answer.status < 300:
+        raise Refused(answer.status, found)
+    return found
+
+
+def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, Any]]:
+    body = {"kind": "approval", **asked, "title": title}
+    if "options" in body:
+        body["options"] = [{"label": one} if isinstance(one, str) else one for one in asked["options"]]
+    if isinstance(timeout := body.get("timeout"), timedelta):
+        body["timeout"] = math.ceil(timeout / timedelta(milliseconds=1))
+    if isinstance(deadline := body.get("deadline"), datetime):
+        body["deadline"] = deadline.isoformat()
+    # Without a name of its own the request gets one here, so that a lost answer makes no second request.
+    name = key or ("" if "tool_call_id" in asked else str(uuid.uuid4()))
+    return (yield from _sure(Call("POST", "/requests", body, {"Idempotency-Key": name} if name else {}), patience))
+
+
+def _wait(patience: float, request_id: str, give_up_after: float | None) -> Talk[Outcome]:
+    until = math.inf if give_up_after is None else time.monotonic() + give_up_after
+    while True:
+        seconds = max(0, math.ceil(min(WAIT, until - time.monotonic())))
+        call = Call("GET", f"/requests/{request_id}?wait={seconds}", seconds=seconds + GRACE)
+        found = yield from _sure(call, patience)
+        if found["status"] != "pending":
+            return _outcome(found)
+        if time.monotonic() >= until:
+            raise StillWaiting(request_id, found["url"])
+
+
+def _await_human(patience: float, title: str, key: str, give_up_after: float | None, asked: Asked) -> Talk[Outcome]:
+    found = yield from _ask(patience, title, key, asked)
+    if found["status"] != "pending":
+        return _outcome(found)
+    return (yield from _wait(patience, found["id"], give_up_after))
+
+
+def _cancel(patience: float, request_id: str, comment: str) -> Talk[Outcome]:
+    try:
+        found = yield from _sure(Call("POST", f"/requests/{request_id}/cancel", {"comment": comment}), patience)
+    except Refused as refused:
+        # Withdrawn by an earlier try whose answer was lost, or by somebody else: it is what was wanted.
+        if (refused.problem.get("decision") or {}).get("verdict") != "cancel":
+            raise
+        found = yield from _sure(Call("GET", f"/requests/{request_id}"), patience)
+    return _outcome(found)
+
+
+def _report(patience: float, outcome: Outcome, said: Mapping[str, Any]) -> Talk[None]:
+    if outcome.digest is None:
+        raise ValueError(f"Request {outcome.request_id} was not approved: there is no call to report about.")
+    body = {"input_digest": outcome.digest, **said}
+    yield from _sure(Call("POST", f"/requests/{outcome.request_id}/result", body), patience)
+
+
+def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]]:
+    return (yield from _sure(Call("POST", f"/workflows/{workflow_id}/end", {"outcome": outcome}), patience))
+
+
+def _outcome(found: Mapping[str, Any]) -> Outcome:
+    made = found["decision"]
+    return Outcome(
+        request_id=found["id"],
+        status=found["status"],
+        by=made["by"],
+        comment=made["comment"],
+        answer=made["answer"],
+        input=made["approved_input"],
+        digest=made["approved_digest"],
+        document=found,
+    )
+
+
+def _heard(response: httpx.Response) -> Answer:
+    asked_for = response.headers.get("retry-after", "")
+    return Answer(response.status_code, response.content, float(asked_for) if asked_for.isdecimal() else 0.0)
+
+
+class _Settings:
+    """Where the desk is, and with what key it is called; the environment says what is not given."""
+
+    def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
+        """`patience`: for how many seconds a desk that cannot be reached is tried again."""
+        address, key = address or os.environ.get("PAUSEPOINT_URL", ""), key or os.environ.get("PAUSEPOINT_KEY", "")
+        if not address or not key:
+            raise ValueError("Give the desk's address and a key, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.")
+        if not address.startswith(("http://", "https://")):
+            raise ValueError(f"The desk's address has to begin with https:// or http://: {address!r}")
+        self.patience = patience
+        self.base = address.rstrip("/") + "/api/v1"
+        self.headers = {"Authorization": f"Bearer {key}", "User-Agent": "pausepoint-python"}
+
+    def _request(self, call: Call) -> dict[str, Any]:
+        headers = {**self.headers, **call.headers}
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        timeout = httpx.Timeout(GRACE, read=call.seconds)
+        url = self.base + call.path
+        return {"method": call.method, "url": url, "content": call.content, "headers": headers, "timeout": timeout}
+
+
+class Desk(_Settings):
+    """A desk, for programs that wait where they stand. Safe to share between threads."""
+
+    def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
+        super().__init__(address, key, patience=patience)
+        self._http = httpx.Client(limits=LIMITS)
+
+    def await_human(
+        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **asked: Unpack[Asked]
+    ) -> Outcome:
+        """Ask a person and wait for what comes of it, however long that takes. Refused, Unreachable.
+
+        `give_up_after` (seconds) raises StillWaiting; a `timeout` ends the request itself.
+        """
+        return self._carry_out(_await_human(self.patience, title, idempotency_key, give_up_after, asked))
+
+    def ask(self, title: str, *, idempotency_key: str = "", **asked: Unpack[Asked]) -> dict[str, Any]:
+        """Ask, and do not wait; gives the request's document (`id`, `url`, `status`, ...). Refused, Unreachable."""
+        return self._carry_out(_ask(self.patience, title, idempotency_key, asked))
+
+    def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
+        """Wait for what comes of a request. StillWaiting, Refused, Unreachable."""
+        return self._carry_out(_wait(self.patience, request_id, give_up_after))
+
+    def cancel(self, request_id: str, comment: str = "") -> Outcome:
+        """Withdraw a request. Refused (`already_decided`: somebody was first), Unreachable."""
+        return self._carry_out(_cancel(self.patience, request_id, comment))
+
+    def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
+        """Put on record what the approved call did: its output, or the error that it ended with. Refused, Unreachable."""
+        self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
+
+    def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
+        """End a workflow as `completed`, `failed` or `cancelled`; what is open is withdrawn. Refused, Unreachable."""
+        return self._carry_out(_end(self.patience, workflow_id, outcome))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Desk:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _carry_out(self, talk: Talk[T]) -> T:
+        heard: Heard = None
+        while True:
+            try:
+                step = talk.send(heard)
+            except StopIteration as done:
+                found: T = done.value
+                return found
+            if isinstance(step, Pause):
+                time.sleep(step.seconds)
+                heard = None
+            else:
+                heard = self._call(step)
+
+    def _call(self, call: Call) -> Heard:
+        try:
+            return _heard(self._http.request(**self._request(call)))
+        except httpx.TransportError as error:
+            return Lost(f"{type(error).__name__} {error}".strip())
+
+
+class AsyncDesk(_Settings):
+    """A desk, for programs on an asyncio loop: hundreds can wait at once."""
+
+    def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
+        super().__init__(address, key, patience=patience)
+        self._http = httpx.AsyncClient(limits=LIMITS)
+
+    async def await_human(
+        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **asked: Unpack[Asked]
+    ) -> Outcome:
+        """As `Desk.await_human`."""
+        return await self._carry_out(_await_human(self.patience, title, idempotency_key, give_up_after, asked))
+
+    async def ask(self, title: str, *, idempotency_key: str = "", **asked: Unpack[Asked]) -> dict[str, Any]:
+        """As `Desk.ask`."""
+        return await self._carry_out(_ask(self.patience, title, idempotency_key, asked))
+
+    async def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
+        """As `Desk.wait`."""
+        return await self._carry_out(_wait(self.patience, request_id, give_up_after))
+
+    async def cancel(self, request_id: str, comment: str = "") -> Outcome:
+        """As `Desk.cancel`."""
+        return await self._carry_out(_cancel(self.patience, request_id, comment))
+
+    async def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
+        """As `Desk.report`."""
+        await self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
+
+    async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
+        """As `Desk.end_workflow`."""
+        return await self._carry_out(_end(self.patience, workflow_id, outcome))
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncDesk:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def _carry_out(self, talk: Talk[T]) -> T:
+        heard: Heard = None
+        while True:
+            try:
+                step = talk.send(heard)
+            except StopIteration as done:
+                found: T = done.value
+                return found
+            if isinstance(step, Pause):
+                await asyncio.sleep(step.seconds)
+                heard = None
+            else:
+                heard = await self._call(step)
+
+    async def _call(self, call: Call) -> Heard:
+        try:
+            return _heard(await self._http.request(**self._request(call)))
+        except httpx.TransportError as error:
+            return Lost(f"{type(error).__name__} {error}".strip())
