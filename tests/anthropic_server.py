@@ -39,7 +39,7 @@ from typing import Any
 from tests.anthropic_rules import fingerprint, objections
 
 KEY = "sk-ant-only-for-tests"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 Block = dict[str, Any]
 SseEvent = dict[str, Any]
