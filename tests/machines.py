@@ -173,6 +173,9 @@ class Client:
     async def apost(self, **given: Any) -> Answer:
         return await self.machine.acall("POST", "/api/chat", self.body(**given))
 
+    async def astop(self) -> Answer:
+        return await self.machine.acall("POST", f"{self.address}/stop")
+
     def read(self) -> dict[str, Any]:
         """Take over what is stored; gives the whole answer."""
         answer = self.machine.get(self.address)
