@@ -17,8 +17,8 @@ takes the next reply; leaving the block fails if replies are left over. What goe
 - `refuses(status, kind, message, **headers)` is an error before the stream.
 
 `requests` holds what was asked: headers, body, `at` (seconds of `time.monotonic`), `begun` (set with the first bytes of the
-answer) and `gone` (set when the client hung up first). Requests that the real API would refuse get its 400 (`objections` in `tests/anthropic_rules.py` says
-which), and the next reply stays.
+answer) and `gone` (set when the client hung up first). Requests that the real API would refuse get its 400 (`objections` in
+`tests/anthropic_rules.py` says which), and the next reply stays.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from tests.people import alice, bob, carol, mallory
 
 ADDRESS = "/api/v1/ask-human"
 QUESTION = {"question": "Which colour?"}
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
