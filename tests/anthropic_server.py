@@ -16,9 +16,9 @@ takes the next reply; leaving the block fails if replies are left over. What goe
   will do, an endless one too.
 - `refuses(status, kind, message, **headers)` is an error before the stream.
 
-`requests` holds what was asked: headers, body, `begun` (set with the first bytes of the answer) and `gone` (set when the
-client hung up first). Requests that the real API would refuse get its 400 (`objections` in `tests/anthropic_rules.py` says
-which), and the next reply stays.
+`requests` holds what was asked: headers, body, `at` (seconds of `time.monotonic`), `begun` (set with the first bytes of the
+answer) and `gone` (set when the client hung up first). Requests that the real API would refuse get its 400 (`objections` in
+`tests/anthropic_rules.py` says which), and the next reply stays.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import select
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,7 +40,7 @@ from typing import Any
 from tests.anthropic_rules import fingerprint, objections
 
 KEY = "sk-ant-only-for-tests"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 Block = dict[str, Any]
 SseEvent = dict[str, Any]
@@ -66,6 +67,7 @@ class Request:
 
     headers: dict[str, str]
     body: dict[str, Any]
+    at: float = field(default_factory=time.monotonic)
     begun: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
 

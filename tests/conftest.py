@@ -7,8 +7,16 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 from django.db import connection
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from approvals import append_only
+
+# What was found is a finding; how long a loaded machine took to find it is not.
+hypothesis_settings.register_profile(
+    "patient", hypothesis_settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("patient")
 
 
 def pytest_configure() -> None:

@@ -18,6 +18,8 @@ from hitlsite.asgi import application
 
 T = TypeVar("T")
 SCOPES = ("ask", "decide", "read")
+#: Seconds, for what comes at once; on a loaded machine that may be a while.
+PATIENCE = 60
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Machine:
         content = raw if raw is not None else json.dumps(body).encode() if body is not None else b""
         line = self.connect(method, path, content, headers or {})
         await line.send_input({"type": "http.request", "body": content})
-        return await answer_on(line, await line.receive_output(30))
+        return await answer_on(line, await line.receive_output(PATIENCE))
 
     def connect(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> ApplicationCommunicator:
         """A connection whose request line and headers are sent; its user sends the body and reads the answer."""
@@ -107,9 +109,9 @@ async def answer_on(line: ApplicationCommunicator, start: dict[str, Any]) -> Ans
     found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     text, more = b"", True
     while more:
-        message = await line.receive_output(30)
+        message = await line.receive_output(PATIENCE)
         text, more = text + message.get("body", b""), message.get("more_body", False)
-    await line.wait(5)
+    await line.wait(PATIENCE)
     return Answer(start["status"], found, text.decode())
 
 
@@ -136,9 +138,9 @@ def served(story: Callable[[], Awaitable[T]]) -> T:
         doorbell.listen_on(loop)
         jobs.open()
         try:
-            return await asyncio.wait_for(story(), 60)
+            return await asyncio.wait_for(story(), 2 * PATIENCE)
         finally:
-            await jobs.drain(10)
+            await jobs.drain(PATIENCE)
 
     return asyncio.run(main())
 
@@ -170,6 +172,9 @@ class Client:
 
     async def apost(self, **given: Any) -> Answer:
         return await self.machine.acall("POST", "/api/chat", self.body(**given))
+
+    async def astop(self) -> Answer:
+        return await self.machine.acall("POST", f"{self.address}/stop")
 
     def read(self) -> dict[str, Any]:
         """Take over what is stored; gives the whole answer."""

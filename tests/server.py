@@ -26,6 +26,8 @@ from hitlsite.management.commands.seed_demo import PASSWORD
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent
+#: Seconds. For what happens at once where nobody else uses the machine; nothing waits longer than it has to.
+PATIENCE = 60.0
 PREPARE = """
 import django; django.setup()
 from django.core.management import call_command
@@ -34,7 +36,7 @@ call_command("seed_demo")
 """
 
 
-def until(probe: Callable[[], T], what: str, seconds: float = 10) -> T:
+def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
     """The first truthy value that `probe` gives; fails, saying what was seen last, if none comes in time."""
     deadline = time.monotonic() + seconds
     while not (found := probe()):
@@ -92,7 +94,7 @@ class Server:
             command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
             env = environment(self.database, **self.settings)
             self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log)
-        listens = until(self._listens, "`serve` says where it listens", 30)
+        listens = until(self._listens, "`serve` says where it listens")
         self.port = int(listens[1])
 
     def _listens(self) -> re.Match[str] | None:
@@ -100,13 +102,13 @@ class Server:
         assert self.process is not None and self.process.poll() is None, f"serve ended at once:\n{written}"
         return re.search(r"listens on http://127\.0\.0\.1:(\d+)/", written)
 
-    def stop(self, seconds: float = 10) -> int:
+    def stop(self, seconds: float = PATIENCE) -> int:
         """SIGTERM, and the exit code."""
         return self._end(signal.SIGTERM, seconds)
 
     def kill(self) -> int:
         """kill -9."""
-        return self._end(signal.SIGKILL, 5)
+        return self._end(signal.SIGKILL, PATIENCE)
 
     def _end(self, number: signal.Signals, seconds: float) -> int:
         assert self.process is not None
@@ -117,7 +119,7 @@ class Server:
         """Run Python with the project's settings on this database, in a process of its own."""
         command = [sys.executable, "-c", f"import django; django.setup()\n{script}"]
         env = environment(self.database, **self.settings)
-        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=30)
+        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=2 * PATIENCE)
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection, connection:
@@ -131,8 +133,8 @@ class Server:
         """The state of a chat's last turn."""
         return str(self.value("SELECT state FROM chats_turn WHERE chat_id = ? ORDER BY id DESC LIMIT 1", chat))
 
-    def wait_for_turn(self, chat: int, state: str, seconds: float = 10) -> None:
-        until(lambda: self.turn(chat) == state, f"chat {chat} is {state}", seconds)
+    def wait_for_turn(self, chat: int, state: str) -> None:
+        until(lambda: self.turn(chat) == state, f"chat {chat} is {state}")
 
     def key(self, name: str) -> str:
         """A new key of this person's that may ask, decide and read."""
@@ -190,7 +192,7 @@ class Person:
         return self.post(f"/requests/{request}/decide/", **fields)
 
     def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Page:
-        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
         sent = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         with contextlib.closing(connection):
             connection.request(method, path, body, headers | ({"Cookie": sent} if sent else {}))

@@ -31,7 +31,7 @@ def handing_over(pieces, *, fails: bool = False):
 async def body_of(line: ApplicationCommunicator) -> list[bytes]:
     found, more = [], True
     while more:
-        message = await line.receive_output(5)
+        message = await line.receive_output(30)
         found.append(message["body"])
         more = message.get("more_body", False)
     return found
@@ -44,9 +44,9 @@ async def test_the_pieces_come_behind_the_headers_and_their_length_is_not_claime
         yield b"b"
 
     line = handing_over(pieces)
-    assert (await line.receive_output(5))["headers"] == [(b"X-A", b"b")]
+    assert (await line.receive_output(30))["headers"] == [(b"X-A", b"b")]
     assert await body_of(line) == [b"a", b"b", b""]
-    await line.wait(5)
+    await line.wait(30)
 
 
 @pytest.mark.asyncio
@@ -61,10 +61,10 @@ async def test_a_client_that_leaves_ends_the_pieces():
             left.set()
 
     line = handing_over(pieces)
-    await line.receive_output(5)
-    assert (await line.receive_output(5))["body"] == b"a"
+    await line.receive_output(30)
+    assert (await line.receive_output(30))["body"] == b"a"
     await line.send_input({"type": "http.disconnect"})
-    await line.wait(5)
+    await line.wait(30)
     assert left.is_set()
 
 
@@ -75,10 +75,10 @@ async def test_pieces_that_fail_are_an_error_and_not_a_whole_answer():
         raise RuntimeError("in the middle")
 
     line = handing_over(pieces)
-    await line.receive_output(5)
-    await line.receive_output(5)
+    await line.receive_output(30)
+    await line.receive_output(30)
     with pytest.raises(RuntimeError, match="in the middle"):
-        await line.wait(5)
+        await line.wait(30)
 
 
 @pytest.mark.asyncio
@@ -88,7 +88,7 @@ async def test_a_response_without_pieces_is_passed_on_as_it_is():
         await send({"type": "http.response.body", "body": b"all"})
 
     line = ApplicationCommunicator(Handover(app), {"type": "http"})
-    assert await line.receive_output(5) == START
+    assert await line.receive_output(30) == START
     assert await body_of(line) == [b"all"]
 
 

@@ -77,7 +77,7 @@ def test_a_turn_that_was_being_written_when_the_server_was_killed_is_taken_up_ag
         assert (server.turn(chat), len(messages(server, chat))) == ("running", 1)
 
         server.start()
-        server.wait_for_turn(chat, "completed", 25)
+        server.wait_for_turn(chat, "completed")
 
         assert server.rows("SELECT attempt FROM chats_turn WHERE chat_id = ?", chat) == [(2,)]
         assert [kind for _, kind in checkpoints(server, chat)] == ["final"]

@@ -97,9 +97,7 @@ def addresses(*, for_machines: bool = False) -> list[str]:
 
 def pages_and_machines() -> tuple[list[str], list[str]]:
     """The addresses for people, and those for programs."""
-    found = addresses()
-    machines = [address for address in found if address.startswith("/api/")]
-    return sorted(set(found) - set(machines)), machines
+    return addresses(), addresses(for_machines=True)
 
 
 @pytest.fixture

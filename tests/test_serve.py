@@ -112,6 +112,6 @@ def test_on_sigterm_a_short_answer_is_finished_and_a_long_one_is_handed_over_to_
         assert server.rows("SELECT state, lease_owner FROM chats_turn WHERE chat_id = ?", long) == [("queued", "")]
 
         server.start(WORD_SECONDS="0.01")
-        server.wait_for_turn(long, "completed", 5)
+        server.wait_for_turn(long, "completed")
         assert server.rows("SELECT kind FROM chats_turncheckpoint WHERE chat_pk = ?", long) == [("final",)]
         assert alice.get(f"/chats/{long}/").text.count("fifteen sixteen") == 1

@@ -52,7 +52,7 @@ def test_a_server_killed_while_it_delivers_sends_the_same_message_again(tmp_path
         there.behave = lambda got: answer(204)
         make_due(server)
         server.start()
-        second = until(lambda: there.got[1:], "the second try", 20)[0]
+        second = until(lambda: there.got[1:], "the second try")[0]
         sql = "SELECT COUNT(*) FROM approvals_outboxevent WHERE channel = 'webhook' AND delivered_at IS NOT NULL"
         until(lambda: server.value(sql) == 1, "it is noted as delivered")
         assert server.stop() == 0
@@ -74,7 +74,7 @@ def test_a_decision_whose_server_died_before_it_could_deliver_is_delivered_by_th
         with Receiver(port=port) as there:
             make_due(server)
             server.start()
-            (got,) = until(lambda: there.got, "the delivery", 20)
+            (got,) = until(lambda: there.got, "the delivery")
             assert got.told(secret)["data"]["decision"]["verdict"] == "reject"
             assert server.stop() == 0
 

@@ -17,9 +17,10 @@ from approvals import consumers, doorbell
 from approvals.dbpool import run
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
-from chats import actions
+from chats import actions, streams
 from chats import runner as running
 from tests.approvals.helpers import make_request
+from tests.chats import agents
 from tests.chats.helpers import make_chat, say
 from tests.chats.scenes import completed
 from tests.lines import SOON, cookie_of, dial, line
@@ -44,6 +45,14 @@ async def turn_of(chat) -> None:
     """Let the chat's turn run as the server would."""
     turn = await run(lambda: chat.turns.get())
     await running.advance(turn.pk, asyncio.Event())
+
+
+async def until_followed(chat) -> None:
+    """A page hears the words of its chat's turn from now on."""
+    turn = await run(lambda: chat.turns.get().pk)
+    async with asyncio.timeout(SOON):
+        while turn not in {follower.turn_id for follower in streams._followers}:
+            await asyncio.sleep(0.01)
 
 
 def only() -> ApprovalRequest:
@@ -245,6 +254,7 @@ async def test_a_chat_page_is_streamed_the_words_and_then_the_stored_message():
     async with line(f"/ws/chats/{chat.pk}/", chat.owner) as page:
         assert parse(await page.push()).find("div", id="turn")[0].attributes["data-state"] == ""
         await run(say, chat, "hello")
+        await until_followed(chat)
         working = asyncio.create_task(turn_of(chat))
         seen, words = "", []
         while 'data-state="completed"' not in seen:
@@ -259,9 +269,10 @@ async def test_a_chat_page_is_streamed_the_words_and_then_the_stored_message():
         assert [one.words for one in parse(seen).find("article")] == ["hello", said]
 
 
-async def test_a_page_opened_in_the_middle_gets_the_words_from_the_beginning():
+async def test_a_page_opened_in_the_middle_gets_the_words_from_the_beginning(settings):
+    settings.HITL_AGENTS = [agents.PATH]
     chat = await run(lambda: make_chat(alice()))
-    await run(say, chat, "slow")
+    await run(say, chat, "recite")
     working = asyncio.create_task(turn_of(chat))
     events = chat.turns.get
     async with asyncio.timeout(SOON):
@@ -271,7 +282,9 @@ async def test_a_page_opened_in_the_middle_gets_the_words_from_the_beginning():
         seen = await page.until("This ")
         assert 'data-state="running"' in seen
         assert await run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
-        working.cancel()
+    working.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await working
 
 
 async def test_a_chat_page_that_comes_back_gets_all_the_messages_that_it_missed():

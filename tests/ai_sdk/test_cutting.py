@@ -12,6 +12,7 @@ from approvals.models import ApprovalRequest, Decision
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.rendering import render_push
 from tests import people
+from tests.chats import agents
 from tests.machines import Client, machine, served, user_message
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -128,8 +129,9 @@ def test_a_regeneration_over_an_open_question_cancels_it_and_asks_anew(client):
     assert (answer.status, answer.code) == (409, "unknown_message")
 
 
-def test_nothing_is_cut_under_a_running_turn(client):
-    client.messages = [user_message("slow", "u1")]
+def test_nothing_is_cut_under_a_running_turn(client, settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    client.messages = [user_message("recite", "u1")]
 
     async def story():
         posting = asyncio.create_task(client.apost())
@@ -141,6 +143,7 @@ def test_nothing_is_cut_under_a_running_turn(client):
             await client.apost(messages=[user_message("more", "u2")]),
             await client.apost(),
         ]
+        await client.astop()
         await posting
         return refused
 

@@ -13,7 +13,8 @@ from approvals.models import ApprovalRequest
 from chats.models import Chat, Turn
 from tests import people
 from tests.ai_sdk.wire_rules import problems
-from tests.machines import Client, machine, served, user_message
+from tests.chats import agents
+from tests.machines import Client, answer_on, machine, served, user_message
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,23 +93,28 @@ def test_two_people_may_use_the_same_chat_id(client):
     assert (texts(client), texts(other), Chat.objects.count()) == (["hello"], ["weather"], 2)
 
 
-def test_a_second_tab_follows_a_first_response_from_its_beginning(client):
-    client.messages = [user_message("slow", "u1")]
+def test_a_second_tab_follows_a_first_response_from_its_beginning(client, settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    client.messages = [user_message("recite", "u1")]
 
     async def story():
         posting = asyncio.create_task(client.apost())
         while not await asyncio.to_thread(Turn.objects.filter(events__seq__gt=5).exists):
             await asyncio.sleep(0.01)
-        followed = await client.machine.acall("GET", f"{client.address}/stream")
-        return followed, await posting
+        line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
+        await line.send_input({"type": "http.request", "body": b""})
+        start = await line.receive_output(60)
+        await client.astop()
+        return await answer_on(line, start), await posting
 
     followed, posted = served(story)
     assert problems(followed.chunks) == []
     assert followed.chunks == posted.chunks
 
 
-def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(client):
-    client.say("ask slow")
+def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(client, settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    client.say("ask first")
     client.fill("Express")
 
     async def story():
@@ -117,6 +123,7 @@ def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(clie
             await asyncio.sleep(0.01)
         followed = await client.machine.acall("GET", f"{client.address}/stream")
         read = await client.machine.acall("GET", client.address)
+        await client.astop()
         await posting
         return followed, read
 
@@ -133,9 +140,9 @@ def test_a_client_that_goes_away_stops_nothing(client):
         body = json.dumps(client.body(messages=[user_message("weather", "u1")])).encode()
         line = client.machine.connect("POST", "/api/chat", body, {})
         await line.send_input({"type": "http.request", "body": body})
-        await line.receive_output(10)
+        await line.receive_output(60)
         await line.send_input({"type": "http.disconnect"})
-        await line.wait(10)
+        await line.wait(60)
         while await asyncio.to_thread(Turn.objects.exclude(state="completed").exists):
             await asyncio.sleep(0.01)
 

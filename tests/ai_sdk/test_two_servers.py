@@ -23,7 +23,7 @@ class Tab:
         self.server, self.key, self.chat = server, key, chat
 
     def send(self, method: str, path: str, body: Any = None) -> Answer:
-        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=40)
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=90)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = connection.getresponse()

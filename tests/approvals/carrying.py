@@ -23,7 +23,7 @@ def carry(couriers: Couriers | None = None) -> None:
     couriers = couriers or Couriers(webhooks.due_jobs, notices.due_jobs)
     notices.spread_due()
     couriers.deliver_due()
-    assert couriers.idle(30)
+    assert couriers.idle(60)
 
 
 def later(wait: timedelta = timedelta(days=1)) -> None:

@@ -46,7 +46,7 @@ def a_page_listening_on(group: str) -> Iterator[Any]:
     layer = get_channel_layer()
 
     def run(coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(timeout=10)
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(timeout=60)
 
     async def join() -> str:
         channel = await layer.new_channel()

@@ -180,7 +180,7 @@ def test_two_processes_on_one_file_have_one_winner_for_each_request_and_no_lock_
     for process in processes.values():
         process.stdin.write(ids + "\n")
         process.stdin.flush()
-    ended = {name: process.communicate(timeout=60) for name, process in processes.items()}
+    ended = {name: process.communicate(timeout=180) for name, process in processes.items()}
     assert [(stderr, processes[name].returncode) for name, (_, stderr) in ended.items()] == [("", 0), ("", 0)]
     said = {name: json.loads(stdout) for name, (stdout, _) in ended.items()}
     for decision in Decision.objects.select_related("request"):

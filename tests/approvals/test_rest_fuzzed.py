@@ -42,7 +42,7 @@ def send(case, program: Remote, *not_meant) -> None:
         headers={**case.headers, "Authorization": f"Bearer {program.key}"},
         # What one field says about another is told in words, and not in the document.
         excluded_checks=[positive_data_acceptance, *not_meant],
-        timeout=20,
+        timeout=60,
     )
 
 

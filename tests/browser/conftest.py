@@ -21,7 +21,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--no-first-run",
 ]
-PATIENCE = 10_000
+PATIENCE = 60_000
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -22,7 +22,7 @@ HIDDEN = "Object.defineProperty(document, 'hidden', {configurable: true, get: ()
 def address(server: Server) -> Iterator[str]:
     """Where the example is served, with a key of the approver's."""
     install_packages(EXAMPLE)
-    subprocess.run([find_npm(), "run", "build"], cwd=EXAMPLE, check=True, capture_output=True, timeout=120)
+    subprocess.run([find_npm(), "run", "build"], cwd=EXAMPLE, check=True, capture_output=True, timeout=300)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     env = os.environ | {"PAUSEPOINT_URL": server.address, "PAUSEPOINT_KEY": server.key("approver")}
@@ -37,10 +37,10 @@ def address(server: Server) -> Iterator[str]:
         "--strictPort",
     ]
     process = subprocess.Popen(command, cwd=EXAMPLE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: listens(port), "the example is served", 30)
+    until(lambda: listens(port), "the example is served")
     yield f"http://127.0.0.1:{port}/"
     process.terminate()
-    process.wait(10)
+    process.wait(60)
 
 
 def listens(port: int) -> bool:

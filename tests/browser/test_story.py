@@ -78,7 +78,7 @@ def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itsel
     card.get_by_role("button", name="Approve with these changes").click()
     outcome = card.locator(".outcome")
     assert outcome.locator("p").first.inner_text().startswith("Approved with changes by approver")
-    desk.wait_for_function("document.activeElement.className.startsWith('outcome')")
+    card.locator(".outcome:focus").wait_for()
     assert desk.evaluate("window.untouched") is True
 
     wait_for_state(chat, "completed")

@@ -62,6 +62,8 @@ def _broken(_: Any) -> Question:
 
 too_many = Tool(name="tooMany", description="Asks with 10,000 options.", input_model=count.input_model, ask=_too_many)
 broken = Tool(name="broken", description="Cannot make its question.", input_model=count.input_model, ask=_broken)
+#: Said with a pause between two words, this takes minutes: for what has to happen while a model speaks.
+RECITAL = "This goes on and on. " * 1000
 DELIVERY = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": False, "fieldName": "f"}
 
 
@@ -73,6 +75,11 @@ oddball = Agent(
     name="oddball",
     tools=(count, pay, shaky, huge, odd, infinite, too_many, broken, ask_user, ask_human),
     script=(
+        Conversation("recite", [[Say(RECITAL, pause=0.05)]]),
+        Conversation(
+            "ask first",
+            [[Say("One question first."), Use("askUser", DELIVERY)], [Say(RECITAL, pause=0.05)]],
+        ),
         Conversation("for ever", [[Use("count")] for _ in range(40)]),
         Conversation("unknown tool", one("noSuchTool", {"a": 1})),
         Conversation("bad input", one("pay", {"amount": "ten", "to": "Bob"})),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-import time
+from datetime import timedelta
 
 import pytest
 
@@ -13,7 +13,7 @@ from approvals import actions as desk
 from approvals import dbpool
 from approvals.models import AuditEntry
 from approvals.states import Door, Verdict
-from chats import actions, providers, streams
+from chats import actions, providers, runner, streams
 from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund, support
@@ -202,7 +202,9 @@ def test_blocks_of_an_unknown_type_are_kept_but_not_sent_back(claude):
     assert [block["type"] for block in sent(claude)[1]] == ["text", "tool_use"]
 
 
-def test_stop_cuts_claude_short_within_a_second_and_keeps_what_was_said(claude):
+def test_stop_cuts_claude_short_at_once_and_keeps_what_was_said(claude, monkeypatch):
+    # So it is the press of the button that is heard, and not the next look at the lease.
+    monkeypatch.setattr(runner, "RENEW_EVERY", timedelta(hours=1))
     begin, *words = block_events(0, text("One, two, three"), size=5)[:-1]
     claude.will(Reply(items=[START, begin, *words, threading.Event()]))
     chat = make_chat(people.alice())
@@ -216,18 +218,15 @@ def test_stop_cuts_claude_short_within_a_second_and_keeps_what_was_said(claude):
         async for _, event in seen:
             if event == events.TextDelta("text-0", "three"):
                 break
-        began = time.monotonic()
         await dbpool.run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
         assert [event async for _, event in seen] == [events.TurnEnded("other", stopped=True)]
-        assert await asyncio.to_thread(request.gone.wait, 1)
-        took = time.monotonic() - began
+        assert await asyncio.to_thread(request.gone.wait, 60)
         await jobs.drain()
-        return turn.pk, took
+        return turn.pk
 
-    pk, took = asyncio.run(scenario())
+    pk = asyncio.run(asyncio.wait_for(scenario(), 120))
     turn = Turn.objects.select_related("chat__owner").get(pk=pk)
     assert (turn.state, turn.stopped, parts(turn)) == (TurnState.STOPPED, True, ["One, two, three"])
-    assert took < 1
     claude.will(says(text("Four.")))
     assert run(say(chat, "Go on")).state == TurnState.COMPLETED
     assert sent(claude) == [[text("Count")], [text("One, two, three")], [text("Go on")]]
@@ -239,7 +238,7 @@ def test_a_claude_that_speaks_for_ever_is_cut_off_with_clear_words(claude):
     turn = converse()
     words = "The model's answer is longer than 400,000 characters; it was cut off."
     assert (turn.state, turn.error) == (TurnState.FAILED, words)
-    assert claude.requests[0].gone.wait(5)
+    assert claude.requests[0].gone.wait(60)
 
 
 def test_a_failure_is_told_on_the_page_and_the_chat_goes_on(claude, client):

@@ -43,17 +43,17 @@ def _clean(settings):
     release.set()
 
 
-@tool(timeout=0.1)
+@tool(timeout=1)
 def late() -> str:
     """Takes longer than it may."""
-    release.wait(10)
+    release.wait(60)
     return "done after all"
 
 
-@tool(timeout=0.1)
+@tool(timeout=1)
 def fails_late() -> str:
     """Takes longer than it may, and fails."""
-    release.wait(10)
+    release.wait(60)
     raise ToolError("The bank said no.")
 
 
@@ -94,7 +94,7 @@ def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
             await asyncio.sleep(0.01)
         return paused
 
-    paused = asyncio.run(asyncio.wait_for(story(), 20))
+    paused = asyncio.run(asyncio.wait_for(story(), 60))
     return run(turn), paused
 
 
@@ -160,7 +160,7 @@ def test_a_person_may_let_it_run_again_while_the_first_run_still_hangs():
         release.set()
         await runner.advance(turn.pk, asyncio.Event())
 
-    asyncio.run(asyncio.wait_for(story(), 20))
+    asyncio.run(asyncio.wait_for(story(), 60))
     call = turn.tool_calls.get()
     assert (reload(turn).state, call.state, call.attempt) == ("completed", "succeeded", 2)
     assert results_on_record(turn) == {call.tool_call_id: 1}

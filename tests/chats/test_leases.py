@@ -192,7 +192,6 @@ def test_the_sweep_finds_what_nobody_rang_for(oddball):
     claim(lapsed)
     lapse(lapsed)
     held = say(make_chat(alice), "pay")
-    claim(held)
     answered = converse(alice, "pay")
     signals.decided.disconnect(dispatch_uid="chats.on_decided")
     try:
@@ -200,6 +199,7 @@ def test_the_sweep_finds_what_nobody_rang_for(oddball):
     finally:
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
     assert reload(answered).state == "suspended"
+    claim(held)
     rung: list[int] = []
     doorbell.answer_with(on_work=rung.append, on_stop=None)
     try:

@@ -10,6 +10,10 @@ from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Decision, Workflow
 from approvals.states import Door, Verdict
 from chats import actions, queries, runner
+from chats.agent.agent import Agent
+from chats.agent.script import Conversation, Use
+from chats.agent.tools import tool
+from chats.models import Turn
 from tests import people
 from tests.chats import agents
 from tests.chats.helpers import (
@@ -70,9 +74,10 @@ def test_a_queued_turn_stops_before_it_began():
     assert (run(turn).state, turn.steps.count()) == ("stopped", 0)
 
 
-def test_a_running_model_is_cut_and_what_it_said_is_kept():
+def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
+    settings.HITL_AGENTS = [agents.PATH]
     alice = people.alice()
-    turn = say(make_chat(alice), "slow")
+    turn = say(make_chat(alice), "recite")
 
     async def story() -> None:
         cut = asyncio.Event()
@@ -81,32 +86,34 @@ def test_a_running_model_is_cut_and_what_it_said_is_kept():
             await asyncio.sleep(0.01)
         await asyncio.to_thread(stop, turn, alice)
         cut.set()
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 60)
 
     asyncio.run(story())
     stopped = reload(turn)
     assert (stopped.state, stopped.finish_reason, kinds(turn)) == ("stopped", "other", ["final"])
     assert last_text(turn).startswith("This ")
-    assert "see what is kept" not in last_text(turn)
+    assert len(last_text(turn)) < len(agents.RECITAL)
     assert queries.model_history(stopped)[-1].content == [{"type": "text", "text": last_text(turn)}]
 
 
+@tool
+def presses_stop() -> str:
+    """Stops the turn that runs it; nobody tells the runner, as if another process had taken the click."""
+    turn = Turn.objects.select_related("chat__owner").get()
+    return str(stop(turn, turn.chat.owner))
+
+
+busybody = Agent(
+    name="busybody",
+    tools=(presses_stop,),
+    script=[Conversation("go on", [[Use("presses_stop")] for _ in range(10)])],
+)
+
+
 def test_a_stop_from_elsewhere_is_noticed_at_the_next_write(settings):
-    settings.HITL_AGENTS = [agents.PATH]
-    alice = people.alice()
-    turn = say(make_chat(alice), "for ever")
-
-    async def story() -> None:
-        task = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
-        while not await asyncio.to_thread(turn.steps.exists):
-            await asyncio.sleep(0.01)
-        # Nobody tells the runner: as if another process had taken the click.
-        await asyncio.to_thread(stop, turn, alice)
-        await asyncio.wait_for(task, 10)
-
-    asyncio.run(story())
-    assert reload(turn).state == "stopped"
-    assert turn.steps.count() < 15
+    settings.HITL_AGENTS = [f"{__name__}.busybody"]
+    turn = converse(people.alice(), "go on")
+    assert (turn.state, turn.steps.count(), tool_parts(turn)[0]["output"]) == ("stopped", 1, "True")
 
 
 def test_who_may_stop():

@@ -91,7 +91,7 @@ def test_a_follower_in_another_process_reads_what_is_stored():
         finished = events.ModelFinished([{"type": "text", "text": "abc"}], "end_turn", "m")
         await asyncio.to_thread(actions.commit_step, claim, 0, finished, [], [], provider="p")
         await asyncio.to_thread(actions.finish_turn, claim, "stop", 0, [], 4)
-        return await asyncio.wait_for(follower, 10)
+        return await asyncio.wait_for(follower, 60)
 
     found = asyncio.run(story())
     assert (numbers(found), text(found)) == ([1, 2, 3, 4, 5], "abc")

@@ -44,7 +44,7 @@ def run(tool_, value, *, late=None):
                 await asyncio.sleep(0.01)
         return found, heard
 
-    return asyncio.run(asyncio.wait_for(story(), 20))
+    return asyncio.run(asyncio.wait_for(story(), 60))
 
 
 def test_a_typed_function_becomes_a_schema():
@@ -96,10 +96,10 @@ def test_a_tools_own_words_reach_the_model_and_a_tracebacks_do_not():
 def test_a_run_beyond_its_limit_is_unknown_and_its_late_result_is_heard():
     release = threading.Event()
 
-    @tool(timeout=0.1)
+    @tool(timeout=1)
     def slow() -> str:
         """Slow."""
-        release.wait(10)
+        release.wait(60)
         return "done after all"
 
     assert run(slow, {}, late=release.set) == (None, [Result(output="done after all")])
@@ -108,11 +108,11 @@ def test_a_run_beyond_its_limit_is_unknown_and_its_late_result_is_heard():
 def test_a_tool_that_never_got_a_thread_is_known_not_to_have_run():
     release, started = threading.Event(), []
 
-    @tool(timeout=5)
+    @tool(timeout=60)
     def blocks() -> None:
         """Blocks."""
         started.append("blocks")
-        release.wait(10)
+        release.wait(60)
 
     @tool(timeout=0.2)
     def waits() -> None:

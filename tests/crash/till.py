@@ -21,7 +21,7 @@ from tests.crash.browser import Browser
 from tests.crash.points import CONTROL
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Till:
