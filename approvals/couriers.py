@@ -46,6 +46,7 @@ class Couriers:
         self.sources, self.clock = sources, clock
         self._changed = threading.Condition()
         self._busy: Counter[str] = Counter()
+        self._ended = 0
         #: Lane -> (how long it rests, until when); seconds of `clock`.
         self._resting: dict[str, tuple[float, float]] = {}
 
@@ -53,7 +54,9 @@ class Couriers:
         """Begin what is due; returns when nothing more is, or after ROUND_SECONDS. What is slow goes on by itself."""
         end = time.monotonic() + ROUND_SECONDS
         while time.monotonic() < end:
-            if not self._begin_due() and not self._one_ends(1.0):
+            # Counted before the look: what ends meanwhile may have made room for what the look did not find.
+            ended = self._ended
+            if not self._begin_due() and not self._one_ends(ended, 1.0):
                 return
 
     def idle(self, seconds: float) -> bool:
@@ -92,10 +95,11 @@ class Couriers:
         except Exception:
             logger.exception("A delivery on %s failed; it will be tried again", job.lane)
         finally:
-            self._leave(job.lane, reached=reached)
+            self._leave(job.lane, reached=reached, carried=True)
 
-    def _leave(self, lane: str, *, reached: bool) -> None:
+    def _leave(self, lane: str, *, reached: bool, carried: bool = False) -> None:
         with self._changed:
+            self._ended += carried
             self._busy[lane] -= 1
             if not self._busy[lane]:
                 del self._busy[lane]
@@ -106,11 +110,11 @@ class Couriers:
                 self._resting[lane] = (rest, self.clock() + rest)
             self._changed.notify_all()
 
-    def _one_ends(self, seconds: float) -> bool:
-        """Wait for the end of one delivery; False if none is under way, or none ends in time."""
+    def _one_ends(self, before: int, seconds: float) -> bool:
+        """Wait until more than `before` deliveries have ended; False if none is under way, or none ends in time."""
         with self._changed:
-            before = self._busy.total()
-            return bool(before) and self._changed.wait_for(lambda: self._busy.total() < before, seconds)
+            self._changed.wait_for(lambda: self._ended > before or not self._busy, seconds)
+            return self._ended > before
 
     def _shut(self) -> list[str]:
         with self._changed:
