@@ -63,7 +63,7 @@ def answer(status: int, *headers: str) -> Behaviour:
 
 def silent(handler: Handler) -> None:
     """Take it and say nothing, until the test is over."""
-    handler.receiver.closing.wait(30)
+    handler.receiver.closing.wait(300)
 
 
 def die(handler: Handler) -> None:
