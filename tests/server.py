@@ -6,9 +6,11 @@ import atexit
 import contextlib
 import functools
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +30,12 @@ T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 #: Seconds. For what happens at once where nobody else uses the machine; nothing waits longer than it has to.
 PATIENCE = 60.0
+PREPARED = """
+import django; django.setup()
+from django.core.management import call_command
+{prepare}
+call_command("serve", port={port})
+"""
 PREPARE = """
 import django; django.setup()
 from django.core.management import call_command
@@ -43,6 +51,22 @@ def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s; last seen: {found!r}"
         time.sleep(0.02)
     return found
+
+
+@functools.cache
+def _given_ports() -> set[int]:
+    return set()
+
+
+def free_port() -> int:
+    """A port below the range from which the system takes the ports of outgoing connections: it stays free over a restart."""
+    while True:
+        port = random.SystemRandom().randint(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in _given_ports():
+                _given_ports().add(port)
+                return port
 
 
 def environment(database: Path, **more: str) -> dict[str, str]:
@@ -65,13 +89,16 @@ def seeded_database() -> Path:
 class Server:
     """Starts, stops, dies and starts again on the same database and port."""
 
-    def __init__(self, folder: Path, *, beside: Server | None = None, **settings: str) -> None:
-        """A server with a database of its own, or with the one of the server that it stands beside."""
+    def __init__(self, folder: Path, *, beside: Server | None = None, prepare: str = "", **settings: str) -> None:
+        """A server with a database of its own, or with the one of the server that it stands beside.
+
+        `prepare` is Python that its process runs before it serves.
+        """
         self.database = beside.database if beside is not None else folder / "served.sqlite3"
         self.log = folder / ("beside.log" if beside is not None else "served.log")
         if beside is None:
             shutil.copy(seeded_database(), self.database)
-        self.settings = settings
+        self.settings, self.prepare = settings, prepare
         self.port = 0
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -90,17 +117,19 @@ class Server:
     def start(self, **settings: str) -> None:
         """Serve, on a free port the first time and on the same one from then on; returns when it listens."""
         self.settings |= settings
+        self.port = self.port or free_port()
+        serve = ["manage.py", "serve", "--port", str(self.port)]
+        if self.prepare:
+            serve = ["-c", PREPARED.format(prepare=self.prepare, port=self.port)]
         with self.log.open("wb") as log:
-            command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
             env = environment(self.database, **self.settings)
-            self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log)
-        listens = until(self._listens, "`serve` says where it listens")
-        self.port = int(listens[1])
+            self.process = subprocess.Popen([sys.executable, *serve], cwd=ROOT, env=env, stdout=log, stderr=log)
+        until(self._listens, "`serve` says where it listens")
 
-    def _listens(self) -> re.Match[str] | None:
+    def _listens(self) -> bool:
         written = self.log.read_text()
         assert self.process is not None and self.process.poll() is None, f"serve ended at once:\n{written}"
-        return re.search(r"listens on http://127\.0\.0\.1:(\d+)/", written)
+        return f"listens on {self.address}/" in written
 
     def stop(self, seconds: float = PATIENCE) -> int:
         """SIGTERM, and the exit code."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
 import socket
 import sqlite3
@@ -19,6 +18,7 @@ from uuid import UUID
 from tests.crash.agents import CHARGES, HEARD, RELEASE
 from tests.crash.browser import Browser
 from tests.crash.points import CONTROL
+from tests.server import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 60.0
@@ -71,15 +71,6 @@ def settings(database: Path) -> dict[str, str]:
         "HITL_EVENT_HANDLERS": "tests.crash.agents.hear",
         CONTROL: str(database.parent / "armed"),
     }
-
-
-def free_port() -> int:
-    """A port below the range from which the system takes the ports of outgoing connections."""
-    while True:
-        port = random.randint(20_000, 32_000)  # noqa: S311
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def patiently(what: str) -> Iterator[None]:
