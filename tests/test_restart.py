@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.patient_agent import WORDS
 from tests.server import Server, until
 from tests.services import real_processes  # noqa: F401
 
@@ -68,21 +69,22 @@ def test_a_pause_outlives_the_server_and_its_answer_continues_the_same_message(t
 
 
 def test_a_turn_that_was_being_written_when_the_server_was_killed_is_taken_up_again(tmp_path):
-    with Server(tmp_path) as server:
+    agents = "chats.agent.demo.support,tests.patient_agent.patient"
+    with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:
         alice = server.person("requester")
-        chat = alice.start_chat("slow")
+        chat = alice.start_chat("count", agent="patient")
         streamed = "SELECT count(*) FROM chats_turnevent e JOIN chats_turn t ON t.id = e.turn_id WHERE t.chat_id = ?"
-        until(lambda: server.value(streamed, chat) > 5, "a few words are stored")
+        until(lambda: server.value(streamed, chat) > 3, "a few words are stored")
         server.kill()
         assert (server.turn(chat), len(messages(server, chat))) == ("running", 1)
 
-        server.start()
+        server.start(WORD_SECONDS="0.01")
         server.wait_for_turn(chat, "completed")
 
         assert server.rows("SELECT attempt FROM chats_turn WHERE chat_id = ?", chat) == [(2,)]
         assert [kind for _, kind in checkpoints(server, chat)] == ["final"]
         (said,) = [part["text"] for part in assistant_parts(server, chat) if part["type"] == "text"]
-        assert said.startswith("This answer takes its time") and said.endswith("see what is kept.")
+        assert said == WORDS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -99,15 +98,15 @@ def test_of_fifty_who_approve_and_reject_at_once_one_wins_and_everybody_else_is_
 
 def test_on_sigterm_a_short_answer_is_finished_and_a_long_one_is_handed_over_to_the_next_server(tmp_path):
     agents = "chats.agent.demo.support,tests.patient_agent.patient"
-    with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:
+    # The long one would take five minutes.
+    with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="20") as server:
         alice = server.person("requester")
         short, long = alice.start_chat("slow"), alice.start_chat("count", agent="patient")
-        turns = "SELECT id FROM chats_turn WHERE chat_id IN (?, ?)"
-        streamed = f"SELECT count(DISTINCT turn_id) FROM chats_turnevent WHERE turn_id IN ({turns})"
-        until(lambda: server.value(streamed, short, long) == 2, "words of both are stored")
-        begun = time.monotonic()
+        said = "SELECT count(*) FROM chats_turnevent e JOIN chats_turn t ON t.id = e.turn_id WHERE t.chat_id = ?"
+        until(lambda: server.value(said, long) > 0, "the long answer has begun")
+        # A few words are left, for which there is time even where everything takes long.
+        until(lambda: server.value(said, short) > 30, "the short answer is about to end")
         assert server.stop() == 0
-        assert time.monotonic() - begun < 10
         assert server.turn(short) == "completed"
         assert server.rows("SELECT state, lease_owner FROM chats_turn WHERE chat_id = ?", long) == [("queued", "")]
 
