@@ -91,7 +91,7 @@ def check(**environment: str) -> subprocess.CompletedProcess[str]:
     """`manage.py check` with this environment and nothing else."""
     clean = {"PATH": os.environ["PATH"]} | environment
     command = [sys.executable, "manage.py", "check"]
-    return subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def run(**environment: str) -> subprocess.CompletedProcess[str]:
     clean = {"PATH": os.environ["PATH"], "SECRET_KEY": "x", "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
     command = [sys.executable, "-W", "error", "-c", SEND]
     return subprocess.run(
-        command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, check=False, timeout=120
     )
 
 
@@ -42,7 +42,7 @@ class MailServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.thread.join(10)
+        self.thread.join(60)
         self.socket.close()
 
     @property
@@ -50,7 +50,7 @@ class MailServer:
         return str(self.socket.getsockname()[1])
 
     def talk(self) -> None:
-        self.socket.settimeout(30)
+        self.socket.settimeout(120)
         connection, _ = self.socket.accept()
         # What came to encrypt and hears plain words hangs up.
         with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:

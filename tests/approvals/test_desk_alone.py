@@ -59,7 +59,7 @@ def run(tmp_path: Path, *arguments: str) -> str:
         "DATABASE_URL": f"sqlite:///{tmp_path / 'desk.sqlite3'}",
     }
     command = [sys.executable, "-W", "error", *arguments]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
 
