@@ -113,12 +113,13 @@ def test_a_client_token_reaches_no_further_than_the_key_that_made_it():
 def test_a_client_token_ends_with_its_time_its_key_and_its_user(monkeypatch):
     alice = people.alice()
     maker = machine(alice)
-    tab = token_for(maker, seconds=60)
     Client(maker).say("hello")
-    now = timezone.now()
-    for seconds, status in ((59, 200), (62, 401)):
+    before = timezone.now()
+    tab = token_for(maker, seconds=60)
+    after = timezone.now()
+    for now, seconds, status in ((before, 59.9, 200), (after, 60.1, 401)):
         with monkeypatch.context() as clock:
-            clock.setattr(machines.timezone, "now", lambda later=seconds: now + timedelta(seconds=later))
+            clock.setattr(machines.timezone, "now", lambda then=now + timedelta(seconds=seconds): then)
             assert tab.get("/api/chat/c1").status == status
     ApiKey.objects.update(revoked_at=timezone.now())
     assert tab.get("/api/chat/c1").status == 401

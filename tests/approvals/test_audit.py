@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from itertools import count
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -27,16 +28,19 @@ def record_result(subject: Subject = CALL, data: dict | None = None) -> bool:
     return audit.record_once("tool.result", subject, data=data or RESULT, actor=None, via="system")
 
 
-def test_a_result_is_recorded_once_and_repeats_are_counted():
+def test_a_result_is_recorded_once_and_repeats_are_counted(monkeypatch):
+    # Two looks at a real clock may see the same moment.
+    minutes = count()
+    monkeypatch.setattr(audit.timezone, "now", lambda: datetime(2026, 11, 21, 12, next(minutes), tzinfo=UTC))
     assert record_result() is True
     first = AuditEntry.objects.values().get()
     assert (first["retry_count"], first["last_seen_at"]) == (0, first["at"])
     seen = [first["last_seen_at"]]
-    for count in (1, 2):
+    for repeats in (1, 2):
         assert record_result(data={"output": "something else"}) is False
         again = AuditEntry.objects.values().get()
         seen.append(again["last_seen_at"])
-        assert again == first | {"retry_count": count, "last_seen_at": seen[-1]}
+        assert again == first | {"retry_count": repeats, "last_seen_at": seen[-1]}
     assert seen == sorted(set(seen))
 
 
