@@ -17,6 +17,7 @@ from django.urls import URLPattern, get_resolver, path
 from django.urls.resolvers import RoutePattern
 
 from approvals.states import Verdict
+from chats.models import TurnCheckpoint
 from hitlsite.urls import handler400, handler403, handler404, handler500  # noqa: F401 - names that Django looks up here
 from hitlsite.urls import urlpatterns as ours
 from tests import people
@@ -96,7 +97,6 @@ def addresses(*, for_machines: bool = False) -> list[str]:
 
 
 def pages_and_machines() -> tuple[list[str], list[str]]:
-    """The addresses for people, and those for programs."""
     return addresses(), addresses(for_machines=True)
 
 
@@ -110,6 +110,7 @@ def pages() -> dict[str, object]:
     turn = paused(chat)
     request = only_request(turn)
     completed(make_chat(owner))
+    checkpoint = TurnCheckpoint.objects.earliest("pk").pk
     _, question = asked(owner)
     decide(question, owner, Verdict.RESPOND, answer={"selected": ["Standard"]})
     own = [
@@ -119,7 +120,13 @@ def pages() -> dict[str, object]:
         f"/requests/{request.pk}/",
         f"/requests/{question.pk}/",
     ]
-    own += ["/chats/", f"/chats/{chat.pk}/", f"/chats/{chat.pk}/checkpoints/", "/chats/checkpoints/1/", "/admin/"]
+    own += [
+        "/chats/",
+        f"/chats/{chat.pk}/",
+        f"/chats/{chat.pk}/checkpoints/",
+        f"/chats/checkpoints/{checkpoint}/",
+        "/admin/",
+    ]
     client = browser(admin)
     found = {address: client.get(address) for address in own}
     assert {answer.status_code for answer in found.values()} == {200}
@@ -212,8 +219,7 @@ def test_a_form_from_another_origin_is_refused_although_its_token_fits():
     assert client.post("/chats/new/", data, headers={"Origin": "http://evil.example"}).status_code == 403
 
 
-def test_cookies_are_kept_from_scripts_and_from_other_sites(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def test_cookies_are_kept_from_scripts_and_from_other_sites():
     user, client = people.alice(), browser()
     client.get("/login/")
     client.post("/login/", {"username": user.username, "password": people.PASSWORD})
@@ -229,8 +235,7 @@ def test_cookies_stay_on_https_where_the_site_is(address, secure):
     assert done.stdout.split() == [str(secure), str(secure)]
 
 
-def test_logging_in_makes_a_new_session(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def test_logging_in_makes_a_new_session():
     user, client = people.alice(), browser()
     client.session.save()
     client.cookies["sessionid"] = "planted"
