@@ -36,7 +36,7 @@ class Browser:
 
     def send(self, request: urllib.request.Request) -> str:
         try:
-            with self.opener.open(request, timeout=20) as response:
+            with self.opener.open(request, timeout=60) as response:
                 return str(response.read().decode())
         except urllib.error.HTTPError as refusal:
             # An answer, not an absence: it must not be taken for a server that is away.
