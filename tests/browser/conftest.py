@@ -22,6 +22,8 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 PATIENCE = 60_000
+#: Marks a page that has been pushed something.
+PUSHED = "document.addEventListener('htmx:wsAfterMessage', () => { document.documentElement.dataset.pushed = ''; })"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,6 +72,7 @@ class Windows:
         context = self.browser.new_context(**options)
         self.contexts.append(context)
         context.set_default_timeout(PATIENCE)
+        context.add_init_script(PUSHED)
         address = person.server.address
         context.add_cookies([{"name": name, "value": value, "url": address} for name, value in person.cookies.items()])
         page = context.new_page()

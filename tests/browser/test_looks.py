@@ -112,6 +112,9 @@ def each_page(windows, people, server, places):
         if who not in opened:
             opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
         opened[who].goto(server.address + path)
+        if opened[who].locator("[ws-connect^='/ws/chats/']").count():
+            # What is pushed to a chat when it is opened is swapped in, and who stands there loses the focus.
+            opened[who].wait_for_selector("html[data-pushed]", state="attached")
         opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         yield name, opened[who]
 
