@@ -23,7 +23,7 @@ class Chat extends ai.AbstractChat {
 
 const chats = {};
 
-function open({ name, id, messages = [] }) {
+function open({ name, id, messages = [], agent }) {
   const posts = [];
   let flying = 0;
   const counted = async (input, init) => {
@@ -41,7 +41,7 @@ function open({ name, id, messages = [] }) {
     id,
     messages,
     transport: new ai.DefaultChatTransport({
-      api: `${base}/api/chat`, headers: { authorization: `Bearer ${token}` }, fetch: counted,
+      api: `${base}/api/chat`, headers: { authorization: `Bearer ${token}` }, body: { agent }, fetch: counted,
     }),
     sendAutomaticallyWhen: (options) =>
       ai.lastAssistantMessageIsCompleteWithToolCalls(options) || ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
@@ -49,10 +49,11 @@ function open({ name, id, messages = [] }) {
   chats[name] = { chat, posts, calm: () => flying === 0 && ["ready", "error"].includes(chat.status) };
 }
 
-// A client that sends by itself does so right after a stream: calm means calm for a while.
+// A client that sends by itself does so right after a stream: calm means calm at many looks in a row.
 async function rest({ calm }) {
-  for (let since = Date.now(); Date.now() - since < 150; await new Promise((done) => setTimeout(done, 5))) {
-    if (!calm()) since = Date.now();
+  for (let looks = 0; looks < 30; looks += 1) {
+    await new Promise((done) => setTimeout(done, 5));
+    if (!calm()) looks = 0;
   }
 }
 

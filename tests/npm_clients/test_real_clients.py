@@ -15,11 +15,13 @@ from tests.server import Person, Server, until
 class Chat:
     """One client of the driver, at one chat."""
 
-    def __init__(self, driver: Driver, server: Server, key: str, id: str = "", messages: Any = ()) -> None:
+    def __init__(
+        self, driver: Driver, server: Server, key: str, id: str = "", messages: Any = (), **given: Any
+    ) -> None:
         self.driver, self.server, self.key = driver, server, key
         self.id, self.name = id or uuid4().hex, uuid4().hex
         self.shown: dict[str, Any] = {}
-        self.do("open", id=self.id, messages=list(messages))
+        self.do("open", id=self.id, messages=list(messages), **given)
 
     def do(self, act: str, **given: Any) -> Chat:
         self.shown = self.driver.do(act, self.name, **given)
@@ -128,7 +130,7 @@ def test_a_reloaded_page_answers_what_an_earlier_one_was_asked(chat):
 
 
 def test_a_reloaded_page_follows_a_response_from_its_beginning(chat):
-    one = chat().do("send", text="slow", wait=False)
+    one = chat(agent="patient").do("send", text="count", wait=False)
     until(one.stored, "the message is stored")
     again = chat(id=one.id, messages=one.stored()[:1]).do("resume")
     assert outline(again.last) == outline(one.do("look").last)
