@@ -18,7 +18,7 @@ from tests.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 EXAMPLES = ROOT / "examples"
-SOON = 60
+SOON = 120
 
 
 class Agent:

@@ -8,6 +8,8 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from tests.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 #: How long anything may take here that comes by itself.
-SOON = 60
+SOON = 120
 
 
 @pytest.fixture(scope="module")
@@ -85,24 +87,29 @@ def decide(decider: Remote, thread: str, **decision: Any) -> None:
 @contextlib.contextmanager
 def losing(server: Server, answers: int) -> Iterator[str]:
     """The address of a way to the server on which the first answers get lost, behind the server's work."""
-    door = socket.create_server(("127.0.0.1", 0))
     lost = iter(range(answers))
 
-    def carry(client: socket.socket) -> None:
-        with client, socket.create_connection(("127.0.0.1", server.port)) as onward:
-            onward.sendall(client.recv(1_000_000))
-            answer = onward.recv(1_000_000)
+    class Way(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            onward = HTTPConnection("127.0.0.1", server.port, timeout=SOON)
+            with contextlib.closing(onward):
+                onward.request("POST", self.path, body, dict(self.headers))
+                answer = onward.getresponse()
+                content = answer.read()
             if next(lost, None) is None:
-                client.sendall(answer)
+                self.send_response(answer.status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
 
-    def serve() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                carry(door.accept()[0])
+        def log_message(self, *_: object) -> None:
+            """Nothing on stderr."""
 
-    threading.Thread(target=serve, daemon=True).start()
-    with door:
-        yield f"http://127.0.0.1:{door.getsockname()[1]}"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Way) as door:
+        threading.Thread(target=door.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{door.server_address[1]}"
+        door.shutdown()
 
 
 @BOTH
@@ -163,10 +170,11 @@ def test_what_the_desk_refuses_is_raised_at_once(server, agent, carried):
 
 
 def test_where_nobody_listens_it_is_unreachable():
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with Desk(address, "pp_x", patience=-60) as desk, pytest.raises(Unreachable, match="ConnectError"):
-        desk.ask("Pay?")
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with Desk(address, "pp_x", patience=-60) as desk, pytest.raises(Unreachable, match="ConnectError"):
+            desk.ask("Pay?")
 
 
 @BOTH
