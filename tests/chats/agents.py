@@ -76,6 +76,7 @@ oddball = Agent(
     tools=(count, pay, shaky, huge, odd, infinite, too_many, broken, ask_user, ask_human),
     script=(
         Conversation("recite", [[Say(RECITAL, pause=0.05)]]),
+        Conversation("murmur", [[Say(RECITAL, pause=0.5)]]),
         Conversation(
             "ask first",
             [[Say("One question first."), Use("askUser", DELIVERY)], [Say(RECITAL, pause=0.05)]],
