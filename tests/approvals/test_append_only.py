@@ -129,14 +129,17 @@ def test_a_check_that_was_given_no_database_says_nothing():
     assert check_triggers(databases=None) == []
 
 
-def refused_elsewhere(statement: str) -> str:
-    """Try it on a connection of its own, in a thread; the words of the refusal, or "" if it went through."""
+def refused_elsewhere(statement: str, *, patience: int = 20_000) -> str:
+    """Try it on a connection of its own, in a thread; the words of the refusal, or "" if it went through.
+
+    `patience` is for the write lock, in milliseconds.
+    """
     found: list[str] = []
 
     def attempt() -> None:
         try:
             with connection.cursor() as cursor:
-                cursor.execute("PRAGMA busy_timeout = 50")
+                cursor.execute(f"PRAGMA busy_timeout = {patience}")
                 cursor.execute(statement)
             found.append("")
         except DatabaseError as error:
@@ -159,7 +162,7 @@ def test_maintenance_lets_this_transaction_change_rows_and_no_other():
         Decision.objects.update(comment="pruned")
         TurnCheckpoint.objects.all().delete()
         # SQLite has one writer: the other waits and gives up. What it may read shows no switch.
-        assert refused_elsewhere(delete) == "database is locked"
+        assert refused_elsewhere(delete, patience=50) == "database is locked"
     assert (list(Decision.objects.values_list("comment", flat=True)), TurnCheckpoint.objects.count()) == (["pruned"], 0)
     assert "append-only" in refused_elsewhere(delete)
     assert_refused(delete, "approvals_decision")
