@@ -29,7 +29,7 @@ def server(tmp_path_factory):
 def test_a_port_that_is_taken_is_refused_in_one_line(server):
     command = [sys.executable, "manage.py", "serve", "--port", str(server.port)]
     env = environment(server.database)
-    second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=30)
+    second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     line = f"CommandError: Port {server.port} on 127.0.0.1 is taken or not allowed. Choose another one with --port.\n"
     assert (second.returncode, second.stdout, second.stderr) == (1, "", line)
     assert server.person("requester").get("/").status == 200
