@@ -22,4 +22,5 @@ class ChatsConfig(AppConfig):
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
         sweep.register(chat_sweep.wake_stuck_turns)
         sweep.register(chat_sweep.resume_answered_turns)
+        sweep.register(chat_sweep.resume_nested_turns)
         checks.register(check_agents)

@@ -22,6 +22,8 @@ class Chat(models.Model):
     public_id = models.CharField(max_length=200)
     agent = models.CharField(max_length=100)
     title = models.CharField(max_length=200, blank=True)
+    #: The conversation at the top, where an agent writes here and not a person.
+    root = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -45,8 +47,8 @@ class Chat(models.Model):
 
     @property
     def scope(self) -> str:
-        """The namespace of this chat's tool call ids in requests and in the audit log."""
-        return f"chat:{self.pk}"
+        """The namespace of this chat's tool call ids in requests and in the audit log; sub-agents share that of the top."""
+        return f"chat:{self.root_id or self.pk}"
 
 
 class Message(models.Model):
@@ -92,7 +94,9 @@ class Turn(models.Model):
     lease_until = models.DateTimeField(null=True)
     usage = models.JSONField(default=dict)
     error = models.TextField(blank=True)
+    #: A sub-agent's turn: the call that it carries out, the turn at the top, and how many turns stand above it.
     parent_call = models.ForeignKey("ToolCall", on_delete=models.SET_NULL, null=True, related_name="children")
+    root = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
     depth = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
@@ -106,6 +110,11 @@ class Turn(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["state", "lease_until"], name="turn_due", condition=Q(state__in=sorted(UNFINISHED))),
+            models.Index(
+                fields=["root"],
+                name="turn_nested_suspended",
+                condition=Q(root__isnull=False, state=TurnState.SUSPENDED),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -114,6 +123,11 @@ class Turn(models.Model):
     @property
     def unfinished(self) -> bool:
         return self.state in UNFINISHED
+
+    @property
+    def top(self) -> Turn:
+        """The turn of which this one is a part: its own, unless a sub-agent's. Its `run_id` names the workflow."""
+        return self.root or self
 
 
 class Step(models.Model):
@@ -157,7 +171,10 @@ class ToolCall(models.Model):
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["chat", "tool_call_id"], name="tool_call_id_in_chat")]
-        indexes: ClassVar = [models.Index(fields=["chat", "name"], name="tool_call_name")]
+        indexes: ClassVar = [
+            models.Index(fields=["chat", "name"], name="tool_call_name"),
+            models.Index(fields=["turn"], name="tool_call_delegated", condition=Q(state=CallState.DELEGATED)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.tool_call_id}"

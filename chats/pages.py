@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -35,10 +35,20 @@ class PartView:
     output_json: str = ""
     error: str = ""
     card: Card | None = None
+    #: Of a sub-agent: its conversation, and the cards of what it waits for.
+    conversation: int | None = None
+    below: Sequence[Card] = ()
+
+    @property
+    def version(self) -> str:
+        """Changes whenever a card does; "" where there is none."""
+        cards = [card for card in (self.card, *self.below) if card is not None]
+        return "-".join([*(card.version for card in cards), self.state]) if cards or self.conversation else ""
 
     @property
     def words(self) -> str:
-        if self.card is not None and self.card.request.pending and self.state == "input-available":
+        waits = self.below or (self.card is not None and self.card.request.pending)
+        if waits and self.state == "input-available":
             return "waits for an answer"
         return TOOL_WORDS.get(self.state, self.state)
 
@@ -54,17 +64,35 @@ def call_ids(messages: Sequence[Message]) -> list[str]:
     return [part["toolCallId"] for message in messages for part in message.parts if "toolCallId" in part]
 
 
-def message_views(
-    user: User, messages: Sequence[Message], requests: Mapping[str, ApprovalRequest]
-) -> list[MessageView]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the calls in a message asked, by toolCallId: their own requests, and for sub-agents where and what they ask."""
+
+    requests: Mapping[str, ApprovalRequest]
+    conversations: Mapping[str, int]
+    below: Mapping[str, Sequence[ApprovalRequest]]
+
+
+def message_views(user: User, messages: Sequence[Message], asked: Asked) -> list[MessageView]:
     return [
-        MessageView(message=message, parts=[part_view(part, _card(user, part, requests)) for part in message.parts])
+        MessageView(message=message, parts=[_asking_part(user, part, asked) for part in message.parts])
         for message in messages
     ]
 
 
-def part_view(part: Mapping[str, Any], card: Card | None = None) -> PartView:
-    """A stored UIMessage part as the page shows it."""
+def _asking_part(user: User, part: Mapping[str, Any], asked: Asked) -> PartView:
+    call_id = str(part.get("toolCallId", ""))
+    own = asked.requests.get(call_id)
+    return replace(
+        part_view(part),
+        card=card_for(user, own, door=Door.CHAT) if own is not None else None,
+        conversation=asked.conversations.get(call_id),
+        below=[card_for(user, request, door=Door.CHAT) for request in asked.below.get(call_id, ())],
+    )
+
+
+def part_view(part: Mapping[str, Any]) -> PartView:
+    """A stored UIMessage part as the page shows it, without what it asked."""
     kind = str(part.get("type", ""))
     if kind in {"text", "reasoning"}:
         return PartView(kind=kind, text=str(part.get("text", "")))
@@ -77,10 +105,4 @@ def part_view(part: Mapping[str, Any], card: Card | None = None) -> PartView:
         input_json=pretty(part.get("input")),
         output_json=pretty(part["output"]) if "output" in part else "",
         error=str(part.get("errorText", "")),
-        card=card,
     )
-
-
-def _card(user: User, part: Mapping[str, Any], requests: Mapping[str, ApprovalRequest]) -> Card | None:
-    found = requests.get(str(part.get("toolCallId", "")))
-    return card_for(user, found, door=Door.CHAT) if found is not None else None

@@ -12,18 +12,23 @@ from django.db.models import Max, Q, QuerySet
 from approvals.auth import Person, sees_everything
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
-from chats import checkpoints
+from chats import checkpoints, nesting
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.projection import CallView, StepView, model_messages
 from chats.providers.base import ModelMessage
-from chats.states import UNFINISHED, TurnState
+from chats.states import UNFINISHED, CallState, TurnState
 
 
 def chats_for(user: Person) -> QuerySet[Chat]:
     """Chats this person may read: their own; deciders and auditors read all."""
     found = Chat.objects.select_related("owner").order_by("-updated_at", "-id")
     return found if sees_everything(user) else found.filter(owner=user.pk)
+
+
+def listed_chats_for(user: Person) -> QuerySet[Chat]:
+    """Those that people write in; sub-agents' conversations are reached from there."""
+    return chats_for(user).filter(root=None)
 
 
 def chats_older_than(found: QuerySet[Chat], last: Chat) -> QuerySet[Chat]:
@@ -55,7 +60,12 @@ def last_turn(chat: Chat) -> Turn | None:
 
 
 def open_requests(turn: Turn) -> list[ApprovalRequest]:
-    """What the turn waits for, in the order of its calls."""
+    """What the turn and the sub-agents below it wait for."""
+    return own_open_requests(turn) + [asked for below in nesting.open_requests(turn).values() for asked in below]
+
+
+def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
+    """What the turn's own calls wait for, in their order."""
     calls = turn.tool_calls.select_related("approval", "recovery").order_by("id")
     asked = [request for call in calls for request in (call.approval, call.recovery) if request is not None]
     return [request for request in asked if request.status == Status.PENDING]
@@ -139,6 +149,15 @@ def progress_of(turn_id: int) -> Progress:
     return Progress(
         last.index + 1, last.stop_reason, list(last.tool_calls.select_related("approval__decision").order_by("id"))
     )
+
+
+def states_below(turn_id: int) -> dict[str, list[int]]:
+    """The turns of the sub-agents that this turn has called and not heard of again, by state."""
+    found: dict[str, list[int]] = defaultdict(list)
+    below = Turn.objects.filter(parent_call__turn=turn_id, parent_call__state=CallState.DELEGATED)
+    for pk, state in below.values_list("pk", "state"):
+        found[state].append(pk)
+    return found
 
 
 def running_turn(chat_pk: int) -> tuple[int, int] | None:

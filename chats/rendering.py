@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
 from approvals import auth
-from chats import queries
+from chats import nesting, queries
 from chats.models import Chat
-from chats.pages import call_ids, message_views
+from chats.pages import Asked, call_ids, message_views
+from chats.states import TurnState
 
 #: A push re-renders this many of the last messages: the user's, and the assistant's answer to it.
 PUSHED = 2
@@ -23,15 +25,22 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     messages = queries.last_messages(chat, limit=limit + 1, before=before)
     shown = messages[-limit:]
     turn = queries.last_turn(chat)
+    calls = call_ids(shown)
+    conversations = nesting.conversations(chat.pk, calls)
+    suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
+    below = nesting.open_requests(suspended) if suspended and conversations else {}
+    waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
+    asked = Asked(requests=queries.requests_of(chat, calls), conversations=conversations, below=below)
     return {
         "chat": chat,
-        "views": message_views(user, shown, queries.requests_of(chat, call_ids(shown))),
+        "views": message_views(user, shown, asked),
         "older": shown[0].position if len(messages) > limit else None,
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
-        "waiting": len(queries.open_requests(turn)) if turn is not None and turn.state == "suspended" else 0,
+        "waiting": len(waiting),
+        "above": nesting.chat_above(chat),
         "may_stop": turn is not None and turn.unfinished and auth.may_cancel(user, chat.owner_id),
-        "may_write": chat.owner_id == user.pk,
+        "may_write": chat.owner_id == user.pk and chat.root_id is None,
     }
 
 

@@ -30,7 +30,7 @@ from chats.ledger import Ledger
 from chats.models import ToolCall, Turn
 from chats.providers import current
 from chats.providers.base import ModelMessage, Provider, ProviderError
-from chats.states import CallState, FinishReason
+from chats.states import ENDED, CallState, FinishReason, TurnState
 from chats.toolbox import Result, run_tool
 
 logger = logging.getLogger(__name__)
@@ -115,7 +115,9 @@ class Run:
         if CallState.READY in states:
             await self._run_calls(agent, [call for call in progress.calls if call.state == CallState.READY])
             return True
-        if states & {CallState.WAITING, CallState.UNKNOWN}:
+        if CallState.DELEGATED in states and await self._attend():
+            return True
+        if states & {CallState.WAITING, CallState.UNKNOWN, CallState.DELEGATED}:
             return not await self._close(actions.pause_turn, agent)
         over_limit = progress.steps > agent.max_steps
         reason = FinishReason.OTHER if over_limit else FINISH_REASONS.get(progress.stop_reason, FinishReason.OTHER)
@@ -176,6 +178,25 @@ class Run:
             self.ledger.record(event)
         return events.ModelFinished([{"type": "text", "text": text}], "end_turn", "")
 
+    async def _attend(self) -> bool:
+        """Look after the sub-agents: settle those that have ended, wait for those at work; False if all wait for people."""
+        rests = streams.Rests()
+        states = await dbpool.run(queries.states_below, self.claim.turn_id)
+        if not states.keys().isdisjoint(ENDED):
+            for told in await dbpool.run(actions.settle_delegated, self.claim):
+                self.ledger.record(told)
+            return True
+        at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
+        if not at_work:
+            return False
+        waiting = [asyncio.create_task(rests.wait(at_work)), asyncio.create_task(self.stop.wait())]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        return True
+
     async def _run_calls(self, agent: Agent, calls: Sequence[ToolCall]) -> None:
         outcomes = await asyncio.gather(*(self._run_call(agent, call) for call in calls), return_exceptions=True)
         for outcome in outcomes:
@@ -183,10 +204,14 @@ class Run:
                 raise outcome
 
     async def _run_call(self, agent: Agent, call: ToolCall) -> None:
+        tool = agent.tool(call.name)
+        if tool is not None and tool.agent is not None:
+            if words := await dbpool.run(actions.delegate_call, self.claim, call.pk, tool.agent):
+                self.ledger.record(events.ToolFailed(call.tool_call_id, words))
+            return
         execution = await dbpool.run(actions.claim_call, self.claim, call.pk)
         if execution is None:
             return
-        tool = agent.tool(execution.name)
         if tool is None:
             await self._finish_call(
                 execution, Result(error_text=f"There is no tool named {execution.name!r} any more.")

@@ -18,6 +18,8 @@ class TurnState(TextChoices):
 
 UNFINISHED = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED})
 
+ENDED = frozenset(TurnState) - UNFINISHED
+
 TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
     TurnState.QUEUED: frozenset({TurnState.RUNNING, TurnState.STOPPED}),
     # running -> running is another runner taking over after the lease lapsed; -> queued hands the turn over.
@@ -35,6 +37,7 @@ class CallState(TextChoices):
     WAITING = "waiting", "Waiting for a person"
     READY = "ready", "Ready to run"
     EXECUTING = "executing", "Running"
+    DELEGATED = "delegated", "With a sub-agent"
     UNKNOWN = "unknown", "Outcome unknown"
     SUCCEEDED = "succeeded", "Succeeded"
     FAILED = "failed", "Failed"
@@ -49,7 +52,10 @@ CALL_TRANSITIONS: dict[CallState, frozenset[CallState]] = {
     CallState.WAITING: frozenset({CallState.READY, *CLOSED}),
     CallState.READY: frozenset({CallState.EXECUTING, CallState.CANCELLED}),
     # executing -> ready is an idempotent tool after a crash.
-    CallState.EXECUTING: frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.UNKNOWN, CallState.READY}),
+    CallState.EXECUTING: frozenset(
+        {CallState.SUCCEEDED, CallState.FAILED, CallState.UNKNOWN, CallState.READY, CallState.DELEGATED}
+    ),
+    CallState.DELEGATED: frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
     CallState.UNKNOWN: frozenset({CallState.READY, CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
     **dict.fromkeys(CLOSED, frozenset()),
 }

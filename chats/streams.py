@@ -6,7 +6,8 @@ A follower that falls behind, or that sits in another process than the runner, r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Collection
 from weakref import WeakSet
 
 from approvals import dbpool
@@ -30,8 +31,35 @@ class _Follower:
 _followers: WeakSet[_Follower] = WeakSet()
 
 
+class Rests:
+    """Hears which turns of this process come to rest, from when it is made; of others nothing is heard."""
+
+    def __init__(self) -> None:
+        self._heard: set[int] = set()
+        self._bell = asyncio.Event()
+        _resting.add(self)
+
+    def note(self, turn_id: int) -> None:
+        self._heard.add(turn_id)
+        self._bell.set()
+
+    async def wait(self, turn_ids: Collection[int]) -> None:
+        """Return when one of these turns has come to rest, or after a moment, to be looked at."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(POLL):
+                while self._heard.isdisjoint(turn_ids):
+                    self._bell.clear()
+                    await self._bell.wait()
+
+
+_resting: WeakSet[Rests] = WeakSet()
+
+
 def publish(turn_id: int, seq: int, event: events.Event) -> None:
     """Hand an event to this process's followers. Call it on the loop that they run on."""
+    if isinstance(event, CLOSING):
+        for rests in list(_resting):
+            rests.note(turn_id)
     for follower in list(_followers):
         if follower.turn_id == turn_id and not follower.mail.full():
             follower.mail.put_nowait((seq, event))

@@ -6,10 +6,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals.models import Workflow
-from approvals.states import WorkflowState
+from approvals.states import FINAL, WorkflowState
 from chats import actions, doorbell
-from chats.models import Turn
-from chats.states import TurnState
+from chats.models import ToolCall, Turn
+from chats.states import CallState, TurnState
 
 BATCH = 100
 
@@ -29,4 +29,21 @@ def resume_answered_turns() -> None:
     answered = Workflow.objects.filter(source="chat", state=WorkflowState.RUNNING).values_list("key", flat=True)
     turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=list(answered[:BATCH]))
     for turn_id in list(turns.values_list("pk", flat=True)):
+        actions.resume_turn(turn_id)
+
+
+def resume_nested_turns() -> None:
+    """The same between agents and their sub-agents: one was answered while others wait, or one has moved unheard."""
+    answered = ToolCall.objects.filter(
+        Q(approval__status__in=FINAL, state=CallState.WAITING) | Q(recovery__status__in=FINAL, state=CallState.UNKNOWN),
+        turn__root__isnull=False,
+        turn__state=TurnState.SUSPENDED,
+    )
+    moved = Turn.objects.filter(parent_call__state=CallState.DELEGATED, parent_call__turn__state=TurnState.SUSPENDED)
+    moved = moved.exclude(state=TurnState.SUSPENDED)
+    found = {
+        *answered.values_list("turn", flat=True)[:BATCH],
+        *moved.values_list("parent_call__turn", flat=True)[:BATCH],
+    }
+    for turn_id in sorted(found):
         actions.resume_turn(turn_id)

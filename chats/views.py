@@ -44,7 +44,7 @@ def agents() -> list[Agent]:
 @require_GET
 def chats(request: SignedIn) -> HttpResponse:
     """The chats a person may read, the latest first, page by page."""
-    found = queries.chats_for(request.user)
+    found = queries.listed_chats_for(request.user)
     before = request.GET.get("before", "")
     if before.isdecimal() and len(before) < 19:
         last = found.filter(pk=int(before)).first()

@@ -50,6 +50,7 @@ RANKS = {
         {"agent.loop", "providers.scripted", "providers.anthropic_stream", "projection"},
         {"providers.anthropic"},
         {"providers"},
+        {"nesting"},
         {"queries", "wire"},
         {"actions"},
         {"streams", "toolbox", "pages"},

@@ -68,6 +68,25 @@ def test_a_pause_outlives_the_server_and_its_answer_continues_the_same_message(t
         assert assistant_parts(server, ask)[-1]["text"] == "Thank you, you chose Express. I will arrange that."
 
 
+def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_path):
+    with Server(tmp_path) as server:
+        alice, bob = server.person("requester"), server.person("approver")
+        chat, approval = alice.pause("approve nested payment")
+        server.kill()
+        server.start()
+        assert server.turn(chat) == "suspended"
+        assert bob.decide(approval, verdict="approve").status == 302
+        server.wait_for_turn(chat, "completed")
+        said = assistant_parts(server, chat)[-1]["text"]
+        assert said == "The cashier says: The payment to ACME Ltd: recipient ACME Ltd, amount 5000.0, status sent"
+        assert server.rows(
+            "SELECT name, state, attempt FROM chats_toolcall WHERE name IN ('cashier', 'sendPayment')"
+        ) == [
+            ("cashier", "succeeded", 1),
+            ("sendPayment", "succeeded", 1),
+        ]
+
+
 def test_a_turn_that_was_being_written_when_the_server_was_killed_is_taken_up_again(tmp_path):
     agents = "chats.agent.demo.support,tests.patient_agent.patient"
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:

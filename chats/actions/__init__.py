@@ -1,14 +1,15 @@
 """The only writers of chats, turns, steps, tool calls and checkpoints, one function per verb, split by what they are about:
 
 `arriving` (what people send), `answering` (answers inside a client's copy of a message), `claiming` (who runs a turn),
-`stepping` (what the runner commits), `calling` (tool calls), `ending` (stop, fail, finish), `resuming` (what decisions do
-to a turn); `keeping` holds what several of them write.
+`stepping` (what the runner commits), `calling` (tool calls), `delegating` (sub-agents), `ending` (stop, fail, finish),
+`resuming` (what decisions do to a turn); `keeping` holds what several of them write.
 """
 
 from chats.actions.answering import take_answers
 from chats.actions.arriving import add_user_message, answer_again, open_chat, post_message
 from chats.actions.calling import claim_call, finish_call, lose_call, recover_calls
 from chats.actions.claiming import claim_turn, release_turn, renew_lease
+from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
 from chats.actions.resuming import resume_turn
 from chats.actions.stepping import append_events, commit_step, pause_turn
@@ -20,6 +21,7 @@ __all__ = [
     "claim_call",
     "claim_turn",
     "commit_step",
+    "delegate_call",
     "end_stopped",
     "fail_turn",
     "finish_call",
@@ -32,6 +34,7 @@ __all__ = [
     "release_turn",
     "renew_lease",
     "resume_turn",
+    "settle_delegated",
     "stop_turn",
     "take_answers",
 ]

@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
 from chats import queries
 from chats.actions.ending import stop_turn
-from chats.actions.keeping import add_message, queue_after_commit, ring_after_commit
+from chats.actions.keeping import add_message, start_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
     ApprovalPending,
@@ -66,7 +66,7 @@ def post_message(chat: Chat, text: str, *, by: User, agent: Agent, via: Door) ->
         current = queries.unfinished_turn(locked)
         if current is None:
             add_message(locked, uuid4().hex, "user", _parts([text]))
-            return Arrival(_start_turn(locked, text, agent))
+            return Arrival(start_turn(locked, text, agent))
     # Outside the block: what comes may end in a refusal, which has to leave an expiry standing.
     return Arrival(current, _answer_open_question(current, text, by, via))
 
@@ -89,7 +89,7 @@ def add_user_message(
             raise MessageKnown
         _refuse_unfinished(locked)
         add_message(locked, message_id, "user", _parts(texts))
-        return _start_turn(locked, " ".join(texts), agent)
+        return start_turn(locked, " ".join(texts), agent)
 
 
 def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Door) -> Turn:
@@ -100,12 +100,14 @@ def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Do
     with transaction.atomic():
         locked = _locked(chat, by)
         _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
-        return _start_turn(locked, "", agent)
+        return start_turn(locked, "", agent)
 
 
 def _locked(chat: Chat, by: User) -> Chat:
     if chat.owner_id != by.pk:
         raise ChatNotFound
+    if chat.root_id is not None:
+        raise BadMessage("An agent writes in this conversation. Write in the one above it.")
     return Chat.objects.select_for_update(of=("self",)).select_related("owner").get(pk=chat.pk)
 
 
@@ -145,16 +147,6 @@ def _refuse_unfinished(chat: Chat) -> None:
         return
     waiting = queries.open_requests(current)
     raise ApprovalPending(waiting) if current.state == TurnState.SUSPENDED and waiting else TurnRunning
-
-
-def _start_turn(chat: Chat, text: str, agent: Agent) -> Turn:
-    turn = Turn.objects.create(chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version)
-    chat.title = chat.title or text.strip()[:80].partition("\n")[0]
-    chat.updated_at = timezone.now()
-    chat.save(update_fields=["title", "updated_at"])
-    queue_after_commit(turn.pk)
-    ring_after_commit(chat.pk)
-    return turn
 
 
 def _answer_open_question(turn: Turn, text: str, by: User, via: Door) -> ApprovalRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from django.contrib.auth.models import User
@@ -14,7 +15,7 @@ from approvals.canonical import clean_text
 from approvals.exceptions import NotAllowed
 from approvals.models import Workflow
 from approvals.states import Door, WorkflowState
-from chats import doorbell, projection, queries
+from chats import doorbell, nesting, projection, queries
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -28,6 +29,7 @@ from chats.actions.keeping import (
     write_checkpoint,
     write_events,
 )
+from chats.actions.resuming import wake_above
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
@@ -74,20 +76,22 @@ def stop_turn(chat: Chat, *, by: User, via: Door) -> bool:
         raise NotAllowed("Only the chat's owner and those who may decide can stop it.")
     with transaction.atomic():
         found = queries.unfinished_turn(chat)
-        if found is None:
-            return False
-        turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=found.pk)
-        if not turn.unfinished or turn.stopped:
-            return False
-        turn.stopped, turn.stopped_by = True, by.get_username()
-        turn.save(update_fields=["stopped", "stopped_by"])
-        audit.record("turn.stopped", subject_of(turn), data={"state": turn.state}, actor=by, via=via)
-        if turn.state == TurnState.RUNNING:
-            transaction.on_commit(lambda: doorbell.ring_stop(turn.pk), robust=True)
-        else:
-            _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
-            _end(turn, TurnState.STOPPED, FinishReason.OTHER)
-        ring_after_commit(turn.chat_id)
+        return found is not None and _stop(found.pk, by=by, via=via)
+
+
+def _stop(turn_id: int, *, by: User | None, via: str) -> bool:
+    turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+    if not turn.unfinished or turn.stopped:
+        return False
+    turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""
+    turn.save(update_fields=["stopped", "stopped_by"])
+    audit.record("turn.stopped", subject_of(turn), data={"state": turn.state}, actor=by, via=via)
+    if turn.state == TurnState.RUNNING:
+        transaction.on_commit(functools.partial(doorbell.ring_stop, turn.pk), robust=True)
+    else:
+        _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
+        _end(turn, TurnState.STOPPED, FinishReason.OTHER)
+    ring_after_commit(turn.chat_id)
     return True
 
 
@@ -132,9 +136,14 @@ def _last_words(turn: Turn, step: int, words: str) -> list[events.Event]:
 
 
 def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> None:
-    """Withdraw what is asked and close every open call, so that the history stays one that a model accepts."""
-    waiting = [request.pk for request in queries.open_requests(turn)]
+    """Withdraw what is asked, stop the sub-agents, and close every open call: no model accepts a call without a result.
+
+    Locks are taken from the top down, and nowhere from below.
+    """
+    waiting = [request.pk for request in queries.own_open_requests(turn)]
     desk.withdraw(waiting, by=by, via=Door(via), comment=words)
+    for _, below in nesting.delegated(turn):
+        _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
         call.turn = turn
         if call.state == CallState.EXECUTING:
@@ -159,6 +168,8 @@ def _end(turn: Turn, state: TurnState, reason: FinishReason) -> None:
         "error": turn.error,
     }
     tell_apps("turn.completed", turn, ending)
+    wake_above(turn)
+    # A sub-agent's turn has none of its own.
     workflow = Workflow.objects.filter(scope=turn.chat.scope, key=str(turn.run_id)).first()
     if workflow is not None:
         ended_as = {TurnState.COMPLETED: WorkflowState.COMPLETED, TurnState.STOPPED: WorkflowState.CANCELLED}

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -17,6 +18,7 @@ from approvals.canonical import MAX_BYTES, digest
 from approvals.states import Door
 from chats import checkpoints, doorbell, projection, queries
 from chats.agent import events
+from chats.agent.agent import Agent
 from chats.exceptions import LeaseLost
 from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
@@ -131,28 +133,48 @@ def record_result(call: ToolCall, *, actor: User | None, via: str) -> None:
 def tell_apps(event: str, turn: Turn, data: dict[str, Any]) -> None:
     """Put an event of a turn into the outbox, in this transaction."""
     known = {
-        "run_id": str(turn.run_id),
-        "thread_id": turn.chat.public_id,
+        "run_id": str(turn.top.run_id),
+        "thread_id": turn.top.chat.public_id,
         "agent": turn.agent,
         "message_id": turn.message_id,
     }
-    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.run_id)), data=known | data)
+    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.top.run_id)), data=known | data)
 
 
 def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
     return audit.Subject(
         scope=turn.chat.scope,
-        run_id=str(turn.run_id),
+        run_id=str(turn.top.run_id),
         request_id=str(call.approval_id) if call is not None and call.approval_id else None,
-        thread_id=turn.chat.public_id,
+        thread_id=turn.top.chat.public_id,
         agent=turn.agent,
         tool_name=call.name if call is not None else "",
         tool_call_id=call.tool_call_id if call is not None else "",
     )
 
 
+def start_turn(chat: Chat, text: str, agent: Agent, **below: Any) -> Turn:
+    """A queued turn that answers `text`; `below` says under which call, for a sub-agent's."""
+    turn = Turn.objects.create(
+        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, **below
+    )
+    chat.title = chat.title or text.strip()[:80].partition("\n")[0]
+    chat.updated_at = timezone.now()
+    chat.save(update_fields=["title", "updated_at"])
+    queue_after_commit(turn.pk)
+    ring_after_commit(chat.pk)
+    return turn
+
+
 def ring_after_commit(chat_pk: int) -> None:
     transaction.on_commit(functools.partial(doorbell.ring_chat, chat_pk), robust=True)
+
+
+def ring_all_after_commit(turn: Turn) -> None:
+    """For the turn's chat, and for those above it, where what it asks is shown too."""
+    ring_after_commit(turn.chat_id)
+    if turn.parent_call is not None:
+        ring_all_after_commit(turn.parent_call.turn)
 
 
 def queue_after_commit(turn_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from typing import Any
 
@@ -12,8 +13,8 @@ from django.db import transaction
 from approvals.canonical import canonical
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
-from chats import queries
-from chats.actions.keeping import close_call, queue_after_commit, refresh_message, ring_after_commit
+from chats import nesting, queries
+from chats.actions.keeping import close_call, queue_after_commit, refresh_message, ring_all_after_commit
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn
@@ -33,20 +34,25 @@ def resume_turn(turn_id: int) -> bool:
             return False
         resumed = resume_locked(turn)
         refresh_message(turn)
-        ring_after_commit(turn.chat_id)
+        ring_all_after_commit(turn)
     return resumed
 
 
 def resume_locked(turn: Turn) -> bool:
-    """Queue a suspended turn, whose lock the caller holds, if none of its calls waits for a person."""
-    if turn.state != TurnState.SUSPENDED:
-        return False
-    if turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).exists():
+    """Queue a suspended turn, whose lock the caller holds, if none of its calls waits for a person, or a sub-agent moves."""
+    if turn.state != TurnState.SUSPENDED or nesting.at_rest(turn):
         return False
     turn.state, turn.finish_reason = TurnState.QUEUED, ""
     turn.save(update_fields=["state", "finish_reason"])
     queue_after_commit(turn.pk)
+    wake_above(turn)
     return True
+
+
+def wake_above(turn: Turn) -> None:
+    """After the commit, let the turn that waits for this one look again; the sweep does it where that gets lost."""
+    if turn.parent_call is not None:
+        transaction.on_commit(functools.partial(resume_turn, turn.parent_call.turn_id), robust=True)
 
 
 def _settle_calls(turn: Turn) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from approvals import actions as desk
@@ -15,6 +16,7 @@ from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
+from chats import nesting
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -64,7 +66,9 @@ def commit_step(
         if turn.stopped:
             raise StopRequested
         ids = [call.tool_call_id for call in planned]
-        if ToolCall.objects.filter(chat=turn.chat_id, tool_call_id__in=ids).exists():
+        # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
+        top = turn.chat.root_id or turn.chat_id
+        if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
             raise ProviderError("The model gave a tool call the id of an earlier one; its answer cannot be used.")
         step = Step.objects.create(
             turn=turn,
@@ -106,19 +110,20 @@ def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) 
 def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
     """Ask people for every call that waits: requests, checkpoint and suspension in one commit.
 
-    Gives the closing stream events (stored as well); the last is no `TurnPaused` if nothing could be asked and the turn
-    goes on. LeaseLost, StopRequested.
+    Gives the closing stream events (stored as well); the last is no `TurnPaused` if nothing could be asked, or a sub-agent
+    has moved meanwhile, and the turn goes on. LeaseLost, StopRequested.
     """
     with transaction.atomic():
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
         asked, closing = _ask_all(turn, agent)
-        if asked:
+        resting = nesting.at_rest(turn)
+        if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
         write_events(claim, [*recorded, *last])
-        if not asked:
+        if not resting:
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until"])
@@ -151,14 +156,15 @@ def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[even
 
 
 def _workflow_of(turn: Turn) -> Workflow:
-    chat = turn.chat
+    """The workflow of the turn at the top: what sub-agents ask is asked there."""
+    chat = turn.top.chat
     return desk.open_workflow(
         scope=chat.scope,
-        key=str(turn.run_id),
+        key=str(turn.top.run_id),
         title=chat.title or "Chat",
         source="chat",
         owner=chat.owner,
-        agent=turn.agent,
+        agent=turn.top.agent,
         thread_id=chat.public_id,
         thread_url=chat.get_absolute_url(),
     )
@@ -206,7 +212,7 @@ def _question(call: ToolCall, question: Question) -> Ask:
         priority=Priority(question.priority),
         deadline_at=deadline,
         default_response=question.default if question.has_default else ABSENT,
-        step_path=[call.name],
+        step_path=[*nesting.path_of(call.turn), call.name],
     )
 
 
@@ -221,7 +227,7 @@ def _approval(call: ToolCall, tool: Tool) -> Ask:
         response_schema=tool.input_schema,
         priority=Priority(tool.priority),
         deadline_at=timezone.now() + timedelta(seconds=tool.deadline) if tool.deadline else None,
-        step_path=[call.name],
+        step_path=[*nesting.path_of(call.turn), call.name],
     )
 
 
@@ -239,5 +245,5 @@ def _recovery(call: ToolCall) -> Ask:
         attempt=call.attempt,
         input=call.input,
         priority=Priority.HIGH,
-        step_path=[call.name],
+        step_path=[*nesting.path_of(call.turn), call.name],
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from chats.agent.script import Conversation
 from chats.agent.tools import Tool
@@ -13,6 +15,13 @@ MAX_STEPS = 15
 MAX_TOKENS = 8192
 ADAPTIVE = "adaptive"
 MIN_BUDGET = 1024
+
+
+class Task(BaseModel):
+    """What an agent tells its sub-agent."""
+
+    model_config = ConfigDict(extra="forbid")
+    task: Annotated[str, Field(min_length=1, max_length=20_000, description="Everything that it has to know.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,3 +54,33 @@ class Agent:
 
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
+
+    def as_tool(
+        self,
+        *,
+        name: str = "",
+        description: str = "",
+        needs_approval: bool | Callable[[dict[str, Any]], bool] = False,
+        priority: str = "normal",
+        deadline: float | None = None,
+    ) -> Tool:
+        """This agent as a tool of another one: it carries out a task in a conversation of its own, whose last words are the
+        tool's output. What it asks people shows at the top, and the caller waits for it, for as long as that takes.
+        """
+        return Tool(
+            name=name or self.name,
+            description=description or f"Give a task to {self.title or self.name}; the answer comes when it is done.",
+            input_model=Task,
+            needs_approval=needs_approval,
+            priority=priority,
+            deadline=deadline,
+            agent=self,
+        )
+
+    @property
+    def family(self) -> Iterator[Agent]:
+        """This agent, and every agent that it has as a tool, at any depth."""
+        yield self
+        for tool in self.tools:
+            if tool.agent is not None:
+                yield from tool.agent.family

@@ -36,6 +36,33 @@ def lookUpInvoice(number: str) -> dict[str, Any]:
     raise ToolError(f"The archive does not answer, so invoice {number} cannot be read. Try again later.")
 
 
+@tool(needs_approval=True, priority="high")
+def sendPayment(
+    amount: Annotated[float, Field(gt=0, le=1_000_000)], recipient: Annotated[str, Field(min_length=1, max_length=100)]
+) -> dict[str, Any]:
+    """Send money to somebody. A person has to approve it."""
+    return {"recipient": recipient, "amount": amount, "status": "sent"}
+
+
+cashier = Agent(
+    name="cashier",
+    title="Cashier",
+    system="You are the cashier of a web shop. Pay what you are told to pay with sendPayment, and say what came of it.",
+    tools=(sendPayment,),
+    script=(
+        Conversation(
+            r"pay (?P<recipient>.+?) (?P<amount>\d+(?:\.\d+)?)",
+            [
+                [
+                    Say("I prepare the payment."),
+                    Use("sendPayment", {"amount": "{amount:number}", "recipient": "{recipient}"}),
+                ],
+                [Say("The payment to {recipient}: {answers}")],
+            ],
+        ),
+    ),
+)
+
 SHIPPING = {
     "question": "Which delivery do you prefer?",
     "options": [
@@ -168,6 +195,14 @@ SCRIPT = (
         ],
         example="What is the weather in Paris",
     ),
+    Conversation(
+        r"^\s*approve nested payment\b",
+        [
+            [Say("I ask the cashier."), Use("cashier", {"task": "Pay ACME Ltd 5000"})],
+            [Say("The cashier says: {answers}")],
+        ],
+        example="approve nested payment",
+    ),
     Conversation(r"^\s*slow\b", [[Say(LONG, pause=0.05)]], example="slow"),
     Conversation(
         r"^\s*(?:hello|hi|good (?:morning|evening|day))\b",
@@ -184,6 +219,6 @@ support = Agent(
         "You are the support agent of a web shop. Use the tools; refunds from 100 euros upwards are approved by a person. "
         "Ask the user with askUser when something is unclear, and a colleague with askHuman when you may not decide."
     ),
-    tools=(getWeather, issueRefund, lookUpInvoice, ask_user, ask_human),
+    tools=(getWeather, issueRefund, lookUpInvoice, ask_user, ask_human, cashier.as_tool()),
     script=SCRIPT,
 )

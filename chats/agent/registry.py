@@ -22,11 +22,23 @@ def load(paths: tuple[str, ...]) -> Mapping[str, Agent]:
         if agent.name in agents:
             raise TypeError(f"{path}: another agent is named {agent.name!r} too")
         agents[agent.name] = agent
+    _with_sub_agents(paths)
     return agents
 
 
+@cache
+def _with_sub_agents(paths: tuple[str, ...]) -> Mapping[str, Agent]:
+    found: dict[str, Agent] = {}
+    for path in paths:
+        for agent in _import(path).family:
+            if found.setdefault(agent.name, agent) is not agent:
+                raise TypeError(f"{path}: two different agents are named {agent.name!r}")
+    return found
+
+
 def get(paths: Sequence[str], name: str) -> Agent:
-    found = load(tuple(paths)).get(name)
+    """A listed agent, or one that a listed agent has as a tool. UnknownAgent."""
+    found = _with_sub_agents(tuple(paths)).get(name)
     if found is None:
         raise UnknownAgent(f"There is no agent named {name!r} here.")
     return found

@@ -73,9 +73,10 @@ class Answer:
 class Tool:
     """A tool of an agent.
 
-    `run` is None for an interactive tool, which has `ask` instead. `timeout` is in seconds, `deadline` (how long a
-    person has to decide an approval) too; None waits for ever. `idempotent` says that running it again with the same
-    toolCallId does no harm, so a crash in the middle repeats it; any other tool asks a person first.
+    `run` is None for an interactive tool, which has `ask` instead, and for an agent as a tool, which has `agent`. `timeout` is
+    in seconds, `deadline` (how long a person has to decide an approval) too; None waits for ever. `idempotent` says that
+    running it again with the same toolCallId does no harm, so a crash in the middle repeats it; any other tool asks a
+    person first.
     """
 
     name: str
@@ -90,10 +91,12 @@ class Tool:
     deadline: float | None = None
     ask: Callable[[Any], Question] | None = None
     answer: Callable[[Answer], Any] = field(default=lambda answer: answer.value)
+    #: An `Agent` (chats.agent.agent, which imports this module).
+    agent: Any = None
 
     @property
     def interactive(self) -> bool:
-        return self.run is None
+        return self.ask is not None
 
     @property
     def input_schema(self) -> dict[str, Any]:

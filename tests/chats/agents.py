@@ -9,7 +9,7 @@ from chats.agent.interactive import ask_human, ask_user
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import Question, Tool, ToolContext, tool
 
-PATH, PATIENT = f"{__name__}.oddball", f"{__name__}.patient"
+PATH, PATIENT, BOSS = f"{__name__}.oddball", f"{__name__}.patient", f"{__name__}.boss"
 ran: list[tuple[str, Any]] = []
 
 
@@ -118,6 +118,73 @@ oddball = Agent(
         Conversation("human", one("askHuman", {"question": "Well?"})),
     ),
 )
+
+accountant = Agent(
+    name="accountant",
+    tools=(pay, ask_user, count),
+    script=(
+        Conversation("recite", [[Say(RECITAL, pause=0.05)]]),
+        Conversation("fail", [[Use("noSuchTool")], [Say("It did not work.", pause=0)]]),
+        Conversation("count", [[Use("count")], [Say("Counted.", pause=0)]]),
+        Conversation("ask", [[Use("askUser", DELIVERY)], [Say("It is {answers}.", pause=0)]]),
+        Conversation(r"pay (?P<to>\w+)", [[Use("pay", {"amount": 5, "to": "{to}"})], [Say("{answers}", pause=0)]]),
+    ),
+)
+clerk = Agent(
+    name="clerk",
+    tools=(accountant.as_tool(),),
+    script=(
+        Conversation(
+            r"have (?P<what>.*) done",
+            [[Use("accountant", {"task": "{what}"})], [Say("The accountant says: {answers}", pause=0)]],
+        ),
+    ),
+)
+boss = Agent(
+    name="boss",
+    tools=(clerk.as_tool(), accountant.as_tool(), ask_user, pay),
+    script=(
+        Conversation(
+            r"let the clerk (?P<what>.*)",
+            [[Use("clerk", {"task": "have {what} done"})], [Say("Done. {answers}", pause=0)]],
+        ),
+        Conversation(
+            "both",
+            [
+                [Use("accountant", {"task": "pay Ann"}), Use("clerk", {"task": "have pay Ben done"})],
+                [Say("Both. {answers}", pause=0)],
+            ],
+        ),
+        Conversation(
+            "myself too",
+            [
+                [
+                    Use("askUser", DELIVERY),
+                    Use("accountant", {"task": "pay Ann"}),
+                    Use("accountant", {"task": "count"}),
+                ],
+                [Say("All. {answers}", pause=0)],
+            ],
+        ),
+        Conversation(r"accountant (?P<what>.*)", one("accountant", {"task": "{what}"})),
+    ),
+)
+
+
+def deep(levels: int) -> Agent:
+    """An agent that asks an agent that asks an agent, so many times."""
+    below = accountant
+    for level in range(levels):
+        below = Agent(
+            name=f"level{level}",
+            tools=(below.as_tool(name="next"),),
+            script=(Conversation("", [[Use("next", {"task": "pay Zoe"})], [Say("{answers}", pause=0)]]),),
+        )
+    return below
+
+
+impostor = Agent(name="manager", tools=(Agent(name="accountant").as_tool(),))
+deepest, too_deep = deep(4), Agent(name="deeper", tools=(deep(4).as_tool(name="next"),), script=deep(1).script)
 
 patient = Agent(
     name="patient",

@@ -1,0 +1,94 @@
+"""Sub-agents: a call that another agent carries out, in a conversation of its own below the one that called."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from django.db import transaction
+
+from chats import nesting
+from chats.actions.calling import claim_call
+from chats.actions.keeping import (
+    RUNNER,
+    Claim,
+    add_message,
+    close_call,
+    fenced,
+    refresh_message,
+    ring_after_commit,
+    start_turn,
+)
+from chats.agent import events
+from chats.agent.agent import Agent
+from chats.models import Chat, ToolCall, Turn
+from chats.states import CallState, TurnState
+
+#: How many agents may stand above one. Every level costs a model's whole attention, and a person's to follow it.
+MAX_DEPTH = 4
+#: Of a sub-agent's last words the caller's model is told so much.
+MAX_WORDS = 100_000
+
+
+def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> str:
+    """Begin a sub-agent's turn for a ready call; gives the words of the call's failure where it stands too deep. LeaseLost."""
+    with transaction.atomic():
+        execution = claim_call(claim, call_pk)
+        if execution is None:
+            return ""
+        call = ToolCall.objects.select_related("turn__chat__owner", "turn__root").get(pk=call_pk)
+        ring_after_commit(call.chat_id)
+        if call.turn.depth >= MAX_DEPTH:
+            words = f"{call.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
+            close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
+            refresh_message(call.turn)
+            return words
+        call.state = CallState.DELEGATED
+        call.save(update_fields=["state"])
+        _begin(call, agent, execution.input["task"])
+        refresh_message(call.turn)
+    return ""
+
+
+def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
+    above = call.turn
+    chat = Chat.objects.create(
+        owner=above.chat.owner, public_id=uuid4().hex, agent=agent.name, root_id=above.chat.root_id or above.chat_id
+    )
+    add_message(chat, uuid4().hex, "user", [{"type": "text", "text": task}])
+    return start_turn(chat, task, agent, parent_call=call, root=above.top, depth=above.depth + 1)
+
+
+def settle_delegated(claim: Claim) -> list[events.Event]:
+    """Close the calls whose sub-agents have ended, with their last words; gives what followers are told. LeaseLost."""
+    told: list[events.Event] = []
+    with transaction.atomic():
+        turn = fenced(claim)
+        for call, below in nesting.delegated(turn):
+            if below.unfinished:
+                continue
+            call.turn = turn
+            if below.state == TurnState.COMPLETED:
+                words = _last_words(below)
+                close_call(call, CallState.SUCCEEDED, output=words, via=RUNNER)
+                told.append(events.ToolSucceeded(call.tool_call_id, words))
+            else:
+                error = f"{below.agent} failed: {below.error}" if below.error else f"{below.agent} was stopped."
+                close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
+                told.append(events.ToolFailed(call.tool_call_id, error))
+        if told:
+            refresh_message(turn)
+            ring_after_commit(turn.chat_id)
+    return told
+
+
+def _last_words(turn: Turn) -> str:
+    """What a sub-agent said in its last step."""
+    message = turn.chat.shown.filter(message_id=turn.message_id).first()
+    words: list[str] = []
+    for part in message.parts if message is not None else []:
+        if part["type"] == "step-start":
+            words = []
+        elif part["type"] == "text":
+            words.append(part["text"])
+    text = "\n\n".join(words)
+    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}\n(The rest was cut off.)"
