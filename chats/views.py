@@ -30,10 +30,10 @@ MESSAGES_SHOWN = 60
 
 def agent_named(name: str) -> Agent:
     """The listed agent of that name; BadMessage if there is none."""
-    try:
-        return registry.get(settings.HITL_AGENTS, name)
-    except registry.UnknownAgent as error:
-        raise BadMessage(f"{error} Start a new chat with another agent.") from error
+    found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
+    if found is None:
+        raise BadMessage(f"There is no agent named {name!r} here. Start a new chat with another agent.")
+    return found
 
 
 def agents() -> list[Agent]:
@@ -90,7 +90,10 @@ def _chat_page(
 
 
 def _agent_or_none(name: str) -> Agent | None:
-    return registry.load(tuple(settings.HITL_AGENTS)).get(name)
+    try:
+        return registry.get(settings.HITL_AGENTS, name)
+    except registry.UnknownAgent:
+        return None
 
 
 @require_POST

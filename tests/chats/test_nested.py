@@ -259,7 +259,7 @@ def test_the_page_at_the_top_shows_what_is_asked_below_and_leads_there(client):
     assert "Waits for 1 answer" in page
     inner = client.get(below.get_absolute_url()).text
     assert (f'id="request-{request.pk}"' in inner, turn.chat.get_absolute_url() in inner) == (True, True)
-    assert 'name="text"' not in inner.split("Which?")[0]
+    assert ("no longer listed" in inner, 'id="composer"' in inner) == (False, False)
     workflow = client.get(request.workflow.get_absolute_url()).text
     assert PATH in workflow
     client.force_login(mallory())
@@ -270,3 +270,9 @@ def test_two_agents_of_one_name_cannot_be_told_apart(settings):
     settings.HITL_AGENTS = ["tests.chats.agents.boss", "tests.chats.agents.impostor"]
     with pytest.raises(TypeError, match="two different agents are named 'accountant'"):
         registry.get(settings.HITL_AGENTS, "boss")
+
+
+def test_nobody_begins_a_conversation_with_an_agent_that_works_for_agents_only(client):
+    client.force_login(asker())
+    refused = client.post("/chats/new/", {"agent": "accountant", "text": "pay Ann"})
+    assert (refused.status_code, Chat.objects.count()) == (422, 0)
