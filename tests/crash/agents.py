@@ -57,10 +57,24 @@ cashier = Agent(
         Conversation(r"recite", [[Say("one two three four five six seven eight nine ten", pause=0.3)]]),
         Conversation(r"hello", [[Say("Good day.")]]),
         Conversation(
-            r"charge (?P<ref>\S+)",
+            r"^charge (?P<ref>\S+)",
             [
                 [Say("I charge the card as soon as somebody agrees.", pause=0.005), Use("charge", {"ref": "{ref}"})],
                 [Say("That is done, and here is what I got: {answers}", pause=0.005)],
+            ],
+        ),
+    ),
+)
+
+manager = Agent(
+    name="manager",
+    tools=(cashier.as_tool(),),
+    script=(
+        Conversation(
+            r"have (?P<ref>\S+) charged",
+            [
+                [Say("The cashier does that.", pause=0.005), Use("cashier", {"task": "charge {ref}"})],
+                [Say("The cashier told me: {answers}", pause=0.005)],
             ],
         ),
     ),

@@ -16,9 +16,10 @@ from typing import Any
 from approvals import actions as desk
 from approvals import outbox, signals
 from chats import actions, doorbell
-from chats.actions import arriving, calling, ending, resuming, stepping
+from chats.actions import arriving, calling, delegating, ending, resuming, stepping
 from chats.agent import events
 from chats.ledger import Ledger
+from chats.models import Turn
 
 CONTROL = "CRASH_CONTROL_FILE"
 
@@ -69,7 +70,7 @@ def mid_stream(point: str, step: int) -> None:
 
 #: Name, and how to get there. "in" is inside the transaction, before its commit; the others are between two commits.
 POINTS: dict[str, Callable[[str], None]] = {
-    "arrive, in": lambda p: after(p, arriving, "_start_turn"),
+    "arrive, in": lambda p: after(p, arriving, "start_turn"),
     "arrive": lambda p: before(p, doorbell, "ring_work"),
     "claim": lambda p: after(p, actions, "claim_turn"),
     "mid-stream": lambda p: mid_stream(p, 0),
@@ -91,3 +92,27 @@ POINTS: dict[str, Callable[[str], None]] = {
     "outbox row claimed": lambda p: after(p, outbox, "claimed"),
     "outbox row delivered": lambda p: after(p, outbox, "handler_at"),
 }
+
+#: Between an agent and its sub-agent.
+NESTED: dict[str, Callable[[str], None]] = {
+    "delegation, in": lambda p: after(p, delegating, "_begin"),
+    "delegation": lambda p: after(p, actions, "delegate_call"),
+    "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
+    "waking above": lambda p: above(p, resuming, "queue_after_commit"),
+    "the end below": lambda p: after(p, actions, "finish_turn"),
+    "settling, in": lambda p: after(p, delegating, "close_call"),
+    "settling": lambda p: after(p, actions, "settle_delegated"),
+}
+
+
+def above(point: str, owner: Any, name: str) -> None:
+    """In the transaction of the turn at the top only."""
+
+    def run(work: Callable[..., Any], subject: Any, *args: Any, **kwargs: Any) -> Any:
+        result = work(subject, *args, **kwargs)
+        turn = subject if isinstance(subject, Turn) else Turn.objects.get(pk=subject)
+        if turn.depth == 0:
+            die_at(point)
+        return result
+
+    _wrap(owner, name, run)

@@ -77,7 +77,7 @@ def test_a_frozen_tools_true_result_is_kept_though_its_turn_has_gone_to_another(
     with frozen(first):
         second.up()
         wait_for(second, turn, "suspended")
-        assert [kind for _, kind in open_requests(second, turn)] == ["recovery"]
+        assert [kind for _, kind in open_requests(second, chat)] == ["recovery"]
         first.release.write_text("go")
     wait_for(second, turn, "completed")
     assert first.lines(first.charges) == ["4711"]

@@ -71,7 +71,7 @@ def play_round(till: Till, ref: str) -> None:
         ((state,),) = till.rows("SELECT state FROM chats_turn WHERE id = ?", turn)
         if state == "completed":
             break
-        for request, kind in open_requests(till, turn):
+        for request, kind in open_requests(till, chat):
             with trying(till):
                 till.bob.post(f"/requests/{request}/decide/", **verdict(till, kind, ref))
     for _ in patiently("the events, and the kill"):

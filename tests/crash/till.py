@@ -67,7 +67,7 @@ def settings(database: Path) -> dict[str, str]:
     return kept | {
         "DEBUG": "1",
         "DATABASE_URL": f"sqlite:///{database}",
-        "HITL_AGENTS": "tests.crash.agents.cashier",
+        "HITL_AGENTS": "tests.crash.agents.cashier,tests.crash.agents.manager",
         "HITL_EVENT_HANDLERS": "tests.crash.agents.hear",
         CONTROL: str(database.parent / "armed"),
     }
@@ -82,12 +82,10 @@ def patiently(what: str) -> Iterator[None]:
     raise AssertionError(f"waited {PATIENCE:.0f} s for {what}")
 
 
-def open_requests(till: Till, turn: int) -> list[Any]:
-    found = till.rows(
-        "SELECT r.id, r.kind FROM approvals_approvalrequest r JOIN chats_toolcall c ON r.id IN (c.approval_id, c.recovery_id)"
-        " WHERE c.turn_id = ? AND r.status = 'pending'",
-        turn,
-    )
+def open_requests(till: Till, chat: int) -> list[Any]:
+    """What a chat and the sub-agents in it wait for."""
+    sql = "SELECT id, kind FROM approvals_approvalrequest WHERE scope = ? AND status = 'pending'"
+    found = till.rows(sql, f"chat:{chat}")
     return [(UUID(request), kind) for request, kind in found]
 
 
