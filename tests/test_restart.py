@@ -80,7 +80,7 @@ def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_p
         said = assistant_parts(server, chat)[-1]["text"]
         assert said == "The cashier says: The payment to ACME Ltd: recipient ACME Ltd, amount 5000.0, status sent"
         assert server.rows(
-            "SELECT name, state, attempt FROM chats_toolcall WHERE name IN ('cashier', 'sendPayment')"
+            "SELECT name, state, attempt FROM chats_toolcall WHERE name IN ('cashier', 'sendPayment') ORDER BY id"
         ) == [
             ("cashier", "succeeded", 1),
             ("sendPayment", "succeeded", 1),
