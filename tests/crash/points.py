@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from approvals import actions as desk
 from approvals import outbox, signals
+from approvals.actions import deciding
 from chats import actions, doorbell
 from chats.actions import arriving, calling, delegating, ending, resuming, stepping
 from chats.agent import events
@@ -78,7 +78,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "step commit": lambda p: after(p, actions, "commit_step"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: after(p, actions, "pause_turn"),
-    "decision commit, in": lambda p: after(p, desk, "_release"),
+    "decision commit, in": lambda p: after(p, deciding, "_release"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, resuming, "resume_locked"),
     "resume": lambda p: after(p, actions, "resume_turn"),
