@@ -168,7 +168,7 @@ def test_a_chat_costs_the_same_however_much_was_said_and_asked(rows):
     assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
     assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
     user = User.objects.get(pk=user.pk)
-    assert len(queries(lambda: render_push(user, found))) == 8
+    assert len(queries(lambda: render_push(user, found))) == 9
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
