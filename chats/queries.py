@@ -15,7 +15,7 @@ from approvals.states import Kind, Status
 from chats import checkpoints
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
-from chats.projection import CallView, StepView, model_messages
+from chats.projection import CallView, StepView, model_messages, user_message
 from chats.providers.base import ModelMessage
 from chats.states import UNFINISHED, TurnState
 
@@ -114,10 +114,11 @@ def model_history(turn: Turn) -> list[ModelMessage]:
     turns = {found.message_id: found.pk for found in turn.chat.turns.order_by("id")}
     views = step_views(list(turns.values()))
     history: list[ModelMessage] = []
-    for message in turn.chat.shown.order_by("position"):
+    shown = list(turn.chat.shown.order_by("position"))
+    latest = next((message.pk for message in reversed(shown) if message.role == "user"), None)
+    for message in shown:
         if message.role == "user":
-            texts = [part["text"] for part in message.parts if part.get("type") == "text"]
-            history.append(ModelMessage("user", [{"type": "text", "text": text} for text in texts]))
+            history.append(user_message(message.parts, current=message.pk == latest))
         elif message.message_id in turns:
             history += model_messages(views[turns[message.message_id]])
     return history

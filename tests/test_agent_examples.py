@@ -83,7 +83,9 @@ def test_the_plain_script_pays_what_was_approved_and_pays_it_once(tmp_path):
         # Started once more it finds everything decided, and changes nothing.
         again = said(agent.start())
         paid = list(csv.reader((tmp_path / "paid.csv").open(newline="")))
-        events = server.rows("SELECT event FROM approvals_auditentry WHERE via IN ('api', 'rest') AND event != 'workflow.ended'")
+        events = server.rows(
+            "SELECT event FROM approvals_auditentry WHERE via IN ('api', 'rest') AND event != 'workflow.ended'"
+        )
         states = server.rows("SELECT key, state FROM approvals_workflow WHERE source = 'api' ORDER BY key")
     assert (len(again), paid) == (3, [["4711", "60"], ["4712", "15.0"]])
     assert sorted(event for (event,) in events) == ["request.created", "request.created", "tool.result"]

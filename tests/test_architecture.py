@@ -50,7 +50,7 @@ RANKS = {
         {"agent.loop", "providers.scripted", "providers.anthropic_stream", "projection"},
         {"providers.anthropic"},
         {"providers"},
-        {"queries", "wire"},
+        {"queries", "runs", "wire"},
         {"actions"},
         {"streams", "toolbox", "pages"},
         {"ledger", "rendering"},

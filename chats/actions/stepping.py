@@ -156,7 +156,7 @@ def _workflow_of(turn: Turn) -> Workflow:
         scope=chat.scope,
         key=str(turn.run_id),
         title=chat.title or "Chat",
-        source="chat",
+        source=turn.source,
         owner=chat.owner,
         agent=turn.agent,
         thread_id=chat.public_id,
