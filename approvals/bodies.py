@@ -1,4 +1,4 @@
-"""What requests to `/api/` bring: JSON bodies, bounded before they are read and strict when they are; names for a repeat."""
+"""What requests from machines bring: JSON bodies, bounded before they are read and strict when they are; names for a repeat."""
 
 from __future__ import annotations
 

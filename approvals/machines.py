@@ -1,11 +1,16 @@
-"""How `/api/` knows who calls: a key or a client token as Bearer, or the session of a browser (with CSRF)."""
+"""How addresses for machines (`/api/`, `/chat`) know who calls.
+
+By a key or a client token as Bearer, or by the session of a browser (with CSRF).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +21,6 @@ from approvals.exceptions import NotAuthenticated, ScopeMissing
 from approvals.models import ApiKey
 from approvals.sessions import user_of
 
-API = "/api/"
 ALL = frozenset(auth.SCOPES)
 #: Scopes that a browser app gets by a token made in a session; it can read no audit log.
 TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
@@ -47,7 +51,7 @@ class Caller:
 
 
 class MachineMiddleware:
-    """Puts a `caller` on every request to `/api/`; None where nobody is known.
+    """Puts a `caller` on every request to an address for machines; None where nobody is known.
 
     A Bearer token is looked at alone: cookies that came with it count for nothing, and so CSRF does not matter. What a
     token is good for is said to the view by `Caller`; one that is not good is refused here.
@@ -57,7 +61,7 @@ class MachineMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path.startswith(API):
+        if is_for_machines(request.path):
             caller = self._caller(request)
             request.caller = caller  # type: ignore[attr-defined]
             # Only a session rides on a cookie, which another site's page could send.
@@ -71,6 +75,11 @@ class MachineMiddleware:
             request.user = caller.user if caller else AnonymousUser()
             return caller
         return Caller(user=request.user, scopes=ALL, by_session=True) if isinstance(request.user, User) else None
+
+
+def is_for_machines(path: str) -> bool:
+    """Whether programs call this address, and no browser shows what it answers."""
+    return re.match(settings.MACHINE_URLS_REGEX, path) is not None
 
 
 def caller_of(request: HttpRequest) -> Caller:

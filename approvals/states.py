@@ -104,6 +104,7 @@ class Door(TextChoices):
     CHAT = "chat", "Chat page"
     REST = "rest", "API"
     AI_SDK = "ai-sdk", "AI SDK client"
+    CEDAR = "cedar", "Cedar-OS front end"
     ADMIN = "admin", "Admin"
     STOP = "stop", "Stop button"
     DEADLINE = "deadline", "Deadline"

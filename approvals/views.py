@@ -21,7 +21,7 @@ from approvals import actions, queries
 from approvals.cards import Card, card_for, refused_card
 from approvals.exceptions import NotFound, Refusal, WrongMethod
 from approvals.forms import sent_decision, sent_door
-from approvals.machines import caller_of
+from approvals.machines import caller_of, is_for_machines
 from approvals.models import ApprovalRequest
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
 from approvals.paging import place_from
@@ -85,7 +85,7 @@ def problem(
     """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
     context = {"title": status.phrase, "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
-    if request.path.startswith("/api/") or best == "application/json":
+    if is_for_machines(request.path) or best == "application/json":
         body = {"type": "about:blank", **context, "code": code, **(members or {})}
         response: HttpResponse = JsonResponse(body, status=status, content_type="application/problem+json")
         if status == HTTPStatus.UNAUTHORIZED:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest
-from chats.states import UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
+from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 
 class Chat(models.Model):
@@ -83,6 +83,7 @@ class Turn(models.Model):
     message_id = models.CharField(max_length=200)
     agent = models.CharField(max_length=100)
     agent_version = models.CharField(max_length=50, blank=True)
+    source = models.CharField(max_length=20, default=CHAT)
     state = models.CharField(max_length=10, choices=TurnState, default=TurnState.QUEUED)
     finish_reason = models.CharField(max_length=15, choices=FinishReason, blank=True)
     #: Somebody pressed stop; a running turn ends at its next write.

@@ -12,6 +12,7 @@ from approvals.cards import Card, card_for, pretty
 from approvals.models import ApprovalRequest
 from approvals.states import Door
 from chats.models import Message
+from chats.projection import PAGE_CONTEXT
 
 TOOL_WORDS = {
     "input-available": "at work",
@@ -25,7 +26,10 @@ TOOL_WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartView:
-    """One part of a message: `kind` is text, reasoning, tool or other; `card` is the request that a tool part waits on."""
+    """One part of a message: `kind` is text, reasoning, tool, context (what the client's page sent along) or other.
+
+    `card` is the request that a tool part waits on.
+    """
 
     kind: str
     text: str = ""
@@ -96,6 +100,8 @@ def part_view(part: Mapping[str, Any]) -> PartView:
     kind = str(part.get("type", ""))
     if kind in {"text", "reasoning"}:
         return PartView(kind=kind, text=str(part.get("text", "")))
+    if kind == PAGE_CONTEXT:
+        return PartView(kind="context", input_json=pretty(part.get("data")))
     if not kind.startswith("tool-"):
         return PartView(kind="other")
     return PartView(

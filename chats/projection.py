@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from approvals.canonical import clean_text
-from chats.providers.base import ModelMessage
+from chats.providers.base import ModelMessage, context_block
 from chats.states import CallState
 
 NO_TEXT = "(The assistant ended its turn without a further word.)"
+#: The part of a user's message that holds what the client's page sent along (a data part of the AI SDK's).
+PAGE_CONTEXT = "data-page-context"
 STOPPED = "(Stopped before anything more was said.)"
 
 
@@ -102,6 +104,20 @@ def _tool_part(call: CallView) -> dict[str, Any]:
         case _:
             part |= {"state": "input-available"}
     return part | ({"approval": approval} if call.approved else {})
+
+
+def user_parts(texts: Iterable[str], context: Any = None) -> list[dict[str, Any]]:
+    """The parts of a user's message; `context` is what their page sent along, None for nothing."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
+    return parts if context is None else [*parts, {"type": PAGE_CONTEXT, "data": context}]
+
+
+def user_message(parts: Iterable[dict[str, Any]], *, current: bool) -> ModelMessage:
+    """A user's message as the model is shown it; what their page showed only while it is `current`."""
+    parts = list(parts)
+    told = [context_block(part["data"]) for part in parts if part.get("type") == PAGE_CONTEXT and current]
+    said = [{"type": "text", "text": part["text"]} for part in parts if part.get("type") == "text"]
+    return ModelMessage("user", [*told, *said])
 
 
 def model_messages(steps: Iterable[StepView]) -> list[ModelMessage]:

@@ -15,7 +15,7 @@ from approvals.states import Kind, Status
 from chats import checkpoints, nesting
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
-from chats.projection import CallView, StepView, model_messages
+from chats.projection import CallView, StepView, model_messages, user_message
 from chats.providers.base import ModelMessage
 from chats.states import UNFINISHED, CallState, TurnState
 
@@ -124,10 +124,11 @@ def model_history(turn: Turn) -> list[ModelMessage]:
     turns = {found.message_id: found.pk for found in turn.chat.turns.order_by("id")}
     views = step_views(list(turns.values()))
     history: list[ModelMessage] = []
-    for message in turn.chat.shown.order_by("position"):
+    shown = list(turn.chat.shown.order_by("position"))
+    latest = next((message.pk for message in reversed(shown) if message.role == "user"), None)
+    for message in shown:
         if message.role == "user":
-            texts = [part["text"] for part in message.parts if part.get("type") == "text"]
-            history.append(ModelMessage("user", [{"type": "text", "text": text} for text in texts]))
+            history.append(user_message(message.parts, current=message.pk == latest))
         elif message.message_id in turns:
             history += model_messages(views[turns[message.message_id]])
     return history
@@ -149,6 +150,11 @@ def progress_of(turn_id: int) -> Progress:
     return Progress(
         last.index + 1, last.stop_reason, list(last.tool_calls.select_related("approval__decision").order_by("id"))
     )
+
+
+def last_seq(turn: Turn) -> int:
+    """The `seq` of the last stored event of a turn's stream; 0 if there is none."""
+    return turn.events.aggregate(last=Max("seq"))["last"] or 0
 
 
 def states_below(turn_id: int) -> dict[str, list[int]]:

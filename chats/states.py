@@ -16,6 +16,10 @@ class TurnState(TextChoices):
     FAILED = "failed", "Failed"
 
 
+#: What brought a turn about: a message in a chat, or one of a Cedar-OS front end. Its workflow's `source`.
+CHAT, CEDAR = "chat", "cedar"
+TURN_SOURCES = frozenset({CHAT, CEDAR})
+
 UNFINISHED = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED})
 
 ENDED = frozenset(TurnState) - UNFINISHED

@@ -9,7 +9,7 @@ from approvals.models import Workflow
 from approvals.states import FINAL, WorkflowState
 from chats import actions, doorbell
 from chats.models import ToolCall, Turn
-from chats.states import CallState, TurnState
+from chats.states import TURN_SOURCES, CallState, TurnState
 
 BATCH = 100
 
@@ -26,7 +26,9 @@ def resume_answered_turns() -> None:
 
     Found from the side of the workflows, of which few are running, and not from the many suspended turns.
     """
-    answered = Workflow.objects.filter(source="chat", state=WorkflowState.RUNNING).values_list("key", flat=True)
+    answered = Workflow.objects.filter(source__in=TURN_SOURCES, state=WorkflowState.RUNNING).values_list(
+        "key", flat=True
+    )
     turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=list(answered[:BATCH]))
     for turn_id in list(turns.values_list("pk", flat=True)):
         actions.resume_turn(turn_id)

@@ -49,7 +49,7 @@ class LoginRequired(LoginRequiredMiddleware):
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
-        if request.path.startswith(machines.API):
+        if machines.is_for_machines(request.path):
             known = getattr(request, "caller", None) is not None
             return None if known else refusal_page(request, NotAuthenticated())
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)

@@ -22,7 +22,9 @@ ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
-CORS_URLS_REGEX = r"^/api/"
+#: Addresses for machines: keys and tokens count there, refusals are problem documents. `/chats/` is for people.
+MACHINE_URLS_REGEX = r"^/(?:api/|chat(?:/|\Z))"
+CORS_URLS_REGEX = MACHINE_URLS_REGEX
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
 CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "x-vercel-ai-ui-message-stream"]
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")

@@ -23,6 +23,7 @@ urlpatterns = [
 ]
 if apps.is_installed("chats"):
     urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.doors.urls"))]
+    urlpatterns.append(path("", include("chats.doors.cedar_urls")))
 # Last of all, so that an unknown address, be there a line break in it, gets our own page with DEBUG too.
 urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
 

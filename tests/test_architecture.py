@@ -51,7 +51,7 @@ RANKS = {
         {"providers.anthropic"},
         {"providers"},
         {"nesting"},
-        {"queries", "wire"},
+        {"queries", "runs", "wire"},
         {"actions"},
         {"streams", "toolbox", "pages"},
         {"ledger", "rendering"},

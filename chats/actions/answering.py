@@ -8,13 +8,12 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
 
 from approvals import actions as desk
 from approvals.canonical import clean_text
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.states import Door
-from chats import claims
+from chats import claims, queries
 from chats.actions.resuming import resume_turn
 from chats.claims import Said, Standing
 from chats.exceptions import ChatNotFound, Forged, NothingNew, UnknownMessage
@@ -48,7 +47,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
             raise Forged("This message never held such a tool call.", str(unknown[0])[:200])
         found = [claims.read(part, calls[part["toolCallId"]]) for part in parts]
-        after = turn.events.aggregate(last=Max("seq"))["last"] or 0
+        after = queries.last_seq(turn)
         refused = [_decide(said, by, via) for said in _first_of_each(found)]
     if None not in refused:
         # Outside the block: an expiry that was just written has to stay.

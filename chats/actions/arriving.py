@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
@@ -16,7 +17,7 @@ from approvals.answers import answer_to
 from approvals.canonical import clean_text
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
-from chats import queries
+from chats import projection, queries
 from chats.actions.ending import stop_turn
 from chats.actions.keeping import add_message, start_turn
 from chats.agent.agent import Agent
@@ -30,7 +31,7 @@ from chats.exceptions import (
     UnknownMessage,
 )
 from chats.models import Chat, Message, Turn
-from chats.states import TurnState
+from chats.states import CEDAR, CHAT, TurnState
 
 MAX_TEXT = 20_000
 MAX_ID = 200
@@ -54,9 +55,12 @@ def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
     return chat
 
 
-def post_message(chat: Chat, text: str, *, by: User, agent: Agent, via: Door) -> Arrival:
+def post_message(
+    chat: Chat, text: str, *, by: User, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
+) -> Arrival:
     """Take a person's message: it starts a turn, or answers the one open free-text question.
 
+    `context` is what their page sent along, checked JSON; it is kept with a new message, and not with an answer.
     ChatNotFound (only its owner writes in a chat), BadMessage, TurnRunning, ApprovalPending.
     """
     text = clean_text(text.strip())
@@ -65,14 +69,21 @@ def post_message(chat: Chat, text: str, *, by: User, agent: Agent, via: Door) ->
         locked = _locked(chat, by)
         current = queries.unfinished_turn(locked)
         if current is None:
-            add_message(locked, uuid4().hex, "user", _parts([text]))
-            return Arrival(start_turn(locked, text, agent))
+            return Arrival(_begin(locked, uuid4().hex, [text], agent, via, context))
     # Outside the block: what comes may end in a refusal, which has to leave an expiry standing.
     return Arrival(current, _answer_open_question(current, text, by, via))
 
 
 def add_user_message(
-    chat: Chat, message_id: str, texts: Sequence[str], *, by: User, agent: Agent, via: Door, in_place_of: str = ""
+    chat: Chat,
+    message_id: str,
+    texts: Sequence[str],
+    *,
+    by: User,
+    agent: Agent,
+    via: Door,
+    in_place_of: str = "",
+    context: Mapping[str, Any] | None = None,
 ) -> Turn:
     """A client's new message, kept as it was sent, and the turn that answers it.
 
@@ -88,8 +99,7 @@ def add_user_message(
         if locked.shown.filter(message_id=message_id).exists():
             raise MessageKnown
         _refuse_unfinished(locked)
-        add_message(locked, message_id, "user", _parts(texts))
-        return start_turn(locked, " ".join(texts), agent)
+        return _begin(locked, message_id, texts, agent, via, context)
 
 
 def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Door) -> Turn:
@@ -100,7 +110,7 @@ def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Do
     with transaction.atomic():
         locked = _locked(chat, by)
         _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
-        return start_turn(locked, "", agent)
+        return start_turn(locked, "", agent, source=_source(via))
 
 
 def _locked(chat: Chat, by: User) -> Chat:
@@ -117,8 +127,15 @@ def _check_texts(texts: Sequence[str]) -> None:
         raise BadMessage(f"A message has 1 to {MAX_TEXT:,} characters; this one has {length:,}.")
 
 
-def _parts(texts: Sequence[str]) -> list[dict[str, str]]:
-    return [{"type": "text", "text": text} for text in texts]
+def _begin(
+    chat: Chat, message_id: str, texts: Sequence[str], agent: Agent, via: Door, context: Mapping[str, Any] | None
+) -> Turn:
+    add_message(chat, message_id, "user", projection.user_parts(texts, context))
+    return start_turn(chat, " ".join(texts), agent, source=_source(via))
+
+
+def _source(via: Door) -> str:
+    return CEDAR if via == Door.CEDAR else CHAT
 
 
 def _shown(chat: Chat, message_id: str, role: str) -> Message:

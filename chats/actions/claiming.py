@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Q
 from django.utils import timezone
 
+from chats import queries
 from chats.actions.keeping import Claim, queue_after_commit
 from chats.models import Turn
 from chats.states import TurnState
@@ -35,7 +36,7 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
         if not taken:
             return None
         turn = Turn.objects.select_related("chat__owner").get(pk=turn_id)
-        last = turn.events.aggregate(last=Max("seq"))["last"] or 0
+        last = queries.last_seq(turn)
         turn.events.filter(step__gte=turn.steps.count()).delete()
     return Claim(turn.pk, turn.attempt), turn, last
 

@@ -55,7 +55,7 @@ def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
         owner=above.chat.owner, public_id=uuid4().hex, agent=agent.name, root_id=above.chat.root_id or above.chat_id
     )
     add_message(chat, uuid4().hex, "user", [{"type": "text", "text": task}])
-    return start_turn(chat, task, agent, parent_call=call, root=above.top, depth=above.depth + 1)
+    return start_turn(chat, task, agent, source=above.source, parent_call=call, root=above.top, depth=above.depth + 1)
 
 
 def settle_delegated(claim: Claim) -> list[events.Event]:

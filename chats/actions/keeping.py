@@ -153,10 +153,10 @@ def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
     )
 
 
-def start_turn(chat: Chat, text: str, agent: Agent, **below: Any) -> Turn:
-    """A queued turn that answers `text`; `below` says under which call, for a sub-agent's."""
+def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any) -> Turn:
+    """A queued turn that answers `text`, brought about by `source`; `below` says under which call, for a sub-agent's."""
     turn = Turn.objects.create(
-        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, **below
+        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
     )
     chat.title = chat.title or text.strip()[:80].partition("\n")[0]
     chat.updated_at = timezone.now()

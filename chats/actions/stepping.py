@@ -162,7 +162,7 @@ def _workflow_of(turn: Turn) -> Workflow:
         scope=chat.scope,
         key=str(turn.top.run_id),
         title=chat.title or "Chat",
-        source="chat",
+        source=turn.top.source,
         owner=chat.owner,
         agent=turn.top.agent,
         thread_id=chat.public_id,

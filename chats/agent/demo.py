@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from chats.agent.agent import Agent
 from chats.agent.interactive import ask_human, ask_user
@@ -12,6 +12,7 @@ from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
 
 REFUND_LIMIT = 100
+PAYMENT_SECONDS = 3600
 
 
 @tool(idempotent=True, timeout=10)
@@ -30,18 +31,25 @@ def issueRefund(
     return {"orderId": orderId, "amount": amount, "status": "refunded", "executions": context.executions}
 
 
+class Transaction(BaseModel):
+    """Who gets what, and how."""
+
+    model_config = ConfigDict(extra="forbid")
+    amount: Annotated[float, Field(gt=0, le=1_000_000)]
+    recipient: Annotated[str, Field(min_length=1, max_length=200)]
+    type: Literal["transfer", "direct-debit", "card"]
+
+
+@tool(needs_approval=True, priority="high", deadline=PAYMENT_SECONDS)
+def sendPayment(transactionDetails: Transaction) -> dict[str, Any]:
+    """Send money from the shop's account. A person has to approve it within an hour."""
+    return {"status": "sent", **transactionDetails.model_dump()}
+
+
 @tool(idempotent=True)
 def lookUpInvoice(number: str) -> dict[str, Any]:
     """An invoice by its number. The demo's archive is always down."""
     raise ToolError(f"The archive does not answer, so invoice {number} cannot be read. Try again later.")
-
-
-@tool(needs_approval=True, priority="high")
-def sendPayment(
-    amount: Annotated[float, Field(gt=0, le=1_000_000)], recipient: Annotated[str, Field(min_length=1, max_length=100)]
-) -> dict[str, Any]:
-    """Send money to somebody. A person has to approve it."""
-    return {"recipient": recipient, "amount": amount, "status": "sent"}
 
 
 cashier = Agent(
@@ -55,7 +63,16 @@ cashier = Agent(
             [
                 [
                     Say("I prepare the payment."),
-                    Use("sendPayment", {"amount": "{amount:number}", "recipient": "{recipient}"}),
+                    Use(
+                        "sendPayment",
+                        {
+                            "transactionDetails": {
+                                "amount": "{amount:number}",
+                                "recipient": "{recipient}",
+                                "type": "transfer",
+                            }
+                        },
+                    ),
                 ],
                 [Say("The payment to {recipient}: {answers}")],
             ],
@@ -94,6 +111,20 @@ SCRIPT = (
             [Say("The refund is settled: {answers}")],
         ],
         example="approve refund",
+    ),
+    Conversation(
+        r"^\s*approve payment\b",
+        [
+            [
+                Say("I will transfer 1000 euros to John Doe once somebody approves it."),
+                Use(
+                    "sendPayment",
+                    {"transactionDetails": {"amount": 1000, "recipient": "John Doe", "type": "transfer"}},
+                ),
+            ],
+            [Say("The payment is settled: {answers}")],
+        ],
+        example="approve payment",
     ),
     Conversation(
         r"refund (?:order )?+#?(?P<order>[\w-]++)(?! *(?:eur|€))\D+?(?P<amount>\d+(?:[.,]\d{1,2})?)(?![.,]?\d)",
@@ -216,9 +247,10 @@ support = Agent(
     title="Support",
     version="1",
     system=(
-        "You are the support agent of a web shop. Use the tools; refunds from 100 euros upwards are approved by a person. "
+        "You are the support agent of a web shop. Use the tools; refunds from 100 euros upwards, and payments, are approved "
+        "by a person. "
         "Ask the user with askUser when something is unclear, and a colleague with askHuman when you may not decide."
     ),
-    tools=(getWeather, issueRefund, lookUpInvoice, ask_user, ask_human, cashier.as_tool()),
+    tools=(getWeather, issueRefund, sendPayment, lookUpInvoice, ask_user, ask_human, cashier.as_tool()),
     script=SCRIPT,
 )

@@ -25,10 +25,11 @@ from approvals.wire import sse
 from chats import actions, queries, streams
 from chats.actions.answering import Taken
 from chats.actions.keeping import MAX_MESSAGE_BYTES
-from chats.exceptions import BadMessage, ChatNotFound, HistoryDiffers
-from chats.models import Chat, Turn
+from chats.doors.callers import chat_for, confine, own_chat
+from chats.exceptions import ChatNotFound, HistoryDiffers
+from chats.models import Turn
 from chats.states import TurnState
-from chats.views import agent_named, agents
+from chats.views import agent_named
 from chats.wire import ai_sdk_body
 from chats.wire.ai_sdk import DONE, HEADERS, Chunk, MessageStream, frames, told
 from chats.wire.ai_sdk_body import Posted
@@ -46,10 +47,10 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A message, an edit, a regeneration or answers; what comes of it streams back."""
     caller.need("ask")
     posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY))
-    _confine(caller, posted.chat_id)
+    confine(caller, posted.chat_id)
     if posted.answers is not None:
         caller.need("decide")
-        chat = _own(caller, posted.chat_id)
+        chat = own_chat(caller, posted.chat_id)
         parts = ai_sdk_body.tool_parts(posted.answers)
         taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.user, via=VIA)
         return _stream(request, taken.turn, taken.after, _corrections(taken, parts))
@@ -62,7 +63,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
         return _regenerate(caller, posted)
     texts = ai_sdk_body.texts(posted.last)
     with transaction.atomic():  # a refused message leaves no empty chat behind
-        chat = _chat_for(caller, posted)
+        chat = chat_for(caller, posted.chat_id, posted.agent)
         return actions.add_user_message(
             chat,
             posted.last["id"],
@@ -74,17 +75,8 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
         )
 
 
-def _chat_for(caller: Caller, posted: Posted) -> Chat:
-    """The caller's chat of that id, made on first use, with the agent that the client names."""
-    agent = agent_named(posted.agent or agents()[0].name)
-    chat = actions.open_chat(owner=caller.user, agent=agent, public_id=posted.chat_id)
-    if posted.agent and chat.agent != posted.agent:
-        raise BadMessage(f"This chat is with the agent {chat.agent!r}. Start a new one for {posted.agent!r}.")
-    return chat
-
-
 def _regenerate(caller: Caller, posted: Posted) -> Turn:
-    chat = _own(caller, posted.chat_id)
+    chat = own_chat(caller, posted.chat_id)
     if posted.last["role"] != "user" or not queries.names_message(chat, posted.message_id):
         raise HistoryDiffers
     return actions.answer_again(chat, posted.last["id"], by=caller.user, agent=agent_named(chat.agent), via=VIA)
@@ -94,8 +86,7 @@ def _regenerate(caller: Caller, posted: Posted) -> Turn:
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """The chat as it is stored: `{messages, status, pending}`, up to the last committed step."""
     caller.need("read")
-    _confine(caller, public_id)
-    chat = _own(caller, public_id)
+    chat = own_chat(caller, public_id)
     messages = [
         {"id": message.message_id, "role": message.role, "parts": message.parts}
         for message in queries.last_messages(chat, limit=MESSAGES)
@@ -120,8 +111,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
     """
     caller.need("read")
     try:
-        _confine(caller, public_id)
-        turn = queries.first_response(_own(caller, public_id))
+        turn = queries.first_response(own_chat(caller, public_id))
     except ChatNotFound:
         turn = None
     if turn is None:
@@ -133,18 +123,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Stop what the assistant is doing; `{"stopped": false}` if it was doing nothing."""
     caller.need("ask")
-    _confine(caller, public_id)
-    return JsonResponse({"stopped": actions.stop_turn(_own(caller, public_id), by=caller.user, via=VIA)})
-
-
-def _confine(caller: Caller, public_id: str) -> None:
-    """A client token is good for its own chat; any other does not exist for it."""
-    if caller.thread not in {None, public_id}:
-        raise ChatNotFound
-
-
-def _own(caller: Caller, public_id: str) -> Chat:
-    return queries.get_own_chat(caller.user, public_id)
+    return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.user, via=VIA)})
 
 
 def _status(turn: Turn | None) -> str:

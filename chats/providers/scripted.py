@@ -23,7 +23,7 @@ from chats.agent.events import (
     ToolInputStarted,
 )
 from chats.agent.script import Conversation, Say, Use, fill
-from chats.providers.base import ModelMessage, ModelRequest
+from chats.providers.base import ModelMessage, ModelRequest, is_context
 
 MODEL = "scripted"
 
@@ -96,7 +96,7 @@ def _last_user_text(messages: Sequence[ModelMessage]) -> tuple[str, Sequence[Mod
     """The user's last own words, and the messages behind them."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
-        words = [block["text"] for block in message.content if block["type"] == "text"]
+        words = [block["text"] for block in message.content if block["type"] == "text" and not is_context(block)]
         if message.role == "user" and words:
             return "\n".join(words), messages[position + 1 :]
     return "", messages
