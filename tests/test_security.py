@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, path
 from django.urls.resolvers import RoutePattern
 
+from approvals.machines import is_for_machines
 from approvals.states import Verdict
 from chats.models import TurnCheckpoint
 from hitlsite.urls import handler400, handler403, handler404, handler500  # noqa: F401 - names that Django looks up here
@@ -91,9 +92,7 @@ def addresses(*, for_machines: bool = False) -> list[str]:
             found += [filled] if isinstance(entry, URLPattern) else walk(entry.url_patterns, filled)
         return found
 
-    return sorted(
-        {found for found in walk(get_resolver().url_patterns, "/") if found.startswith("/api/") == for_machines}
-    )
+    return sorted({found for found in walk(get_resolver().url_patterns, "/") if is_for_machines(found) == for_machines})
 
 
 def pages_and_machines() -> tuple[list[str], list[str]]:
