@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import subscriptions  # noqa: F401 - Django looks for models here
-from approvals.states import ENDED, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL
 
@@ -55,6 +55,11 @@ class Workflow(models.Model):
     @property
     def ended(self) -> bool:
         return self.state in ENDED
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words; the source itself where it is an app's own."""
+        return ORIGINS.get(self.source, self.source)
 
 
 class ApprovalRequest(models.Model):

@@ -95,6 +95,8 @@ ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowSta
 
 #: The `source` of a workflow that a client of the API began.
 CLIENT = "api"
+#: What people read for where a workflow comes from.
+ORIGINS = {"chat": "a chat", "cedar": "Cedar-OS", CLIENT: "the API", ASK_HUMAN: "ask-human"}
 
 
 class Door(TextChoices):

@@ -98,7 +98,7 @@ def test_a_card_shows_what_an_approver_needs_to_know():
     assert re.fullmatch(r"denied (2|3).hours.*from now", deadline.words)
     assert [one.words for one in card.find("strong")] == ["money"]
     (head,) = page.find("header", class_="workflow-head")
-    assert head.words.startswith("A refund agent support for alice run run-")
+    assert head.words.startswith("A refund agent support for alice from the API run run-")
 
 
 def test_buttons_are_for_those_who_may_press_them():
