@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +19,14 @@ from tests.crash.points import POINTS
 from tests.crash.till import Till, open_requests, patiently
 
 ROUNDS = 10
-AT_ONCE = 3
 STORY = ["request.created", "turn.suspended", "request.decided", "tool.result", "turn.completed"]
 
 pytestmark = pytest.mark.crash
 
 
-@pytest.fixture(scope="session")
-def played(request, template, tmp_path_factory):
-    """The rounds at every chosen point, AT_ONCE points at a time; a future each."""
-    chosen = [item.callspec.params["point"] for item in request.session.items if "played" in item.fixturenames]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {point: pool.submit(play, point, template, tmp_path_factory.mktemp("point")) for point in chosen}
-
-
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_here_loses_nothing_and_repeats_nothing(point, played):
-    assert played[point].result() == ROUNDS
+    assert played(play, point) == ROUNDS
 
 
 def play(point: str, template: Path, folder: Path) -> int:
