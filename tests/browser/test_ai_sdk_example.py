@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+from tests.browser.examples import served
 from tests.server import Server, until
-from tests.services import find_npm, install_packages
 
-EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "ai-sdk"
 HIDDEN = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => %s})"
 
 
 @pytest.fixture(scope="module")
 def address(server: Server) -> Iterator[str]:
-    """Where the example is served, with a key of the approver's."""
-    install_packages(EXAMPLE)
-    subprocess.run([find_npm(), "run", "build"], cwd=EXAMPLE, check=True, capture_output=True, timeout=300)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    env = os.environ | {"PAUSEPOINT_URL": server.address, "PAUSEPOINT_KEY": server.key("approver")}
-    command = [
-        "node",
-        "node_modules/vite/bin/vite.js",
-        "preview",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--strictPort",
-    ]
-    process = subprocess.Popen(command, cwd=EXAMPLE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: listens(port), "the example is served")
-    yield f"http://127.0.0.1:{port}/"
-    process.terminate()
-    process.wait(60)
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+    with served("ai-sdk", server) as found:
+        yield found
 
 
 class Asker:

@@ -1,0 +1,60 @@
+import { useCedarStore, useSubscribeStateToAgentContext, type Message } from "cedar-os";
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { Asked, type Suspended } from "./asked";
+
+/** A chat over Cedar's store: its messages, and an input that Cedar sends. */
+export function App() {
+  const messages = useCedarStore((state) => state.messages);
+  const busy = useCedarStore((state) => state.isProcessing);
+  const asked = useCedarStore((state) => "humanInTheLoop" in state.registeredStates);
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "end" });
+  }, [messages]);
+  return (
+    <main>
+      {messages.length === 0 && <p className="soft">Write “approve payment”, “ask” or “hello”.</p>}
+      {messages.map((message) => (
+        <Shown key={message.id} message={message} />
+      ))}
+      {busy && <p role="status" className="soft">The assistant is at work.</p>}
+      {asked && <TellTheAssistant />}
+      <Composer busy={busy} />
+      <div ref={end} />
+    </main>
+  );
+}
+
+/** What waits goes along with every message, so that the assistant can speak of it. Cedar has this state from the first run on. */
+function TellTheAssistant() {
+  useSubscribeStateToAgentContext("humanInTheLoop", (runs: unknown) => ({ suspendedWorkflows: runs }));
+  return null;
+}
+
+function Shown({ message }: { message: Message }) {
+  switch (message.type) {
+    case "humanInTheLoop":
+      return <Asked message={message as unknown as Suspended} />;
+    case "progress_update":
+      return <p role="alert" className="note">{"text" in message ? String(message.text) : message.content}</p>;
+    default:
+      return <article className={message.role} aria-label={message.role === "user" ? "You" : "Assistant"}>{message.content}</article>;
+  }
+}
+
+function Composer({ busy }: { busy: boolean }) {
+  const [text, setText] = useState("");
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    const { setChatInputContent, sendMessage } = useCedarStore.getState();
+    setChatInputContent({ type: "doc", content: [{ type: "paragraph", content: [{ type: "text", text }] }] });
+    setText("");
+    void sendMessage({ stream: true });
+  };
+  return (
+    <form onSubmit={send} className="composer">
+      <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} maxLength={20000} />
+      <button disabled={busy || !text.trim()}>Send</button>
+    </form>
+  );
+}

@@ -1,0 +1,22 @@
+/** What Cedar does not ask of a server itself: what waits, after a reload, and that a run was cancelled. */
+
+import { useCedarStore } from "cedar-os";
+
+const JSON_BODY = { "Content-Type": "application/json" };
+
+/** Cedar keeps suspensions in memory only. */
+export async function handOverWhatWaits(thread: string): Promise<void> {
+  const response = await fetch(`/chat/suspended?threadId=${encodeURIComponent(thread)}`);
+  if (!response.ok) return tell(`Pausepoint cannot say what waits (status ${response.status}).`);
+  const { object } = await response.json();
+  await useCedarStore.getState().handleLLMResponse(object);
+}
+
+export async function cancelRun(runId: string): Promise<void> {
+  const response = await fetch("/chat/cancel", { method: "POST", headers: JSON_BODY, body: JSON.stringify({ runId }) });
+  if (!response.ok) tell((await response.json().catch(() => ({}))).detail ?? `Nothing was cancelled (status ${response.status}).`);
+}
+
+function tell(text: string): void {
+  useCedarStore.getState().addMessage({ type: "progress_update", role: "assistant", content: text, text, state: "error" } as never);
+}

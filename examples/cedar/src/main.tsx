@@ -1,0 +1,18 @@
+import { CedarCopilot, useCedarStore } from "cedar-os";
+import { createRoot } from "react-dom/client";
+import { App } from "./app";
+import { cancelRun, handOverWhatWaits } from "./desk";
+import { repairHumanInTheLoop } from "./humanInTheLoop";
+import "./style.css";
+
+// A thread is a chat of that name; kept, so that a reload finds it again.
+const thread = sessionStorage.getItem("thread") ?? crypto.randomUUID();
+sessionStorage.setItem("thread", thread);
+
+repairHumanInTheLoop(useCedarStore, cancelRun);
+createRoot(document.getElementById("page")!).render(
+  <CedarCopilot threadId={thread} llmProvider={{ provider: "mastra", baseURL: location.origin }}>
+    <App />
+  </CedarCopilot>,
+);
+void handOverWhatWaits(thread);
