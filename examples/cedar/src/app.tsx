@@ -25,9 +25,16 @@ export function App() {
   );
 }
 
+type Run = { runId: string; state: string; suspendedAt: string; suspendPayload: { input: unknown } };
+
 /** What waits goes along with every message, so that the assistant can speak of it. Cedar has this state from the first run on. */
 function TellTheAssistant() {
-  useSubscribeStateToAgentContext("humanInTheLoop", (runs: unknown) => ({ suspendedWorkflows: runs }));
+  // Not all of them: Cedar keeps every run that it ever knew, and Pausepoint takes 50,000 bytes along with a message.
+  useSubscribeStateToAgentContext("humanInTheLoop", (runs: Record<string, Run>) => ({
+    suspendedWorkflows: Object.values(runs)
+      .filter((run) => run.state === "suspended")
+      .map(({ runId, suspendedAt, suspendPayload }) => ({ runId, suspendedAt, input: suspendPayload.input })),
+  }));
   return null;
 }
 
