@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import re2
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
@@ -38,6 +38,9 @@ UNSUPPORTED = frozenset(
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError]]
 
+#: RE2's own, for a byte of UTF-8; nothing of ECMA 262's.
+_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+
 _steps_left: ContextVar[list[int]] = ContextVar("steps_left")
 
 
@@ -55,7 +58,8 @@ def schema_problem(schema: Any) -> str:
             return f"holds more than {MAX_SCHEMA_VALUES:,} values"
         for name, value in _members(schema):
             _check_member(name, value)
-        Draft202012Validator.check_schema(schema)
+        # Without formats: what a pattern may be is RE2's to say, and not Python's own `re`'s, which knows no `\\p{L}`.
+        Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
     except (NotCanonical, ValueError) as error:
         return str(error)
     except SchemaError as error:
@@ -109,6 +113,8 @@ def _check_member(name: str, value: Any) -> None:
 @functools.lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
     """A pattern as RE2 has it; ValueError in words if it has none."""
+    if _BYTE.search(pattern):
+        raise ValueError(f"holds the pattern {pattern[:100]!r}, which cannot be used: \\C stands for half a character")
     options = re2.Options()
     options.max_mem, options.log_errors = PATTERN_BYTES, False
     # ECMA 262 writes a character's number like this; RE2 does not.

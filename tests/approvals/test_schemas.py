@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -106,6 +106,17 @@ def test_ecmascript_ways_of_writing_characters_are_understood():
     assert schema_errors({"pattern": r"^\\u0041$"}, r"\u0041") == {}
 
 
+def test_classes_of_unicode_are_understood_and_bytes_are_none():
+    schema = {"pattern": r"^\p{Lu}\p{L}+$"}
+    assert (schema_problem(schema), schema_errors(schema, "Äpfel"), schema_errors(schema, "pfel") != {}) == (
+        "",
+        {},
+        True,
+    )
+    assert "half a character" in schema_problem({"pattern": r"a\\\C"})
+    assert schema_problem({"pattern": r"a\\C"}) == ""
+
+
 def test_names_of_keywords_may_be_names_of_fields():
     schema = {"type": "object", "properties": {"pattern": {"type": "string"}, "$ref": {"type": "integer"}}}
     assert schema_problem(schema) == ""
@@ -159,6 +170,12 @@ def test_within_the_budget_it_says_what_jsonschema_says(schema, value):
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30))
+@example("\\C")
+@example("\\\\C")
+@example("\\p{L}")
+@example("\\Qa\\E")
+@example("(?<name>a)")
+@example("a{2,1}")
 def test_any_text_is_a_pattern_or_is_refused_in_words(text):
     problem = schema_problem({"pattern": text})
     errors = schema_errors({"pattern": text}, "some text")
