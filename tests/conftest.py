@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,10 +14,12 @@ from hypothesis import settings as hypothesis_settings
 from approvals import append_only
 
 # What was found is a finding; how long a loaded machine took to find it is not.
-hypothesis_settings.register_profile(
-    "patient", hypothesis_settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-hypothesis_settings.load_profile("patient")
+PATIENT = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples every time, so that a run says something about a change and nothing about luck;
+# HYPOTHESIS_PROFILE=search looks for new ones.
+hypothesis_settings.register_profile("repeat", PATIENT, derandomize=True)
+hypothesis_settings.register_profile("search", PATIENT)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
 def pytest_configure() -> None:
