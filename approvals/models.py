@@ -128,6 +128,11 @@ class ApprovalRequest(models.Model):
         return reverse("approvals:request", args=[self.pk])
 
     @property
+    def public_url(self) -> str:
+        """Where people answer it, as everybody reaches this site; what a client says of its name counts for nothing."""
+        return settings.PUBLIC_URL + self.get_absolute_url()
+
+    @property
     def pending(self) -> bool:
         return self.status == Status.PENDING
 

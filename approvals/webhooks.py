@@ -89,9 +89,12 @@ def _asking_key(row: OutboxEvent) -> ApiKey:
     """The key that asked: its secret signs what its requests' addresses are told."""
     request = _request(row)
     scope, _, pk = request.scope.partition(":") if request else ("", "", "")
-    key = ApiKey.objects.filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
+    key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
     if key is None:
         raise Unsendable("the request was not asked with an API key, whose secret could sign this")
+    if key.revoked_at is not None or not key.user.is_active:
+        # Whoever stole it may have named the address, too.
+        raise Unsendable("the key that asked was revoked, or its user is not active any more")
     return key
 
 

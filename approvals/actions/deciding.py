@@ -18,7 +18,7 @@ from django.utils import timezone
 from approvals import auth, rulings, signals, telling
 from approvals.asks import ABSENT
 from approvals.canonical import clean_text
-from approvals.exceptions import AlreadyDecided, NotAllowed, NotFound
+from approvals.exceptions import AlreadyDecided, Expired, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
 from approvals.states import ASK_HUMAN, CLIENT, OUTCOMES, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
@@ -65,29 +65,35 @@ def decide(
 
 
 def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
-    """Withdraw a request. NotFound, NotAllowed, Invalid, AlreadyDecided."""
+    """Withdraw a request. NotFound, NotAllowed, Invalid, AlreadyDecided, Expired."""
     with transaction.atomic():
         request = locked(request_id)
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_cancel(by, request.requested_by_id):
             raise NotAllowed("Only its owner and those who may decide can withdraw a request.")
-        if not request.pending:
-            raise AlreadyDecided(request.decision)
-        return Outcome(_end(request, rulings.withdrawal(by=by, via=via, comment=comment)))
+        ruling = rulings.withdrawal(by=by, via=via, comment=comment)
+        if request.pending and not _overdue(request):
+            return Outcome(_end(request, ruling))
+        if request.pending:
+            _end(request, rulings.expiry_of(request))
+    # Outside the block, as above.
+    too_late = Expired if request.decision.verdict == Verdict.EXPIRE else AlreadyDecided
+    raise too_late(request.decision)
 
 
 def withdraw(request_ids: Iterable[UUID], *, by: User | None, via: Door, comment: str) -> int:
     """Cancel whichever of these are still open, and say how many: their work was stopped or has failed.
 
-    For the code that asked.
+    What is overdue ends by its deadline. For the code that asked.
     """
     withdrawn = 0
     with transaction.atomic():
         for request_id in sorted(request_ids):
             request = locked(request_id)
             if request is not None and request.pending:
-                _end(request, Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=comment))
+                cancelled = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=comment)
+                _end(request, rulings.expiry_of(request) if _overdue(request) else cancelled)
                 withdrawn += 1
     return withdrawn
 

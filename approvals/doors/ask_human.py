@@ -201,7 +201,7 @@ def _accepted(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
         "status": asked.status,
         "requestedAt": feed.ms(asked.created_at),
         "priority": asked.priority,
-        "url": request.build_absolute_uri(asked.get_absolute_url()),
+        "url": asked.public_url,
     }
     where = {"Location": reverse("desk_api:ask-human-outcome", args=[asked.pk])}
     return JsonResponse(body, status=HTTPStatus.ACCEPTED, headers=where)

@@ -172,7 +172,7 @@ def decide_request(
     "/requests/{uuid:request_id}/cancel",
     response=RequestDocument,
     summary="Withdraw a request",
-    openapi_extra=problems(400, 404, 409, 413, 415),
+    openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def cancel_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]

@@ -61,7 +61,7 @@ def brief(request: ApprovalRequest) -> Brief:
 def _brief(request: ApprovalRequest) -> dict[str, Any]:
     return {
         "id": str(request.pk),
-        "url": settings.PUBLIC_URL + request.get_absolute_url(),
+        "url": request.public_url,
         "workflow_id": request.workflow.key,
         "scope": request.scope,
         "step_path": request.step_path,

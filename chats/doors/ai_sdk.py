@@ -139,7 +139,7 @@ def _pending(request: HttpRequest, asked: Any) -> dict[str, Any]:
         "title": asked.title,
         "toolName": asked.tool_name,
         "toolCallId": asked.tool_call_id,
-        "url": request.build_absolute_uri(asked.get_absolute_url()),
+        "url": asked.public_url,
         "deadline": asked.deadline_at.isoformat() if asked.deadline_at else None,
     }
 

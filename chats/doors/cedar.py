@@ -287,7 +287,7 @@ def _suspension(request: HttpRequest, run: Run) -> Suspension:
         response_schema=asked.response_schema,
         said=run.said,
         priority=asked.priority,
-        url=request.build_absolute_uri(asked.get_absolute_url()),
+        url=asked.public_url,
         thread_id=asked.workflow.thread_id,
         workflow_id=asked.workflow.key,
         asked_at=asked.created_at,

@@ -54,7 +54,7 @@ def test_asking_is_answered_at_once_with_the_request_that_now_waits():
         "status": "pending",
         "requestedAt": round(asked.created_at.timestamp() * 1000),
         "priority": "high",
-        "url": f"http://localhost/requests/{asked.pk}/",
+        "url": f"http://127.0.0.1:8000/requests/{asked.pk}/",
     }
     assert answer.headers["location"] == f"{ADDRESS}/{asked.pk}"
     assert (asked.kind, asked.title, asked.message, asked.context, asked.suggestions) == (

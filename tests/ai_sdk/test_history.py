@@ -41,7 +41,7 @@ def test_a_chat_is_read_as_the_client_shows_it_with_what_waits(client):
             "title": "Run issueRefund?",
             "toolName": "issueRefund",
             "toolCallId": request.tool_call_id,
-            "url": f"http://localhost/requests/{request.pk}/",
+            "url": f"http://127.0.0.1:8000/requests/{request.pk}/",
             "deadline": None,
         }
     ]

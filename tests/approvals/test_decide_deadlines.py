@@ -41,6 +41,19 @@ def test_the_expiry_stays_when_the_refusal_is_caught_inside_somebody_elses_trans
     assert (stored(request).status, [d.verdict for d in decisions(request)]) == ("expired", ["expire"])
 
 
+def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_answer():
+    owner = alice()
+    given = {"deadline_at": PAST, "default_response": "M"}
+    withdrawn, stopped = make_request(owner, Kind.QUESTION, **given), make_request(owner, Kind.QUESTION, **given)
+    for _ in range(2):
+        with pytest.raises(Expired, match="The deadline passed"):
+            actions.cancel(withdrawn.pk, by=owner, via=Door.REST)
+    assert actions.withdraw([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
+    for request in (withdrawn, stopped):
+        (found,) = decisions(request)
+        assert (stored(request).status, found.verdict, found.answer) == ("expired", "expire", "M")
+
+
 def test_a_deadline_that_has_not_passed_stops_nobody():
     request = make_request(alice(), deadline_at=FUTURE)
     assert actions.expire(request.pk) is False

@@ -6,12 +6,13 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions, posting
 from approvals.exceptions import Invalid
-from approvals.models import OutboxEvent
+from approvals.models import ApiKey, OutboxEvent
 from approvals.states import Kind, Verdict
 from tests.approvals.carrying import carry, later, make_endpoint, make_key, states, workflow_of
 from tests.approvals.helpers import PAST, REFUND, cancel, decide, make_ask, make_request, make_workflow
@@ -119,6 +120,22 @@ def test_an_endpoint_gets_the_events_that_it_wants_and_none_when_it_is_switched_
         assert [(got.path, name) for got, name in zip(there.got, names(there.got), strict=True)] == [
             ("/decided", "request.decided")
         ]
+
+
+@pytest.mark.parametrize("ended", ["the key is revoked", "its user is switched off"])
+def test_nothing_is_told_for_a_key_that_is_good_for_nothing_any_more(ended):
+    with Receiver() as there:
+        key, _ = make_key(alice())
+        request = make_request(key.user, workflow=workflow_of(key), callback_url=there.url())
+        if ended == "the key is revoked":
+            ApiKey.objects.update(revoked_at=timezone.now())
+        else:
+            User.objects.filter(pk=key.user_id).update(is_active=False)
+        decide(request, bob(), Verdict.APPROVE)
+        carry()
+        assert there.got == []
+    words = "the key that asked was revoked, or its user is not active any more"
+    assert states() == [("request.decided", False, True, words)]
 
 
 def test_a_callback_that_no_key_asked_for_is_given_up_aloud():

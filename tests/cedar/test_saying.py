@@ -47,7 +47,7 @@ def test_a_payment_suspends_with_what_the_approver_has_to_see():
     assert run["message"].startswith("Run sendPayment?\n\nSend money")
     assert 0 < run["timeoutMs"] <= 3_600_000
     asked = ApprovalRequest.objects.get(pk=run["runId"])
-    assert run["metadata"]["url"] == f"http://localhost{asked.get_absolute_url()}"
+    assert run["metadata"]["url"] == f"http://127.0.0.1:8000{asked.get_absolute_url()}"
     assert (asked.workflow.source, asked.workflow.thread_id) == ("cedar", "thread-1")
 
 
