@@ -78,7 +78,8 @@ def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_p
         assert bob.decide(approval, verdict="approve").status == 302
         server.wait_for_turn(chat, "completed")
         said = assistant_parts(server, chat)[-1]["text"]
-        assert said == "The cashier says: The payment to ACME Ltd: recipient ACME Ltd, amount 5000.0, status sent"
+        paid = "status sent, amount 5000.0, recipient ACME Ltd, type transfer"
+        assert said == f"The cashier says: The payment to ACME Ltd: {paid}"
         assert server.rows(
             "SELECT name, state, attempt FROM chats_toolcall WHERE name IN ('cashier', 'sendPayment') ORDER BY id"
         ) == [
