@@ -143,12 +143,20 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     if origin.idempotency_key is not None:
         mine = ApprovalRequest.objects.select_related("workflow")
         by_key = mine.filter(scope=origin.scope, idempotency_key=origin.idempotency_key).first()
-    known = by_key or _same_call(origin.scope, ask)
+    known = by_key or _named_by(origin.scope, ask.tool_call_id)
     if known is not None and known.ask_digest != origin.digest:
         name = "Idempotency-Key" if by_key else "tool_call_id"
         words = f"This {name} has asked something else before. Use another, or send the same content again."
         raise Conflict(words, str(known.pk))
     return known
+
+
+def _named_by(scope: str, tool_call_id: str | None) -> ApprovalRequest | None:
+    """What a client has asked for a call, of whichever kind: one call asks one thing."""
+    if tool_call_id is None:
+        return None
+    mine = ApprovalRequest.objects.select_related("workflow").filter(scope=scope, tool_call_id=tool_call_id)
+    return mine.order_by("created_at").first()
 
 
 def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:

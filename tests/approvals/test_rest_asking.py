@@ -169,6 +169,13 @@ def test_something_else_under_the_same_name_is_a_conflict(changes):
     assert ApprovalRequest.objects.count() == 2
 
 
+def test_a_call_that_asked_for_an_approval_asks_no_question():
+    agent = Machine(alice())
+    asked = agent.ask(tool_call_id="call-1")
+    refused = agent.post("/requests", QUESTION | {"tool_call_id": "call-1"})
+    assert (refused.refusal, refused.body["request_id"]) == ((409, "conflict"), asked["id"])
+
+
 def test_a_default_of_null_is_something_else_than_no_default():
     agent = Machine(alice())
     agent.ask(QUESTION, tool_call_id="q")
