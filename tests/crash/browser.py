@@ -34,7 +34,7 @@ class Browser:
         data = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": token}).encode()
         return self.send(urllib.request.Request(self.base + path, data))  # noqa: S310
 
-    def _send(self, request: urllib.request.Request) -> str:
+    def send(self, request: urllib.request.Request) -> str:
         try:
             with self.opener.open(request, timeout=20) as response:
                 return str(response.read().decode())
