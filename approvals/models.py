@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import subscriptions  # noqa: F401 - Django looks for models here
+from approvals.fields import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL
@@ -68,28 +69,28 @@ class ApprovalRequest(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
     scope = models.CharField(max_length=64)
-    step_path = models.JSONField(default=list)
+    step_path = ExactJSONField(default=list)
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
     message = models.TextField(blank=True)
     tool_name = models.CharField(max_length=100, blank=True)
     tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
     attempt = models.PositiveIntegerField(default=1)
-    input = models.JSONField(default=dict)
+    input = ExactJSONField(default=dict)
     input_digest = models.CharField(max_length=71)
-    response_schema = models.JSONField(null=True)
-    options = models.JSONField(default=list)
+    response_schema = ExactJSONField(null=True)
+    options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)
     allow_text = models.BooleanField(default=False)
     field_name = models.CharField(max_length=100, blank=True)
-    suggestions = models.JSONField(default=list)
-    context = models.JSONField(null=True)
+    suggestions = ExactJSONField(default=list)
+    context = ExactJSONField(null=True)
     priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
     #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
     urgency = models.PositiveSmallIntegerField(default=2)
     deadline_at = models.DateTimeField(null=True)
     has_default = models.BooleanField(default=False)
-    default_response = models.JSONField(null=True)
+    default_response = ExactJSONField(null=True)
     source_url = models.CharField(max_length=500, blank=True)
     #: Where the outcome is posted to, beside the webhooks that are registered for all.
     callback_url = models.CharField(max_length=500, blank=True)
@@ -149,9 +150,9 @@ class Decision(models.Model):
     by_name = models.CharField(max_length=150, blank=True)
     via = models.CharField(max_length=20)
     comment = models.TextField(blank=True)
-    edited_input = models.JSONField(null=True)
+    edited_input = ExactJSONField(null=True)
     approved_digest = models.CharField(max_length=71, blank=True)
-    answer = models.JSONField(null=True)
+    answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -208,7 +209,7 @@ class ApiKey(models.Model):
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=12, unique=True)
     secret_hash = models.CharField(max_length=64)
-    scopes = models.JSONField(default=list)
+    scopes = ExactJSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
@@ -231,7 +232,7 @@ class OutboxEvent(models.Model):
     channel = models.CharField(max_length=8, choices=Channel, default=Channel.HANDLER)
     target = models.CharField(max_length=600)
     lane = models.CharField(max_length=300, blank=True)
-    payload = models.JSONField()
+    payload = ExactJSONField()
     created_at = models.DateTimeField(default=timezone.now)
     delivered_at = models.DateTimeField(null=True)
     #: Given up: tried too often. Shown in the admin, where it can be sent again.

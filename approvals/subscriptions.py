@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals.addresses import Refused, destination
+from approvals.fields import ExactJSONField
 from approvals.states import Priority, Route
 
 User = settings.AUTH_USER_MODEL
@@ -29,7 +30,7 @@ class WebhookEndpoint(models.Model):
 
     name = models.CharField(max_length=100, help_text="What listens there, such as “billing”.")
     url = models.CharField("address", max_length=500, validators=[check_address])
-    events = models.JSONField(default=list)
+    events = ExactJSONField(default=list)
     include_payload = models.BooleanField(
         default=False,
         help_text="Send inputs, comments, answers and changed inputs too: whoever listens there may see them.",

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from approvals.fields import ExactJSONField
 from approvals.models import ApprovalRequest
 from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
@@ -57,7 +58,7 @@ class Message(models.Model):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages")
     message_id = models.CharField(max_length=200)
     role = models.CharField(max_length=10, choices=[("user", "User"), ("assistant", "Assistant")])
-    parts = models.JSONField(default=list)
+    parts = ExactJSONField(default=list)
     position = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
     #: An edit or a regeneration took it out of the conversation; the row stays.
@@ -93,7 +94,7 @@ class Turn(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True)
-    usage = models.JSONField(default=dict)
+    usage = ExactJSONField(default=dict)
     error = models.TextField(blank=True)
     #: A sub-agent's turn: the call that it carries out, the turn at the top, and how many turns stand above it.
     parent_call = models.ForeignKey("ToolCall", on_delete=models.SET_NULL, null=True, related_name="children")
@@ -136,11 +137,11 @@ class Step(models.Model):
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
     index = models.PositiveIntegerField()
-    blocks = models.JSONField(default=list)
+    blocks = ExactJSONField(default=list)
     provider = models.CharField(max_length=50)
     model = models.CharField(max_length=100, blank=True)
     stop_reason = models.CharField(max_length=50)
-    usage = models.JSONField(default=dict)
+    usage = ExactJSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -158,13 +159,13 @@ class ToolCall(models.Model):
     step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="tool_calls")
     tool_call_id = models.CharField(max_length=200)
     name = models.CharField(max_length=100)
-    input = models.JSONField(default=dict)
+    input = ExactJSONField(default=dict)
     state = models.CharField(max_length=10, choices=CallState)
     #: The fencing number of one execution; also how often it was begun.
     attempt = models.PositiveIntegerField(default=0)
     approval = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
     recovery = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
-    output = models.JSONField(null=True)
+    output = ExactJSONField(null=True)
     error_text = models.TextField(blank=True)
     executed_digest = models.CharField(max_length=71, blank=True)
     started_at = models.DateTimeField(null=True)
@@ -197,7 +198,7 @@ class TurnCheckpoint(models.Model):
     stopped = models.BooleanField(default=False)
     error = models.TextField(blank=True)
     kept = models.PositiveIntegerField()
-    tail = models.JSONField(default=list)
+    tail = ExactJSONField(default=list)
     digest = models.CharField(max_length=71)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -217,7 +218,7 @@ class TurnEvent(models.Model):
     seq = models.PositiveIntegerField()
     attempt = models.PositiveIntegerField()
     step = models.PositiveIntegerField()
-    chunk = models.JSONField()
+    chunk = ExactJSONField()
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["turn", "seq"], name="turn_event_seq")]

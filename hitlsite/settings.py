@@ -84,22 +84,11 @@ TEMPLATES = [
     },
 ]
 
-# IMMEDIATE takes the write lock when a transaction begins, so two writers queue up instead of failing half-way
-# with "database is locked"; FULL because an audit row that was reported as written must survive a power cut.
 DATA_DIR = BASE_DIR / "var"
 DATA_DIR.mkdir(exist_ok=True)
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": env.sqlite_path("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3"),
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
-        },
-        "TEST": {"NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))},
-    },
-}
+DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3")}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["TEST"] = {"NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}

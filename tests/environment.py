@@ -1,6 +1,11 @@
-"""The environment of a test run, set before Django reads it: the embedded default, whatever the shell says."""
+"""The environment of a test run, set before Django reads it: the embedded default, whatever the shell says.
+
+`TEST_ON=postgresql` starts a PostgreSQL, and the tests run on that.
+"""
 
 import os
+
+from tests.postgres import started
 
 for name in (
     "DATABASE_URL",
@@ -25,3 +30,5 @@ for name in (
 ):
     os.environ.pop(name, None)
 os.environ.update(SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")
+if os.environ.get("TEST_ON") == "postgresql":
+    os.environ["DATABASE_URL"] = f"{started().url()}?pool=100"

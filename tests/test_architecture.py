@@ -26,6 +26,7 @@ RANKS = {
             "wire",
             "handover",
             "addresses",
+            "fields",
             "posting",
             "couriers",
         },

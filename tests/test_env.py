@@ -15,6 +15,9 @@ from hitlsite import env
 ROOT = Path(__file__).resolve().parent.parent
 
 
+URLS = "Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
+
+
 @pytest.mark.parametrize(
     ("value", "found"),
     [
@@ -55,14 +58,24 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
             "NAME: 'ftp://a.example' is not an origin. Write it like https://desk.example.org.",
         ),
         (
-            lambda: env.sqlite_path("NAME", Path("x")),
+            lambda: env.database("NAME", Path("x")),
             "mysql://db",
-            "NAME: only sqlite:///path/to/file.db is supported so far.",
+            f"NAME is not understood. {URLS}",
         ),
         (
-            lambda: env.sqlite_path("NAME", Path("x")),
+            lambda: env.database("NAME", Path("x")),
             "sqlite:///",
-            "NAME: only sqlite:///path/to/file.db is supported so far.",
+            f"NAME is not understood. {URLS}",
+        ),
+        (
+            lambda: env.database("NAME", Path("x")),
+            "postgresql://db.example/",
+            "NAME names no database. Write it like postgresql://user:password@host:5432/name.",
+        ),
+        (
+            lambda: env.database("NAME", Path("x")),
+            "postgresql://db.example:many/desk",
+            "NAME: Port could not be cast to integer value as 'many'.",
         ),
     ],
 )
@@ -73,6 +86,25 @@ def test_an_odd_value_is_refused_with_the_name_of_its_variable(monkeypatch, read
     assert str(refusal.value) == words
 
 
+def test_a_postgresql_server_is_named_by_its_url(monkeypatch):
+    monkeypatch.setenv("NAME", "postgresql://desk:p%40ss@db.example:5433/pausepoint?sslmode=require")
+    found = env.database("NAME", Path("x"))
+    assert [found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [
+        "pausepoint",
+        "desk",
+        "p@ss",
+        "db.example",
+        "5433",
+    ]
+    assert found["OPTIONS"]["sslmode"] == "require"
+    monkeypatch.setenv("NAME", "postgres:///desk?host=/run/postgresql")
+    assert [env.database("NAME", Path("x"))[name] for name in ("NAME", "USER", "HOST")] == [
+        "desk",
+        "",
+        "/run/postgresql",
+    ]
+
+
 def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", " a , ,b,")
     assert (env.text("NAME"), env.words("NAME")) == ("a , ,b,", ["a", "b"])
@@ -81,10 +113,10 @@ def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", " , ")
     assert env.words("NAME", default=("x",)) == ["x"]
     monkeypatch.setenv("NAME", "sqlite:////var/lib/desk.db")
-    assert env.sqlite_path("NAME", Path("x")) == Path("/var/lib/desk.db")
+    assert env.database("NAME", Path("x"))["NAME"] == Path("/var/lib/desk.db")
     monkeypatch.setenv("NAME", "")
     assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
-    assert (env.origins("NAME"), env.sqlite_path("NAME", Path("x"))) == ([], Path("x"))
+    assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))
 
 
 def check(**environment: str) -> subprocess.CompletedProcess[str]:
@@ -101,7 +133,7 @@ def check(**environment: str) -> subprocess.CompletedProcess[str]:
         ({"DEBUG": "0", "SECRET_KEY": " "}, "SECRET_KEY is not set. Set it to a long random text"),
         ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not a yes or no. Use 1 or 0."),
         ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not known."),
-        ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL: only "),
+        ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not understood. "),
     ],
 )
 def test_the_site_refuses_to_start_and_its_last_line_says_why(environment, words):

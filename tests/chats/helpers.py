@@ -87,6 +87,12 @@ def last_text(turn: Turn) -> str:
     return str(parts(turn)[-1]["text"])
 
 
+def chunks(turn: Turn, event: str) -> list[dict[str, Any]]:
+    """The stored chunks of one sort, in order."""
+    stored = turn.events.order_by("seq").values_list("chunk", flat=True)
+    return [chunk for chunk in stored if chunk["event"] == event]
+
+
 def kinds(turn: Turn) -> list[str]:
     """The kinds of the turn's checkpoints in order."""
     return list(checkpoints_of(turn).values_list("kind", flat=True))

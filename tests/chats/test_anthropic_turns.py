@@ -18,7 +18,7 @@ from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund, support
 from chats.jobs import Jobs
-from chats.models import Message, Turn, TurnEvent
+from chats.models import Message, Turn
 from chats.states import CallState, TurnState
 from tests import people
 from tests.anthropic_server import (
@@ -35,7 +35,7 @@ from tests.anthropic_server import (
     thinking,
     tool_use,
 )
-from tests.chats.helpers import make_chat, only_request, run
+from tests.chats.helpers import chunks, make_chat, only_request, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -186,8 +186,7 @@ def test_a_call_that_was_cut_off_is_not_run(claude, stop_reason, finish_reason, 
     assert (call.state, call.error_text, call.attempt) == (CallState.FAILED, words, 0)
     entry = AuditEntry.objects.get(event="tool.result")
     assert (entry.data["state"], entry.data["error_text"], entry.data["executions"]) == ("failed", words, 0)
-    shown = TurnEvent.objects.filter(chunk__event="ToolFailed").values_list("chunk__error_text", flat=True)
-    assert list(shown) == [words]
+    assert [chunk["error_text"] for chunk in chunks(turn, "ToolFailed")] == [words]
     claude.will(says(text("Shorter, then.")))
     assert run(say(turn.chat, "Go on")).state == TurnState.COMPLETED
     assert sent(claude)[2][0] == result("toolu_1", words, is_error=True)

@@ -18,6 +18,7 @@ from chats.models import Turn
 from chats.queries import open_requests
 from tests import people
 from tests.chats.helpers import (
+    chunks,
     converse,
     decide,
     kinds,
@@ -145,8 +146,8 @@ def test_an_idempotent_tool_is_tried_three_times_under_one_id_and_then_given_up(
     assert (turn.state, part["state"], part["errorText"]) == ("completed", "output-error", words)
     assert results_on_record(turn) == {call_id: 1}
     assert AuditEntry.objects.get(event="tool.result").data["executions"] == 3
-    told = turn.events.filter(chunk__event="ToolFailed").values_list("chunk__tool_call_id", "chunk__error_text")
-    assert list(told) == [(call_id, words)]
+    told = chunks(turn, "ToolFailed")
+    assert [(chunk["tool_call_id"], chunk["error_text"]) for chunk in told] == [(call_id, words)]
 
 
 @pytest.mark.django_db(transaction=True)

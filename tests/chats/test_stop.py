@@ -17,6 +17,7 @@ from chats.models import Turn
 from tests import people
 from tests.chats import agents
 from tests.chats.helpers import (
+    chunks,
     converse,
     decide,
     kinds,
@@ -82,7 +83,7 @@ def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
     async def story() -> None:
         cut = asyncio.Event()
         task = asyncio.create_task(runner.advance(turn.pk, cut))
-        while not await asyncio.to_thread(turn.events.filter(chunk__event="TextDelta").exists):
+        while not await asyncio.to_thread(chunks, turn, "TextDelta"):
             await asyncio.sleep(0.01)
         await asyncio.to_thread(stop, turn, alice)
         cut.set()

@@ -13,6 +13,7 @@ from chats.agent.demo import LONG, SHIPPING
 from tests import people
 from tests.chats.helpers import (
     checkpoints_of,
+    chunks,
     converse,
     decide,
     folded,
@@ -180,10 +181,10 @@ def test_slow_texts_come_in_many_deltas_before_and_behind_a_pause():
     turn = converse(alice, "ask slow")
     assert shape(turn) == ["step-start", "text", "input-available"]
     decide(only_request(turn), alice, Verdict.RESPOND, answer=EXPRESS)
-    before, began = turn.events.count(), time.monotonic()
+    before, began = len(chunks(turn, "TextDelta")), time.monotonic()
     turn = run(turn)
     took = time.monotonic() - began
-    deltas = turn.events.filter(seq__gt=before, chunk__event="TextDelta").count()
+    deltas = len(chunks(turn, "TextDelta")) - before
     assert (last_text(turn), turn.finish_reason) == (f"You chose Express. {LONG}", "stop")
     assert (deltas, took >= 1) == (len(f"You chose Express. {LONG}".split()), True)
 
