@@ -83,9 +83,11 @@ def record(
     actor: AbstractBaseUser | None,
     via: str,
     at: datetime | None = None,
+    open_after: int | None = None,
 ) -> None:
     """Add one entry; call it inside the transaction of the change that it records."""
-    AuditEntry.objects.create(**_row(event, subject, data, actor, via, at or timezone.now()))
+    row = _row(event, subject, data, actor, via, at or timezone.now())
+    AuditEntry.objects.create(**row, open_after=open_after)
 
 
 def record_once(

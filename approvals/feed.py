@@ -2,6 +2,9 @@
 
 The record is append-only, so a cursor into it stays good for ever. Where transactions overlap (PostgreSQL), an entry may
 become visible after one with a higher id: entries behind a missing id are held back until it shows or can no longer come.
+
+What was asked and answered may be large. A page is found without it, and it is loaded for those entries only that somebody
+may hear of, up to LOADED bytes at a time.
 """
 
 from __future__ import annotations
@@ -9,18 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, IntegerField, OuterRef, Subquery, Sum, Value, When
+from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Sum, TextField, Value, When
+from django.db.models.functions import Cast, Coalesce, Length
 from django.utils import timezone
 
 from approvals import auth
+from approvals.gaps import none_can_come_below
 from approvals.answers import words_of
 from approvals.exceptions import Invalid
 from approvals.machines import Caller
 from approvals.models import ApprovalRequest, AuditEntry
+from approvals.queries import BODIES, UNLISTED
 from approvals.states import ASK_HUMAN, Door, Verdict
 from approvals.wire import agentforge
 from approvals.wire.agentforge import Asked, Cursor, Ended, Told
@@ -29,13 +34,18 @@ CREATED = "request.created"
 ENDS = ("request.decided", "request.cancelled", "request.expired")
 #: Entries read at once.
 BATCH = 100
-#: No transaction that writes to the record takes longer; a missing id behind which all is older was rolled back.
+#: A transaction that has just drawn its number may not be known as one at work yet; this long it is waited for at least.
 OVERLAP = timedelta(seconds=3)
+#: How much of requests and decisions one look loads, in characters; a single one may be larger.
+LOADED = 2_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the record, about a request; `waiting` is how many of its workflow's requests were open after it."""
+    """One entry of the record, about a request; `waiting` is how many of its workflow's requests were open after it.
+
+    Of the request only what `may_hear` needs is there, and the `size` of the rest.
+    """
 
     pk: int
     event: str
@@ -43,15 +53,10 @@ class Entry:
     waiting: int
     skip: int
 
-    @cached_property
-    def frames(self) -> Sequence[bytes]:
-        """Its events as bytes, without those that were told."""
-        return agentforge.frames(self.pk, self._told(), skip=self.skip)
-
-    def _told(self) -> list[Told]:
-        if self.event == CREATED:
-            return agentforge.request_events(asked(self.request), first=self.waiting == 1)
-        return agentforge.end_events(asked(self.request), ended(self.request), last=self.waiting == 0)
+    @property
+    def size(self) -> int:
+        size: int = getattr(self.request, "size")  # noqa: B009 - an annotation, unknown to the model's type
+        return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def read(cursor: Cursor) -> Page:
         return Page((), cursor, more=False)
     about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
     ids = {row.request_id for row in about.values()}
-    requests = ApprovalRequest.objects.select_related("workflow", "decision").in_bulk(list(ids)) if ids else {}
+    requests = _light().in_bulk(list(ids)) if ids else {}
     waiting = _waiting_after(list(about))
     entries = [
         Entry(row.pk, row.event, request, waiting[row.pk], cursor.shown if row.pk == cursor.entry else 0)
@@ -101,6 +106,55 @@ def read(cursor: Cursor) -> Page:
         if (request := requests.get(row.request_id)) is not None
     ]
     return Page(entries, Cursor(rows[-1].pk + 1), more=len(rows) == BATCH)
+
+
+class Teller:
+    """Entries as bytes, for all who read in one look: what many hear of is loaded and encoded once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], list[bytes]] = {}
+        self._size = 0
+
+    def tell(self, entries: Sequence[Entry]) -> tuple[list[bytes], Cursor | None]:
+        """The events of these entries, as many as one look may load; and where the rest begins, if there is one."""
+        told, size = list[Entry](), 0
+        for entry in entries:
+            size += entry.size
+            if told and size > LOADED:
+                break
+            told.append(entry)
+        self._load(told)
+        frames = [frame for entry in told for frame in self._known[entry.pk, entry.skip]]
+        rest = entries[len(told) :]
+        return frames, Cursor(rest[0].pk, rest[0].skip) if rest else None
+
+    def _load(self, entries: Sequence[Entry]) -> None:
+        if self._size > 4 * LOADED:
+            # Those who stand elsewhere read on; what they have heard need not be kept.
+            self._known, self._size = {}, 0
+        new = [entry for entry in entries if (entry.pk, entry.skip) not in self._known]
+        if not new:
+            return
+        found = ApprovalRequest.objects.select_related("workflow", "decision")
+        requests = found.in_bulk([entry.request.pk for entry in new])
+        for entry in new:
+            told = _told(entry, requests[entry.request.pk])
+            self._known[entry.pk, entry.skip] = agentforge.frames(entry.pk, told, skip=entry.skip)
+            self._size += entry.size
+
+
+def _told(entry: Entry, request: ApprovalRequest) -> list[Told]:
+    if entry.event == CREATED:
+        return agentforge.request_events(asked(request), first=entry.waiting == 1)
+    return agentforge.end_events(asked(request), ended(request), last=entry.waiting == 0)
+
+
+def _light() -> QuerySet[ApprovalRequest]:
+    """Requests without what may be large, and how large that is."""
+    size: Any = Value(0)
+    for name in UNLISTED:
+        size = size + Coalesce(Length(Cast(F(name), TextField())), 0)
+    return ApprovalRequest.objects.select_related("workflow").defer(*BODIES).annotate(size=size)
 
 
 def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
@@ -166,7 +220,7 @@ def _rows(cursor: Cursor) -> list[_Row]:
     expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
     fresh = timezone.now() - OVERLAP
     for place, row in enumerate(rows):
-        if row.pk != expected and row.at > fresh:
+        if row.pk != expected and (row.at > fresh or not none_can_come_below(row.pk)):
             return rows[:place]
         expected = row.pk + 1
     return rows
@@ -180,7 +234,17 @@ def _timeout(request: ApprovalRequest) -> float:
 
 
 def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
-    """How many requests of its workflow were open after each of these entries."""
+    """How many requests of its workflow were open after each of these entries.
+
+    The entry says so itself; those from before it did are counted.
+    """
+    known: dict[int, int] = dict(
+        AuditEntry.objects.filter(pk__in=entries, open_after__isnull=False).values_list("pk", "open_after")
+    )  # type: ignore[arg-type]
+    return known | _counted([pk for pk in entries if pk not in known])
+
+
+def _counted(entries: Sequence[int]) -> dict[int, int]:
     if not entries:
         return {}
     change = Case(When(event=CREATED, then=Value(1)), When(event__in=ENDS, then=Value(-1)), default=Value(0))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from approvals import dbpool, feed, waiting
-from approvals.feed import Page
+from approvals.feed import Page, Teller
 from approvals.machines import Caller, Credentials
 from approvals.wire import agentforge
 from approvals.wire.agentforge import Cursor
@@ -101,11 +101,11 @@ def _round() -> Round:
 
 def _read_all(wishes: Sequence[Wish]) -> list[Found | Exception | None]:
     """An answer to each; who sends the same credentials, or stands at the same place, shares a look."""
-    caller_of, page_at = functools.cache(Credentials.caller), functools.cache(feed.read)
+    caller_of, page_at, teller = functools.cache(Credentials.caller), functools.cache(feed.read), Teller()
     found: list[Found | Exception | None] = []
     for wish in wishes:
         try:
-            found.append(_read(wish, caller_of, page_at))
+            found.append(_read(wish, caller_of, page_at, teller))
         except Exception as error:
             # One follower's trouble is not the others'.
             found.append(error)
@@ -113,13 +113,11 @@ def _read_all(wishes: Sequence[Wish]) -> list[Found | Exception | None]:
 
 
 def _read(
-    wish: Wish, caller_of: Callable[[Credentials], Caller | None], page_at: Callable[[Cursor], Page]
+    wish: Wish, caller_of: Callable[[Credentials], Caller | None], page_at: Callable[[Cursor], Page], teller: Teller
 ) -> Found | None:
     caller = caller_of(wish.credentials)
     if caller is None or "read" not in caller.scopes:
         return None
     page = page_at(wish.cursor)
-    frames = [
-        frame for entry in page.entries if feed.may_hear(caller, wish.thread, entry.request) for frame in entry.frames
-    ]
-    return Found(frames, page.cursor, page.more)
+    frames, rest = teller.tell([each for each in page.entries if feed.may_hear(caller, wish.thread, each.request)])
+    return Found(frames, rest or page.cursor, page.more or rest is not None)

@@ -183,6 +183,8 @@ class AuditEntry(models.Model):
     actor_id = models.BigIntegerField(null=True)
     actor_name = models.CharField("person", max_length=150, blank=True, db_index=True)
     via = models.CharField(max_length=20, blank=True)
+    #: How many requests of the workflow were open after this event; null where the event is about no request.
+    open_after = models.PositiveIntegerField(null=True)
     body = models.TextField()
     digest = models.CharField(max_length=71)
     retry_count = models.PositiveIntegerField(default=0)

@@ -35,7 +35,9 @@ def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
 
 
 #: What a list of requests shows nothing of, and what may be large.
-UNLISTED = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response")
+BODIES = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response")
+DECISION_BODIES = ("comment", "edited_input", "answer")
+UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

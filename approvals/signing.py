@@ -32,6 +32,8 @@ def new_secret(owner: Owner) -> str:
     nonce, now = secrets.token_urlsafe(32), timezone.now()
     text = _text(nonce)
     with transaction.atomic():
+        # Two at once would each end the other's predecessor only, and leave three valid.
+        type(owner)._default_manager.select_for_update(no_key=True).get(pk=owner.pk)
         previous = list(_valid(owner))
         SigningSecret.objects.filter(pk__in=[secret.pk for secret in previous[1:]]).update(expires_at=now)
         SigningSecret.objects.filter(pk__in=[secret.pk for secret in previous[:1]]).update(expires_at=now + OVERLAP)

@@ -23,8 +23,9 @@ def tell(
     via: str,
     at: datetime | None = None,
 ) -> None:
-    """Put an event of a request on record, into the outbox and on open pages."""
-    audit.record(event, audit.subject_of(request, workflow), data=record, actor=actor, via=via, at=at)
+    """Put an event of a request on record, into the outbox and on open pages. The caller holds the workflow's lock."""
+    subject, waiting = audit.subject_of(request, workflow), workflow.open_count
+    audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     told = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     told |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)

@@ -27,6 +27,7 @@ RANKS = {
             "handover",
             "addresses",
             "fields",
+            "gaps",
             "posting",
             "couriers",
         },

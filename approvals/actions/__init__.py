@@ -7,7 +7,7 @@ recorded decision into an error.
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
-from approvals.actions.deciding import Outcome, cancel, decide, expire, settle, withdraw
+from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
 
 __all__ = [
     "Asked",
@@ -20,6 +20,7 @@ __all__ = [
     "decide",
     "end_workflow",
     "expire",
+    "hold_workflow",
     "open_workflow",
     "report_result",
     "request_approval",

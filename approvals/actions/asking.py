@@ -78,7 +78,7 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     """
     ask.check()
     with transaction.atomic():
-        workflow = Workflow.objects.select_for_update().get(pk=workflow.pk)
+        workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
             return _store(workflow, ask, requested_by=requested_by)
@@ -116,7 +116,7 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
         agent=origin.agent,
         thread_id=origin.thread_id,
     )
-    workflow = Workflow.objects.select_for_update().get(pk=workflow.pk)
+    workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
     return _store(workflow, ask, requested_by=by, **more)
 

@@ -45,12 +45,11 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: User, via: Doo
     """
     assert state in ENDED
     with transaction.atomic():
-        workflow, withdrawn = Workflow.objects.get(pk=workflow_id), 0
+        workflow, withdrawn = Workflow.objects.select_for_update(no_key=True).get(pk=workflow_id), 0
         known = workflow.ended
-        while not workflow.ended:
+        if not known:
             waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)
-            # Requests first, the workflow last: the order in which a decision locks them too.
-            withdrawn += withdraw(list(waiting), by=by, via=via, comment="The workflow was ended.")
+            withdrawn = withdraw(list(waiting), by=by, via=via, comment="The workflow was ended.")
             end_workflow(workflow, state=state)
             workflow.refresh_from_db()
         if withdrawn:

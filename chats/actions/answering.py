@@ -64,7 +64,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
 def _locked_turn(chat: Chat, message_id: str) -> Turn:
     if not chat.shown.filter(message_id=message_id, role="assistant").exists():
         raise UnknownMessage
-    found = Turn.objects.select_for_update(of=("self",)).filter(chat=chat, message_id=message_id).first()
+    found = Turn.objects.select_for_update(of=("self",), no_key=True).filter(chat=chat, message_id=message_id).first()
     if found is None:
         raise UnknownMessage
     return found

@@ -92,7 +92,7 @@ def add_user_message(
     """
     _check_texts(texts)
     with transaction.atomic():
-        locked = _locked(chat, by)
+        locked = _locked_to_cut(chat, by) if in_place_of else _locked(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")
             _cut(locked, edited.position, by=by, via=via)
@@ -108,9 +108,16 @@ def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Do
     UnknownMessage, HistoryDiffers (it is no user's message), ChatNotFound, TurnRunning.
     """
     with transaction.atomic():
-        locked = _locked(chat, by)
+        locked = _locked_to_cut(chat, by)
         _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
         return start_turn(locked, "", agent, source=_source(via))
+
+
+def _locked_to_cut(chat: Chat, by: User) -> Chat:
+    """As `_locked`, with the turn that may have to be stopped: turns come before their chat, as where a turn ends."""
+    if (current := queries.unfinished_turn(chat)) is not None:
+        Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
+    return _locked(chat, by)
 
 
 def _locked(chat: Chat, by: User) -> Chat:
@@ -118,7 +125,7 @@ def _locked(chat: Chat, by: User) -> Chat:
         raise ChatNotFound
     if chat.root_id is not None:
         raise BadMessage("An agent writes in this conversation. Write in the one above it.")
-    return Chat.objects.select_for_update(of=("self",)).select_related("owner").get(pk=chat.pk)
+    return Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
 
 
 def _check_texts(texts: Sequence[str]) -> None:

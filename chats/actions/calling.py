@@ -15,7 +15,7 @@ from approvals.canonical import digest
 from approvals.rulings import MAX_COMMENT
 from approvals.states import Status, Verdict
 from chats import queries
-from chats.actions.keeping import RUNNER, Claim, close_call, fenced, refresh_message, ring_after_commit
+from chats.actions.keeping import RUNNER, Claim, close_call, fenced, hold_workflow, refresh_message, ring_after_commit
 from chats.actions.resuming import resume_locked
 from chats.models import ToolCall, Turn
 from chats.states import CallState
@@ -78,6 +78,8 @@ def finish_call(execution: Execution, *, output: Any = None, error_text: str = "
         if not stands:
             return False
         was_unknown = call.state == CallState.UNKNOWN
+        if was_unknown:
+            hold_workflow(call.turn)
         close_call(
             call,
             CallState.FAILED if error_text else CallState.SUCCEEDED,
@@ -96,7 +98,7 @@ def finish_call(execution: Execution, *, output: Any = None, error_text: str = "
 def _locked(execution: Execution) -> ToolCall:
     """The call that was run, under its turn's lock."""
     turn_id = ToolCall.objects.values_list("turn", flat=True).get(pk=execution.call_pk)
-    turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+    turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
     call = ToolCall.objects.select_related("recovery").get(pk=execution.call_pk)
     call.turn = turn
     return call

@@ -22,6 +22,7 @@ from chats.actions.keeping import (
     Recorded,
     close_call,
     fenced,
+    hold_workflow,
     refresh_message,
     ring_after_commit,
     subject_of,
@@ -33,7 +34,7 @@ from chats.actions.resuming import wake_above
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
-from chats.states import CLOSED, CallState, CheckpointKind, FinishReason, TurnState
+from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED_WORDS = "The turn was stopped before this was done."
 UNSURE = "The turn ended while this ran; whether it was done is not known."
@@ -47,10 +48,11 @@ def finish_turn(
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
+        workflow = hold_workflow(turn)
         words = _last_words(turn, step, projection.NO_TEXT)
         last = _closing(next_seq, step, [*words, events.StepEnded(step), events.TurnEnded(reason)])
         write_events(claim, [*recorded, *last])
-        _end(turn, TurnState.COMPLETED, reason)
+        _end(turn, TurnState.COMPLETED, reason, workflow)
     return last
 
 
@@ -61,8 +63,8 @@ def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded],
         turn.error = clean_text(error)[:2000]
         last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
         write_events(claim, [*recorded, *last])
-        _close_calls(turn, by=None, via=RUNNER, words="The turn failed before this was done.")
-        _end(turn, TurnState.FAILED, FinishReason.ERROR)
+        workflow = _close_calls(turn, by=None, via=RUNNER, words="The turn failed before this was done.")
+        _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow)
         audit.record("turn.failed", subject_of(turn), data={"error": turn.error}, actor=None, via=RUNNER)
     return last
 
@@ -80,7 +82,7 @@ def stop_turn(chat: Chat, *, by: User, via: Door) -> bool:
 
 
 def _stop(turn_id: int, *, by: User | None, via: str) -> bool:
-    turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+    turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
     if not turn.unfinished or turn.stopped:
         return False
     turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""
@@ -89,8 +91,8 @@ def _stop(turn_id: int, *, by: User | None, via: str) -> bool:
     if turn.state == TurnState.RUNNING:
         transaction.on_commit(functools.partial(doorbell.ring_stop, turn.pk), robust=True)
     else:
-        _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
-        _end(turn, TurnState.STOPPED, FinishReason.OTHER)
+        workflow = _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
+        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     ring_after_commit(turn.chat_id)
     return True
 
@@ -112,8 +114,8 @@ def end_stopped(
         words = _last_words(turn, step, projection.STOPPED)
         last = _closing(next_seq, step, [*words, events.TurnEnded(FinishReason.OTHER, stopped=True)])
         write_events(claim, [*recorded, *last])
-        _close_calls(turn, by=None, via=Door.STOP, words=STOPPED_WORDS)
-        _end(turn, TurnState.STOPPED, FinishReason.OTHER)
+        workflow = _close_calls(turn, by=None, via=Door.STOP, words=STOPPED_WORDS)
+        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     return last
 
 
@@ -135,14 +137,18 @@ def _last_words(turn: Turn, step: int, words: str) -> list[events.Event]:
     return said if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *said]
 
 
-def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> None:
+def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> Workflow | None:
     """Withdraw what is asked, stop the sub-agents, and close every open call: no model accepts a call without a result.
 
-    Locks are taken from the top down, and nowhere from below.
+    Locks are taken from the top down, all turns before the workflow, and nowhere from below. Gives the locked workflow.
     """
+    delegated = nesting.delegated(turn)
+    if delegated:
+        _lock_below(turn)
+    workflow = hold_workflow(turn)
     waiting = [request.pk for request in queries.own_open_requests(turn)]
     desk.withdraw(waiting, by=by, via=Door(via), comment=words)
-    for _, below in nesting.delegated(turn):
+    for _, below in delegated:
         _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
         call.turn = turn
@@ -151,9 +157,19 @@ def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> None:
             call.state = CallState.UNKNOWN
         told = UNSURE if call.state == CallState.UNKNOWN else words
         close_call(call, CallState.CANCELLED, error_text=told, by=by, via=via)
+    return workflow
 
 
-def _end(turn: Turn, state: TurnState, reason: FinishReason) -> None:
+def _lock_below(turn: Turn) -> None:
+    """Lock every turn that may stand below: they are younger, and are taken by age."""
+    younger = Turn.objects.filter(root=turn.root_id or turn.pk, pk__gt=turn.pk, state__in=UNFINISHED).order_by("pk")
+    known: set[int] = set()
+    # One that was still at work may have begun another one before it was locked.
+    while not known.issuperset(found := younger.select_for_update(no_key=True).values_list("pk", flat=True)):
+        known |= set(found)
+
+
+def _end(turn: Turn, state: TurnState, reason: FinishReason, workflow: Workflow | None) -> None:
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
     turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
@@ -170,8 +186,7 @@ def _end(turn: Turn, state: TurnState, reason: FinishReason) -> None:
     tell_apps("turn.completed", turn, ending)
     wake_above(turn)
     # A sub-agent's turn has none of its own.
-    workflow = Workflow.objects.filter(scope=turn.chat.scope, key=str(turn.run_id)).first()
-    if workflow is not None:
+    if workflow is not None and turn.root_id is None:
         ended_as = {TurnState.COMPLETED: WorkflowState.COMPLETED, TurnState.STOPPED: WorkflowState.CANCELLED}
         desk.end_workflow(workflow, state=ended_as.get(state, WorkflowState.FAILED))
     ring_after_commit(turn.chat_id)

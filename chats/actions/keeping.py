@@ -13,8 +13,10 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from approvals import actions as desk
 from approvals import audit, outbox
 from approvals.canonical import MAX_BYTES, digest
+from approvals.models import Workflow
 from approvals.states import Door
 from chats import checkpoints, doorbell, projection, queries
 from chats.agent import events
@@ -46,10 +48,15 @@ class Recorded:
 
 def fenced(claim: Claim) -> Turn:
     """The locked turn, if this runner still holds it; LeaseLost if not. Call it first in a runner's transaction."""
-    turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=claim.turn_id)
+    turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=claim.turn_id)
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
     return turn
+
+
+def hold_workflow(turn: Turn) -> Workflow | None:
+    """Lock the workflow in which a turn's family asks, if there is one: behind the turns, and before any event is told."""
+    return desk.hold_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
 def write_events(claim: Claim, recorded: Sequence[Recorded]) -> None:

@@ -29,7 +29,7 @@ DECLINED = "Declined without a word."
 def resume_turn(turn_id: int) -> bool:
     """Take over what was decided since the pause; True if the turn goes on now. Safe to repeat, from anywhere."""
     with transaction.atomic():
-        turn = Turn.objects.select_for_update(of=("self",)).select_related("chat__owner").get(pk=turn_id)
+        turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
         if not _settle_calls(turn):
             return False
         resumed = resume_locked(turn)

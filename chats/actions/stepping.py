@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals import outbox
 from approvals.asks import ABSENT, Ask
 from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
@@ -23,6 +24,7 @@ from chats.actions.keeping import (
     Recorded,
     close_call,
     fenced,
+    hold_workflow,
     record_result,
     refresh_message,
     ring_after_commit,
@@ -66,6 +68,9 @@ def commit_step(
         if turn.stopped:
             raise StopRequested
         ids = [call.tool_call_id for call in planned]
+        if turn.root_id is not None:
+            # Two sub-agents at once could otherwise both find an id unused.
+            outbox.hold_stream(outbox.stream_of(turn.chat.scope, str(turn.top.run_id)))
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
@@ -137,15 +142,23 @@ def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[even
     """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about."""
     asked: list[ApprovalRequest] = []
     told: list[events.Event] = []
+    asks: list[tuple[ToolCall, Ask]] = []
+    failed: list[tuple[ToolCall, str]] = []
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
-            ask = _ask_for(call, agent.tool(call.name))
+            asks.append((call, _ask_for(call, agent.tool(call.name))))
         except InvalidInput as error:
-            close_call(call, CallState.FAILED, error_text=str(error), via=RUNNER)
-            told.append(events.ToolFailed(call.tool_call_id, str(error)))
-            continue
-        request = desk.request_approval(_workflow_of(turn), ask, requested_by=turn.chat.owner)
+            failed.append((call, str(error)))
+    workflow = _workflow_of(turn) if asks else None
+    # The workflow's lock comes before what a failed call tells: see `desk.hold_workflow`.
+    hold_workflow(turn)
+    for call, words in failed:
+        close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
+        told.append(events.ToolFailed(call.tool_call_id, words))
+    for call, ask in asks:
+        assert workflow is not None
+        request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)
         field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
         setattr(call, field, request)
         call.save(update_fields=[field])

@@ -246,6 +246,37 @@ def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
             make_request(owner, Kind.QUESTION, workflow=make_workflow(owner))
         with CaptureQueriesContext(connection) as found:
             page = feed.read(place)
-            assert sum(len(entry.frames) for entry in page.entries) == 3 * how_many
+            frames, rest = feed.Teller().tell(page.entries)
+        assert (len(frames), rest) == (3 * how_many, None)
         costs.append(len(found.captured_queries))
-    assert costs == [3, 3]
+    assert costs == [4, 4]
+
+
+def test_a_look_loads_only_what_may_be_heard_and_only_so_much_of_it(monkeypatch):
+    monkeypatch.setattr(feed, "LOADED", 5000)
+    owner, place, teller = alice(), feed.start(""), feed.Teller()
+    large = [make_request(owner, Kind.QUESTION, context={"text": "x" * 2000}) for _ in range(5)]
+    page = feed.read(place)
+    heard = page.entries[1:]
+    told = []
+    while heard:
+        with CaptureQueriesContext(connection) as found:
+            frames, rest = teller.tell(heard)
+        told.append((len(frames), len(found.captured_queries)))
+        heard = [entry for entry in heard if rest is not None and entry.pk >= rest.entry]
+    assert told == [(6, 1), (6, 1)]
+    with CaptureQueriesContext(connection) as found:
+        again, _ = teller.tell(page.entries[3:])
+    assert (len(again), len(found.captured_queries)) == (6, 0)
+    assert str(large[0].pk).encode() not in b"".join(again)
+
+
+def test_entries_from_before_they_said_how_many_were_open_after_them_are_counted():
+    owner = alice()
+    place, workflow = feed.start(""), make_workflow(owner)
+    for _ in range(3):
+        make_request(owner, Kind.QUESTION, workflow=workflow)
+    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]
+    with append_only.maintenance(connection, "as if from before"):
+        AuditEntry.objects.update(open_after=None)
+    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]

@@ -106,8 +106,9 @@ class Desk(RuleBasedStateMachine):
             outcome = cancel(request, self.people[name])
         except (NotFound, NotAllowed):
             assert name in {"carol", "mallory"}
-        except AlreadyDecided as refusal:
-            assert (request.pk in self.closed, refusal.decision.request_id) == (True, request.pk)
+        except (AlreadyDecided, Expired) as refusal:
+            overdue = isinstance(refusal, Expired) and request.deadline_at == PAST
+            assert (request.pk in self.closed or overdue, refusal.decision.request_id) == (True, request.pk)
         else:
             assert (request.pk in self.closed, outcome.decision.verdict) == (False, "cancel")
 
