@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import auth, dbpool, doorbell, queries
+from approvals import auth, dbpool, doorbell, pulse, queries
 from approvals.cards import card_for
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
@@ -51,9 +51,18 @@ class LiveConsumer(AsyncWebsocketConsumer):
         for group in groups:
             await self.channel_layer.group_add(group, self.channel_name)
             self.joined.append(group)
+        pulse.watch(self)
+        await self.push(self.catch_up)
+        if not pulse.is_live():
+            await self.send(_live_mark(live=False))
+
+    async def heard(self, *, live: bool) -> None:
+        """Pushes have stopped, or have come back: the page says so, and shows what it missed."""
+        await self.send(_live_mark(live=live))
         await self.push(self.catch_up)
 
     async def disconnect(self, code: int) -> None:
+        pulse.forget(self)
         for group in self.joined:
             await self.channel_layer.group_discard(group, self.channel_name)
 
@@ -80,6 +89,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def session_ended(self, event: dict[str, Any]) -> None:
         """Somebody logged out; if it was this page's session, that was that."""
         await self.push(lambda user: "")
+
+
+def _live_mark(*, live: bool) -> str:
+    return render_to_string("_live_mark.html", {"live": live})
 
 
 class DeskConsumer(LiveConsumer):

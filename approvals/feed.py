@@ -20,9 +20,9 @@ from django.db.models.functions import Cast, Coalesce, Length
 from django.utils import timezone
 
 from approvals import auth
-from approvals.gaps import none_can_come_below
 from approvals.answers import words_of
 from approvals.exceptions import Invalid
+from approvals.gaps import none_can_come_below
 from approvals.machines import Caller
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED
@@ -238,9 +238,8 @@ def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
 
     The entry says so itself; those from before it did are counted.
     """
-    known: dict[int, int] = dict(
-        AuditEntry.objects.filter(pk__in=entries, open_after__isnull=False).values_list("pk", "open_after")
-    )  # type: ignore[arg-type]
+    said = AuditEntry.objects.filter(pk__in=entries).values_list("pk", "open_after")
+    known = {pk: waiting for pk, waiting in said if waiting is not None}
     return known | _counted([pk for pk in entries if pk not in known])
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from channels.layers import get_channel_layer
-
 from approvals import dbpool, doorbell
+from approvals.hearing import hear
 from approvals.models import ApprovalRequest
 from approvals.states import Status
 
@@ -39,7 +38,8 @@ class _Room:
         bell = asyncio.Event()
         self.bells.setdefault(request, set()).add(bell)
         if not self.tasks:
-            self.tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._reread())]
+            hearing = hear(doorbell.DESK, self._heard, listening=self.listening)
+            self.tasks = [asyncio.create_task(hearing), asyncio.create_task(self._reread())]
         return bell
 
     def leave(self, request: str, bell: asyncio.Event) -> None:
@@ -57,24 +57,8 @@ class _Room:
             for bell in self.bells.get(request, ()):
                 bell.set()
 
-    async def _hear(self) -> None:
-        layer: Any = get_channel_layer()
-        while True:
-            try:
-                await self._hear_on(layer, await layer.new_channel())
-            except Exception:
-                logger.warning("No rings are heard; those who wait are woken by reading.", exc_info=True)
-                await asyncio.sleep(REREAD)
-
-    async def _hear_on(self, layer: Any, channel: str) -> None:
-        await layer.group_add(doorbell.DESK, channel)
-        self.listening.set()
-        try:
-            while True:
-                message = await layer.receive(channel)
-                self.wake([str(message.get("request", ""))])
-        finally:
-            await layer.group_discard(doorbell.DESK, channel)
+    def _heard(self, message: Mapping[str, Any]) -> None:
+        self.wake([str(message.get("request", ""))])
 
     async def _reread(self) -> None:
         while True:

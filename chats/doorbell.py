@@ -1,10 +1,15 @@
-"""Group names of chat pages, and the bell that tells this process that a turn waits for a runner. Ids only."""
+"""Group names of chat pages, and the bells for those who run turns and those who follow them. Ids only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from approvals import doorbell
+from approvals.hearing import hear
+
+#: Processes that run turns listen here for stops, and processes that serve streams for what others have stored.
+RUNNERS, STREAMS = "runners", "streams"
 
 _on_work: Callable[[int], None] | None = None
 _on_stop: Callable[[int], None] | None = None
@@ -32,6 +37,18 @@ def ring_work(turn_id: int) -> None:
 
 
 def ring_stop(turn_id: int) -> None:
-    """A running turn is to be cut short."""
+    """A running turn is to be cut short, by whichever process runs it."""
     if _on_stop is not None:
         _on_stop(turn_id)
+    else:
+        doorbell.ring(RUNNERS, {"type": "turn.stop", "turn": turn_id})
+
+
+async def hear_stops() -> None:
+    """Pass on what other processes want stopped here; until cancelled."""
+
+    def heard(message: Mapping[str, Any]) -> None:
+        if _on_stop is not None:
+            _on_stop(message["turn"])
+
+    await hear(RUNNERS, heard)

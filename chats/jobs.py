@@ -1,4 +1,4 @@
-"""Where work is dispatched on the embedded default: one asyncio task per running turn, on the server's own loop."""
+"""The turns that a process runs: one asyncio task each, on the loop of the server (embedded) or of a worker."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ class Jobs:
         task = self._loop.create_task(runner.advance(turn_id, stop), context=contextvars.Context())
         self._running[turn_id] = (task, stop)
         task.add_done_callback(lambda done: self._ended(turn_id, done))
+
+    async def run(self, turn_id: int) -> None:
+        """Run a turn, and return when it has come to rest here (or is somebody else's); on the loop's own thread."""
+        self.start(turn_id)
+        if turn_id in self._running:
+            await asyncio.wait({self._running[turn_id][0]})
 
     def _ended(self, turn_id: int, task: asyncio.Task[None]) -> None:
         del self._running[turn_id]

@@ -68,6 +68,7 @@ class Ledger:
             try:
                 if items:
                     await dbpool.run(actions.append_events, self._claim, items)
+                    streams.tell_others(self._claim.turn_id)
             except LeaseLost:
                 logger.info("Turn %s has another runner; its stream ends here", self._claim.turn_id)
 

@@ -170,6 +170,7 @@ class Run:
                 self.ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
         recorded = await self.ledger.drain()
         await dbpool.run(actions.commit_step, self.claim, index, finished, planned, recorded, provider=provider)
+        streams.tell_others(self.claim.turn_id)
         self.said = []
 
     def _say_limit(self, agent: Agent) -> events.ModelFinished:
@@ -256,4 +257,6 @@ class Run:
         given = (self.claim, *given, self.ledger.step, recorded, self.ledger.next_seq)
         closing = await dbpool.run(functools.partial(action, *given))
         self.ledger.adopt(closing)
-        return bool(closing) and isinstance(closing[-1].event, streams.CLOSING)
+        rests = bool(closing) and isinstance(closing[-1].event, streams.CLOSING)
+        streams.tell_others(self.claim.turn_id, rests=rests)
+        return rests

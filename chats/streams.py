@@ -1,17 +1,21 @@
 """Follow a turn's events: those stored so far, then live ones as they happen in this process, until it pauses or ends.
 
-A follower that falls behind, or that sits in another process than the runner, reads the stored events; nothing depends on it.
+A follower that falls behind, or that sits in another process than the runner, reads the stored events: the runner rings when
+there are new ones, and where the ring is lost it looks every POLL seconds. Nothing depends on the ring.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
+from typing import Any
 from weakref import WeakSet
 
 from approvals import dbpool
-from chats import queries
+from approvals import doorbell as bell
+from approvals.hearing import hear
+from chats import doorbell, queries, queue
 from chats.agent import events
 from chats.models import Turn
 from chats.states import TurnState
@@ -21,11 +25,19 @@ CLOSING = (events.TurnPaused, events.TurnEnded, events.TurnFailed)
 
 
 class _Follower:
-    """One follower's mailbox; a full one is not fed any more, and its owner reads the stored events instead."""
+    """One follower's mailbox; a full one is not fed any more, and its owner reads the stored events instead.
+
+    None in it says that there are stored events to be read.
+    """
 
     def __init__(self, turn_id: int) -> None:
         self.turn_id = turn_id
-        self.mail: asyncio.Queue[tuple[int, events.Event]] = asyncio.Queue(maxsize=1000)
+        self.mail: asyncio.Queue[tuple[int, events.Event] | None] = asyncio.Queue(maxsize=1000)
+
+    def look(self) -> None:
+        # One reminder is enough, however often it is rung.
+        if self.mail.empty():
+            self.mail.put_nowait(None)
 
 
 _followers: WeakSet[_Follower] = WeakSet()
@@ -65,6 +77,26 @@ def publish(turn_id: int, seq: int, event: events.Event) -> None:
             follower.mail.put_nowait((seq, event))
 
 
+def tell_others(turn_id: int, *, rests: bool = False) -> None:
+    """Let other processes know that a turn's events were stored, and whether it has come to rest; where there are others."""
+    if queue.in_use():
+        bell.ring(doorbell.STREAMS, {"type": "turn.moved", "turn": turn_id, "rests": rests})
+
+
+async def hear_others() -> None:
+    """Wake this process's followers for what other processes have stored; until cancelled."""
+    await hear(doorbell.STREAMS, _heard)
+
+
+def _heard(message: Mapping[str, Any]) -> None:
+    if message["rests"]:
+        for rests in list(_resting):
+            rests.note(message["turn"])
+    for follower in list(_followers):
+        if follower.turn_id == message["turn"]:
+            follower.look()
+
+
 async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, events.Event]]:
     """Yield (seq, event) behind `after`, in order and without a gap, up to the turn's next pause or its end."""
     follower = _Follower(turn_id)
@@ -88,9 +120,12 @@ async def _live(follower: _Follower, seen: int) -> AsyncIterator[tuple[int, even
     """What arrives in the mailbox, while it follows on directly; ends at a gap or a silence, for another read."""
     while True:
         try:
-            seq, event = await asyncio.wait_for(follower.mail.get(), POLL)
+            found = await asyncio.wait_for(follower.mail.get(), POLL)
         except TimeoutError:
             return
+        if found is None:
+            return
+        seq, event = found
         if seq <= seen:
             continue
         if seq > seen + 1:

@@ -61,6 +61,14 @@ def origins(name: str) -> list[str]:
     return found
 
 
+def redis(name: str) -> str:
+    """`redis://host:6379/0`, `rediss://` with TLS or `unix://` for a socket; empty where there is none."""
+    url = text(name)
+    if url and not re.match(r"(?:rediss?|unix)://[^\s]+$", url):
+        raise ImproperlyConfigured(f"{name} is not understood. Write it like redis://:password@host:6379/0.")
+    return url
+
+
 def _is_url(text: str) -> bool:
     try:
         return bool(urlsplit(text).hostname)

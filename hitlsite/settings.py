@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import django
 from django.core.exceptions import ImproperlyConfigured
@@ -89,9 +90,26 @@ DATA_DIR.mkdir(exist_ok=True)
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))}
+_many_processes = DATABASES["default"]["ENGINE"].endswith("postgresql")
+#: Who runs turns: `here` (the process that serves pages) or `workers` (`manage.py worker`, on PostgreSQL).
+HITL_DISPATCH = env.choice("HITL_DISPATCH", {"here", "workers"}, default="workers" if _many_processes else "here")
+if HITL_DISPATCH == "workers" and not _many_processes:
+    raise ImproperlyConfigured(
+        "HITL_DISPATCH=workers needs PostgreSQL: set DATABASE_URL=postgresql://user:password@host:5432/name."
+    )
+#: Turns that one worker runs at once.
+HITL_WORKER_TURNS = env.whole("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
+if _many_processes:
+    INSTALLED_APPS.append("procrastinate.contrib.django")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+REDIS_URL = env.redis("REDIS_URL")
+#: What happens in one process shows at once in the pages of all: through Redis, or within the only process there is.
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    if REDIS_URL
+    else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -9,6 +9,9 @@ from tests.postgres import started
 
 for name in (
     "DATABASE_URL",
+    "REDIS_URL",
+    "HITL_DISPATCH",
+    "HITL_WORKER_TURNS",
     "HITL_AGENTS",
     "PUBLIC_URL",
     "ALLOWED_HOSTS",
@@ -29,6 +32,7 @@ for name in (
     "DEFAULT_FROM_EMAIL",
 ):
     os.environ.pop(name, None)
-os.environ.update(SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")
+# Turns run in the process that a test drives; workers are tested with processes of their own.
+os.environ.update(HITL_DISPATCH="here", SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")
 if os.environ.get("TEST_ON") == "postgresql":
     os.environ["DATABASE_URL"] = f"{started().url()}?pool=100"

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from chats import queries
-from chats.actions.keeping import Claim, queue_after_commit
+from chats.actions.keeping import Claim, queue_turn
 from chats.models import Turn
 from chats.states import TurnState
 
@@ -55,5 +55,5 @@ def release_turn(claim: Claim) -> bool:
         held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
         released = held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
         if released:
-            queue_after_commit(claim.turn_id)
+            queue_turn(claim.turn_id)
     return bool(released)

@@ -18,7 +18,7 @@ from approvals import audit, outbox
 from approvals.canonical import MAX_BYTES, digest
 from approvals.models import Workflow
 from approvals.states import Door
-from chats import checkpoints, doorbell, projection, queries
+from chats import checkpoints, doorbell, projection, queries, queue
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.exceptions import LeaseLost
@@ -168,7 +168,7 @@ def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any
     chat.title = chat.title or text.strip()[:80].partition("\n")[0]
     chat.updated_at = timezone.now()
     chat.save(update_fields=["title", "updated_at"])
-    queue_after_commit(turn.pk)
+    queue_turn(turn.pk)
     ring_after_commit(chat.pk)
     return turn
 
@@ -184,8 +184,12 @@ def ring_all_after_commit(turn: Turn) -> None:
         ring_all_after_commit(turn.parent_call.turn)
 
 
-def queue_after_commit(turn_id: int) -> None:
-    transaction.on_commit(functools.partial(doorbell.ring_work, turn_id), robust=True)
+def queue_turn(turn_id: int) -> None:
+    """Have a queued turn run once this transaction is committed."""
+    if queue.in_use():
+        queue.put(turn_id)
+    else:
+        transaction.on_commit(functools.partial(doorbell.ring_work, turn_id), robust=True)
 
 
 RUNNER = Door.SYSTEM.value

@@ -14,7 +14,7 @@ from approvals.canonical import canonical
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
 from chats import nesting, queries
-from chats.actions.keeping import close_call, queue_after_commit, refresh_message, ring_all_after_commit
+from chats.actions.keeping import close_call, queue_turn, refresh_message, ring_all_after_commit
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn
@@ -44,7 +44,7 @@ def resume_locked(turn: Turn) -> bool:
         return False
     turn.state, turn.finish_reason = TurnState.QUEUED, ""
     turn.save(update_fields=["state", "finish_reason"])
-    queue_after_commit(turn.pk)
+    queue_turn(turn.pk)
     wake_above(turn)
     return True
 

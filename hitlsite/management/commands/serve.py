@@ -1,4 +1,4 @@
-"""`manage.py serve`: web pages, running turns and the sweep in one process, the whole of the embedded default."""
+"""`manage.py serve`: web pages, running turns and the sweep in one process; with workers beside it, pages alone."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from argparse import ArgumentParser
 from typing import Any
 
 from daphne.endpoints import build_endpoint_description_strings
-from django.apps import apps
+from django.conf import settings
 from django.core.management import CommandError
 from django.core.management.base import BaseCommand
 from twisted.internet import defer, reactor
 
-from approvals import doorbell, sweep
 from hitlsite.asgi import application
 from hitlsite.serving import DeskServer
-
-if apps.is_installed("chats"):
-    from chats.jobs import Jobs
+from hitlsite.working import DeskWork
 
 
 class Command(BaseCommand):
-    help = "Serve Pausepoint: pages, running turns and the sweep, in one process. Stops cleanly on SIGTERM."
+    help = "Serve Pausepoint: pages, and without workers also running turns and the sweep. Stops cleanly on SIGTERM."
     requires_migrations_checks = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,21 +39,13 @@ class Command(BaseCommand):
 
 
 def start_work() -> None:
-    """Put the sweep and the runner on the server's own loop, and take them off it before the loop stops."""
+    """Put what runs beside the pages on the server's own loop, and take it off before the loop stops."""
     the_reactor: Any = reactor
     loop: asyncio.AbstractEventLoop = the_reactor._asyncioEventloop
-    doorbell.listen_on(loop)
-    jobs = Jobs(loop) if apps.is_installed("chats") else None
-    if jobs is not None:
-        jobs.open()
-    sweeping = loop.create_task(sweep.run_for_ever())
-
-    async def stop() -> None:
-        sweeping.cancel()
-        if jobs is not None:
-            await jobs.drain()
+    work = DeskWork(loop, runs_turns=settings.HITL_DISPATCH == "here")
+    work.start()
 
     def on_shutdown() -> defer.Deferred[None]:
-        return defer.Deferred.fromFuture(loop.create_task(stop()))
+        return defer.Deferred.fromFuture(loop.create_task(work.stop()))
 
     the_reactor.addSystemEventTrigger("before", "shutdown", on_shutdown)

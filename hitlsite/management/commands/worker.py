@@ -1,0 +1,39 @@
+"""`manage.py worker`: runs turns and the sweep, and serves no pages; as many beside each other as one likes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management import CommandError
+from django.core.management.base import BaseCommand
+
+from hitlsite.working import DeskWork
+
+
+class Command(BaseCommand):
+    help = "Run turns, deadlines and deliveries, beside `serve`, on PostgreSQL. Hands running turns over on SIGTERM."
+    requires_migrations_checks = True
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.HITL_DISPATCH != "workers":
+            raise CommandError(
+                "Turns are run by `manage.py serve` here. For workers set DATABASE_URL=postgresql://… "
+                "and leave HITL_DISPATCH unset (or set it to workers)."
+            )
+        self.check(databases=["default"])
+        asyncio.run(work())
+
+
+async def work() -> None:
+    """Until SIGTERM or SIGINT."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, over.set)
+    beside = DeskWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)
+    beside.start()
+    print("Pausepoint works on turns (Ctrl+C stops it)", flush=True)
+    await over.wait()
+    await beside.stop()

@@ -1,0 +1,54 @@
+"""What a process does beside serving pages: run turns, sweep, and hear what the other processes do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from django.apps import apps
+
+from approvals import doorbell, pulse, sweep
+
+if apps.is_installed("chats"):
+    from chats import doorbell as chat_doorbell
+    from chats import streams
+    from chats.dispatcher import take_turns
+    from chats.jobs import Jobs
+
+
+class DeskWork:
+    """The work of one process, on its loop. `runs_turns`: turns and the sweep too, and not only pages.
+
+    `turns` are taken from a queue: at most so many at once; 0 where there is none.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, runs_turns: bool, turns: int = 0) -> None:
+        self._loop, self._runs_turns, self._turns = loop, runs_turns, turns
+        self._tasks: list[asyncio.Task[None]] = []
+        self._jobs = Jobs(loop) if runs_turns and apps.is_installed("chats") else None
+
+    def start(self) -> None:
+        """Begin, on the loop's own thread."""
+        doorbell.listen_on(self._loop)
+        self._do(pulse.beat_for_ever())
+        if self._runs_turns:
+            self._do(sweep.run_for_ever())
+        if apps.is_installed("chats"):
+            self._do(streams.hear_others())
+        if self._jobs is not None:
+            self._jobs.open()
+            self._do(chat_doorbell.hear_stops())
+            if self._turns:
+                self._do(take_turns(self._jobs, at_once=self._turns))
+
+    async def stop(self) -> None:
+        """Take no more work; running turns get a while to come to a good place, and are then handed over."""
+        for task in self._tasks:
+            task.cancel()
+        if self._jobs is not None:
+            await self._jobs.drain()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(self._loop.create_task(work))
