@@ -11,8 +11,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from approvals import actions, dbpool
+from approvals import actions, dbpool, heartbeat
 from approvals.models import ApprovalRequest
+from approvals.presence import WorkerKind
 from approvals.states import Status
 
 logger = logging.getLogger(__name__)
@@ -41,9 +42,10 @@ def run_once() -> None:
     _run(_errands)
 
 
-async def run_for_ever() -> None:
-    """Look every INTERVAL seconds, until cancelled."""
+async def run_for_ever(kind: WorkerKind = WorkerKind.WEB, running: Callable[[], int] = heartbeat.idle) -> None:
+    """Look every INTERVAL seconds, until cancelled, and say meanwhile that this process lives and `running` turns."""
     await asyncio.gather(
+        heartbeat.beat(kind, running),
         _repeat(functools.partial(dbpool.run, _run, _duties)),
         *(_repeat(functools.partial(_run_errand, errand)) for errand in _errands),
     )

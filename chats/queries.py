@@ -55,6 +55,11 @@ def unfinished_turn(chat: Chat) -> Turn | None:
     return chat.turns.filter(state__in=UNFINISHED).first()
 
 
+def unfinished_turns(cap: int) -> dict[str, int]:
+    """How many turns are in each state that is no end; `cap` stands for so many or more."""
+    return {state: Turn.objects.filter(state=state).order_by()[:cap].count() for state in sorted(UNFINISHED)}
+
+
 def last_turn(chat: Chat) -> Turn | None:
     return chat.turns.order_by("-id").first()
 

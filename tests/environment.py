@@ -9,6 +9,11 @@ from tests.postgres import started
 
 for name in (
     "DATABASE_URL",
+    "REDIS_URL",
+    "TRUST_FORWARDED_PROTO",
+    "HSTS_SECONDS",
+    "HITL_KEEP_EVENTS",
+    "METRICS_TOKEN",
     "HITL_AGENTS",
     "PUBLIC_URL",
     "ALLOWED_HOSTS",

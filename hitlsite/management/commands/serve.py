@@ -8,11 +8,13 @@ from typing import Any
 
 from daphne.endpoints import build_endpoint_description_strings
 from django.apps import apps
+from django.conf import settings
 from django.core.management import CommandError
 from django.core.management.base import BaseCommand
 from twisted.internet import defer, reactor
 
-from approvals import doorbell, sweep
+from approvals import doorbell, heartbeat, sweep
+from approvals.presence import WorkerKind
 from hitlsite.asgi import application
 from hitlsite.serving import DeskServer
 
@@ -30,6 +32,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         self.check(databases=["default"])
+        if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
+            raise CommandError("The static files are not collected. Run `manage.py collectstatic --no-input` first.")
         server = DeskServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
@@ -49,7 +53,8 @@ def start_work() -> None:
     jobs = Jobs(loop) if apps.is_installed("chats") else None
     if jobs is not None:
         jobs.open()
-    sweeping = loop.create_task(sweep.run_for_ever())
+    running = jobs.count if jobs is not None else heartbeat.idle
+    sweeping = loop.create_task(sweep.run_for_ever(WorkerKind.WEB, running))
 
     async def stop() -> None:
         sweeping.cancel()
