@@ -59,7 +59,9 @@ def _check(part: Path) -> None:
     if found != ["ok"]:
         raise BackupFailed(f"The database is damaged: {'; '.join(found)}. Keep it as it is, and your last backup.")
     if broken is not None:
-        raise BackupFailed(f"The database is damaged: a row of {broken[0]} refers to one of {broken[2]} that is not there.")
+        raise BackupFailed(
+            f"The database is damaged: a row of {broken[0]} refers to one of {broken[2]} that is not there."
+        )
 
 
 def _sync_folder(folder: Path) -> None:

@@ -22,7 +22,11 @@ logger = logging.getLogger(__name__)
 
 def workers_run_turns() -> bool:
     """Whether turns run in `manage.py worker`, and not in the web processes."""
-    return connection.vendor == "postgresql" and "worker" in get_commands()
+    return connection.vendor == "postgresql" and has_workers()
+
+
+def has_workers() -> bool:
+    return "worker" in get_commands()
 
 
 def look() -> list[str]:

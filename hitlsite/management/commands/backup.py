@@ -14,7 +14,9 @@ from hitlsite.backups import BackupFailed, back_up
 
 
 class Command(BaseCommand):
-    help = "Copy the SQLite database into a new file, while it is in use, and check the copy. For PostgreSQL use pg_dump."
+    help = (
+        "Copy the SQLite database into a new file, while it is in use, and check the copy. For PostgreSQL use pg_dump."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="the copy's name; it must not exist yet")
