@@ -27,6 +27,7 @@ EVENTS = (
     "turn.stopped",
     "turn.failed",
     "event.resent",
+    "retention.pruned",
 )
 
 COLUMNS = [

@@ -29,6 +29,11 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await asyncio.get_running_loop().run_in_executor(_pool, functools.partial(unit, work, *args, **kwargs))
 
 
+def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Run it when a thread is free, and let nobody wait for it."""
+    _pool.submit(functools.partial(unit, work, *args, **kwargs))
+
+
 def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function on a pool's thread, and close the connections that it opened there."""
     try:

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import subscriptions  # noqa: F401 - Django looks for models here
+from approvals import presence, subscriptions  # noqa: F401 - Django looks for models here
 from approvals.fields import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 

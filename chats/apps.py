@@ -23,4 +23,5 @@ class ChatsConfig(AppConfig):
         sweep.register(chat_sweep.wake_stuck_turns)
         sweep.register(chat_sweep.resume_answered_turns)
         sweep.register(chat_sweep.resume_nested_turns)
+        sweep.register(chat_sweep.prune_old_events)
         checks.register(check_agents)

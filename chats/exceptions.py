@@ -19,6 +19,16 @@ class ChatNotFound(Refusal):
         super().__init__("There is no such chat, or it is not yours.")
 
 
+class ChatPruned(Refusal):
+    """What was in the chat is gone: it was older than is kept."""
+
+    code = "chat_removed"
+    status = 410
+
+    def __init__(self) -> None:
+        super().__init__("This conversation was removed because of its age. Start a new one.")
+
+
 class TurnRunning(Refusal):
     code = "turn_running"
     status = 409

@@ -23,6 +23,10 @@ class Jobs:
         self._again: set[int] = set()
         self._draining = False
 
+    def count(self) -> int:
+        """How many turns run here."""
+        return len(self._running)
+
     def open(self) -> None:
         """Take work from now on."""
         doorbell.answer_with(on_work=self._on_work, on_stop=self._on_stop)

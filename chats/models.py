@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from approvals.fields import ExactJSONField
 from approvals.models import ApprovalRequest
@@ -27,6 +28,8 @@ class Chat(models.Model):
     root = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
+    #: Retention took what was in it; the row stays, so that its addresses can say so.
+    pruned_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "public_id"], name="chat_public_id")]
@@ -36,7 +39,7 @@ class Chat(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title or self.public_id
+        return gettext("A removed conversation") if self.pruned_at else self.title or self.public_id
 
     def get_absolute_url(self) -> str:
         return reverse("chats:chat", args=[self.pk])
@@ -102,6 +105,8 @@ class Turn(models.Model):
     depth = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
+    #: Its stream is gone: it ended long ago.
+    events_pruned = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -112,6 +117,11 @@ class Turn(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["state", "lease_until"], name="turn_due", condition=Q(state__in=sorted(UNFINISHED))),
+            models.Index(
+                fields=["ended_at"],
+                name="turn_events_kept",
+                condition=Q(ended_at__isnull=False, events_pruned=False),
+            ),
             models.Index(
                 fields=["root"],
                 name="turn_nested_suspended",

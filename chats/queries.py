@@ -13,7 +13,7 @@ from approvals.auth import Person, sees_everything
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
 from chats import checkpoints, nesting
-from chats.exceptions import ChatNotFound
+from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.projection import CallView, StepView, model_messages, user_message
 from chats.providers.base import ModelMessage
@@ -44,15 +44,22 @@ def get_chat_for(user: Person, pk: int) -> Chat:
 
 
 def get_own_chat(user: Person, public_id: str) -> Chat:
-    """The person's chat of that public id."""
+    """The person's chat of that public id. ChatNotFound, ChatPruned."""
     found = Chat.objects.select_related("owner").filter(owner=user.pk, public_id=public_id).first()
     if found is None:
         raise ChatNotFound
+    if found.pruned_at is not None:
+        raise ChatPruned
     return found
 
 
 def unfinished_turn(chat: Chat) -> Turn | None:
     return chat.turns.filter(state__in=UNFINISHED).first()
+
+
+def unfinished_turns(cap: int) -> dict[str, int]:
+    """How many turns are in each state that is no end; `cap` stands for so many or more."""
+    return {state: Turn.objects.filter(state=state).order_by()[:cap].count() for state in sorted(UNFINISHED)}
 
 
 def last_turn(chat: Chat) -> Turn | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
@@ -49,3 +52,8 @@ def resume_nested_turns() -> None:
     }
     for turn_id in sorted(found):
         actions.resume_turn(turn_id)
+
+
+def prune_old_events() -> None:
+    """Remove a batch of the streams that nobody follows any more; the next round removes the next one."""
+    actions.prune_events(timezone.now() - timedelta(hours=settings.HITL_KEEP_EVENTS))

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.core import checks
 
 
 class HitlsiteConfig(AppConfig):
     name = "hitlsite"
+
+    def ready(self) -> None:
+        from hitlsite.checks import check_processes, check_set_up
+
+        checks.register(check_set_up)
+        checks.register(check_processes, checks.Tags.database)

@@ -14,11 +14,13 @@ http = get_asgi_application()
 
 # Only now is the app registry ready, which the consumers' models need.
 from approvals.handover import Handover  # noqa: E402
+from hitlsite.bounds import BodyBound  # noqa: E402
+from hitlsite.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": Handover(http),
+        "http": Probes(BodyBound(Handover(http))),
         "websocket": AllowedHostsOriginValidator(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -1,16 +1,24 @@
-"""Daphne as we run it: says where it listens, and lets a response wait for its client.
+"""Daphne as we run it: says where it listens, lets a response wait for its client, and takes no body beyond the bound.
 
-Daphne itself writes whatever an application sends at once, so a long download to a slow client would pile up in memory.
+Daphne itself writes whatever an application sends at once, so a long download to a slow client would pile up in memory; and
+it stores whatever a client sends before it asks anybody.
 """
 
 from __future__ import annotations
 
 import asyncio
+from io import BytesIO
 from typing import Any
 
-from daphne.server import Server
+from daphne import server
+from daphne.http_protocol import HTTPFactory, WebRequest
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
+
+from hitlsite.bounds import MAX_BODY, refusal
+
+#: So much of a refused body is read and dropped, so that its sender gets to read why; then the line is cut.
+DROPPED = 8 * MAX_BODY
 
 
 @implementer(IPushProducer)
@@ -34,7 +42,58 @@ class Faucet:
         await self._open.wait()
 
 
-class DeskServer(Server):
+class BoundedRequest(WebRequest):
+    """A request that is refused as soon as it is known to be too large."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._read = 0
+        self._refused = False
+
+    def gotLength(self, length: int | None) -> None:
+        if length is not None and length > MAX_BODY:
+            self._refuse()
+        else:
+            super().gotLength(length)
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self._read += len(data)
+        if self._refused:
+            if self._read > DROPPED:
+                self.channel.forceAbortClient()
+        elif self._read > MAX_BODY:
+            self._refuse()
+        else:
+            super().handleContentChunk(data)
+
+    def process(self) -> Any:
+        if self._refused:
+            return self.channel.loseConnection()
+        return super().process()
+
+    def _refuse(self) -> None:
+        """Answer in the middle of the request, for which Twisted has no way of its own, and keep nothing of it."""
+        self._refused = True
+        self.content = BytesIO()
+        headers, body = refusal(
+            (name, value) for name, values in self.requestHeaders.getAllRawHeaders() for value in values
+        )
+        lines = [b"HTTP/1.1 413 Content Too Large", *(name + b": " + value for name, value in headers), b"", body]
+        self.channel.transport.write(b"\r\n".join(lines))
+
+
+class BoundedFactory(HTTPFactory):
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = BoundedRequest
+        return protocol
+
+
+# Daphne's server makes its factory by this name, and can be told of another in no other way.
+server.HTTPFactory = BoundedFactory
+
+
+class DeskServer(server.Server):
     """Prints its address when it listens; a response in pieces goes on when the client has taken the ones before."""
 
     def listen_success(self, port: Any) -> None:

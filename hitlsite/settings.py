@@ -86,8 +86,10 @@ TEMPLATES = [
 ]
 
 DATA_DIR = BASE_DIR / "var"
-DATA_DIR.mkdir(exist_ok=True)
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3")}
+# Only for a file in it: with a database elsewhere the project may be read-only.
+if DATABASES["default"]["NAME"] == DATA_DIR / "pausepoint.sqlite3":
+    DATA_DIR.mkdir(exist_ok=True)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": env.text("TEST_DATABASE", str(DATA_DIR / "test.sqlite3"))}
 _many_processes = DATABASES["default"]["ENGINE"].endswith("postgresql")
@@ -122,6 +124,16 @@ LOGOUT_REDIRECT_URL = "login"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+#: The proxy in front says by `X-Forwarded-Proto` whether people came over HTTPS, and takes that header from nobody else.
+TRUST_FORWARDED_PROTO = env.boolean("TRUST_FORWARDED_PROTO", default=False)
+if TRUST_FORWARDED_PROTO:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Only then: to a server that cannot tell, every request would look like one to be sent elsewhere.
+SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
+#: Seconds for which browsers come over HTTPS only, once they did.
+SECURE_HSTS_SECONDS = env.whole("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
+# Other names below the site's, and browsers' built-in lists, are not this site's to promise for.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -134,6 +146,12 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
+if not DEBUG:
+    # Compressed once, and named by their content, so that browsers keep them for good.
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG
 
@@ -157,6 +175,10 @@ HITL_EVENT_HANDLERS = env.words("HITL_EVENT_HANDLERS")
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
 #: Seconds between two messages to one person; what comes up meanwhile is told together.
 HITL_NOTIFY_INTERVAL = env.whole("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
+#: Hours for which the stream of a turn that has ended is kept; its messages, steps and checkpoints stay.
+HITL_KEEP_EVENTS = env.whole("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
+#: What reads `/metrics` has to send; without it only programs on this machine may.
+METRICS_TOKEN = env.text("METRICS_TOKEN")
 
 _mail_server = {
     "host": env.text("EMAIL_HOST"),

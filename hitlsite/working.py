@@ -8,7 +8,8 @@ from typing import Any
 
 from django.apps import apps
 
-from approvals import doorbell, pulse, sweep
+from approvals import doorbell, heartbeat, pulse, sweep
+from approvals.presence import WorkerKind
 
 if apps.is_installed("chats"):
     from chats import doorbell as chat_doorbell
@@ -32,6 +33,8 @@ class DeskWork:
         """Begin, on the loop's own thread."""
         doorbell.listen_on(self._loop)
         self._do(pulse.beat_for_ever())
+        running = self._jobs.count if self._jobs is not None else heartbeat.idle
+        self._do(heartbeat.beat(WorkerKind.WORKER if self._turns else WorkerKind.WEB, running))
         if self._runs_turns:
             self._do(sweep.run_for_ever())
         if apps.is_installed("chats"):

@@ -2,7 +2,7 @@
 
 `arriving` (what people send), `answering` (answers inside a client's copy of a message), `claiming` (who runs a turn),
 `stepping` (what the runner commits), `calling` (tool calls), `delegating` (sub-agents), `ending` (stop, fail, finish),
-`resuming` (what decisions do to a turn); `keeping` holds what several of them write.
+`resuming` (what decisions do to a turn), `pruning` (what is old enough to go); `keeping` holds what several of them write.
 """
 
 from chats.actions.answering import take_answers
@@ -11,6 +11,7 @@ from chats.actions.calling import claim_call, finish_call, lose_call, recover_ca
 from chats.actions.claiming import claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
+from chats.actions.pruning import begin_pruning, contents, half_pruned, old_chats, prune_contents, prune_events
 from chats.actions.resuming import resume_turn
 from chats.actions.stepping import append_events, commit_step, pause_turn
 
@@ -18,18 +19,24 @@ __all__ = [
     "add_user_message",
     "answer_again",
     "append_events",
+    "begin_pruning",
     "claim_call",
     "claim_turn",
     "commit_step",
+    "contents",
     "delegate_call",
     "end_stopped",
     "fail_turn",
     "finish_call",
     "finish_turn",
+    "half_pruned",
     "lose_call",
+    "old_chats",
     "open_chat",
     "pause_turn",
     "post_message",
+    "prune_contents",
+    "prune_events",
     "recover_calls",
     "release_turn",
     "renew_lease",

@@ -25,6 +25,7 @@ from chats.exceptions import (
     ApprovalPending,
     BadMessage,
     ChatNotFound,
+    ChatPruned,
     HistoryDiffers,
     MessageKnown,
     TurnRunning,
@@ -125,7 +126,10 @@ def _locked(chat: Chat, by: User) -> Chat:
         raise ChatNotFound
     if chat.root_id is not None:
         raise BadMessage("An agent writes in this conversation. Write in the one above it.")
-    return Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
+    locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
+    if locked.pruned_at is not None:
+        raise ChatPruned
+    return locked
 
 
 def _check_texts(texts: Sequence[str]) -> None:

@@ -27,6 +27,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         self.check(databases=["default"])
+        if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
+            raise CommandError("The static files are not collected. Run `manage.py collectstatic --no-input` first.")
         server = DeskServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),

@@ -1,0 +1,26 @@
+# Pausepoint: one image for web, worker and migrations; `docker compose up` uses it (compose.yaml).
+FROM python:3.11-slim AS packages
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /venv
+COPY requirements.txt /
+RUN /venv/bin/pip install -r /requirements.txt
+
+FROM python:3.11-slim
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent pausepoint
+COPY --from=packages /venv /venv
+WORKDIR /app
+COPY manage.py ./
+COPY hitlsite hitlsite
+COPY approvals approvals
+COPY chats chats
+COPY templates templates
+# Read-only from here on: bytecode and static files are made while the image is built, by root.
+RUN python -m compileall -q hitlsite approvals chats \
+ && SECRET_KEY=only-while-the-image-is-built DATABASE_URL=sqlite:////tmp/none.sqlite3 python manage.py collectstatic --no-input --verbosity 0
+USER 10001
+EXPOSE 8000
+# Whether the process answers. Whether it can do its work is /readyz's to say: a restart mends no database.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=40s --retries=3 \
+  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
+CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,28 @@
+"""How a process says that it lives, and that it has ended."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from approvals.presence import Worker, WorkerKind
+
+#: A row that was not seen for so long tells nobody anything any more.
+FORGOTTEN = timedelta(days=1)
+
+
+def seen(name: str, kind: WorkerKind, *, started_at: datetime, running: int) -> None:
+    """The process of this name lives and runs so many turns; rows of the long dead go."""
+    now = timezone.now()
+    row = Worker(name=name, kind=kind, started_at=started_at, seen_at=now, running=running)
+    # One statement: two processes of one name, or a row that goes meanwhile, change nothing about it.
+    Worker.objects.bulk_create(
+        [row], update_conflicts=True, unique_fields=["name"], update_fields=["kind", "seen_at", "running"]
+    )
+    Worker.objects.filter(seen_at__lt=now - FORGOTTEN).delete()
+
+
+def gone(name: str) -> None:
+    """The process of this name ends as it should."""
+    Worker.objects.filter(name=name).delete()

@@ -1,0 +1,41 @@
+"""Processes of this installation, as they show themselves: each keeps one row fresh while it lives."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import QuerySet, TextChoices
+from django.utils import timezone
+
+#: A living process is seen every BEAT seconds; one that was not seen for ALIVE is taken for dead.
+BEAT = 5.0
+ALIVE = timedelta(seconds=30)
+
+
+class WorkerKind(TextChoices):
+    WEB = "web", "Web"
+    WORKER = "worker", "Worker"
+
+
+class Worker(models.Model):
+    """A process that sweeps, and perhaps runs turns. `name` is `host:pid:random`, new at every start."""
+
+    name = models.CharField(max_length=200, unique=True)
+    kind = models.CharField(max_length=6, choices=WorkerKind)
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField(db_index=True)
+    #: How many turns it runs.
+    running = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def alive() -> QuerySet[Worker]:
+    """The processes that were seen lately."""
+    return Worker.objects.filter(seen_at__gt=timezone.now() - ALIVE)

@@ -1,0 +1,72 @@
+"""A copy of the SQLite database while it is in use: SQLite's own online backup, checked, and never a half file under its name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
+
+#: Pages of one step; between two of them others may write. What they write is in the copy too.
+STEP = 2000
+
+
+class BackupFailed(Exception):
+    """There is no copy; the words say why."""
+
+
+def back_up(database: Path, target: Path) -> int:
+    """Copy `database` into a new file `target`, readable by its owner only. Bytes of the copy. BackupFailed."""
+    if target.exists():
+        raise BackupFailed(f"{target} exists already. Choose another name, or remove it first.")
+    try:
+        # Beside the target: only within one file system can a file get its name at once.
+        number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        raise BackupFailed(f"{target} cannot be written: {error.strerror}.") from error
+    os.close(number)
+    part = Path(name)
+    try:
+        _copy(database, part)
+        _check(part)
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        os.link(part, target)
+        _sync_folder(target.parent)
+    except FileExistsError as error:
+        raise BackupFailed(f"{target} has appeared meanwhile. Choose another name.") from error
+    except (OSError, sqlite3.Error) as error:
+        raise BackupFailed(f"The backup failed, and there is no copy: {error}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def _copy(database: Path, part: Path) -> None:
+    source = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=20)
+    copy = sqlite3.connect(part)
+    with contextlib.closing(source), contextlib.closing(copy):
+        source.backup(copy, pages=STEP)
+        # One file, without a log beside it that somebody could forget to take along.
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def _check(part: Path) -> None:
+    with contextlib.closing(sqlite3.connect(part)) as copy:
+        found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
+        broken = copy.execute("PRAGMA foreign_key_check").fetchone()
+    if found != ["ok"]:
+        raise BackupFailed(f"The database is damaged: {'; '.join(found)}. Keep it as it is, and your last backup.")
+    if broken is not None:
+        raise BackupFailed(
+            f"The database is damaged: a row of {broken[0]} refers to one of {broken[2]} that is not there."
+        )
+
+
+def _sync_folder(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,70 @@
+"""Whether this process can do its work: the database, its migrations, the workers, the channel layer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from approvals import presence
+from approvals.presence import WorkerKind
+
+logger = logging.getLogger(__name__)
+
+
+def workers_run_turns() -> bool:
+    """Whether pages are served without the processes that run turns."""
+    return bool(settings.HITL_DISPATCH == "workers")
+
+
+def look() -> list[str]:
+    """What the database says is wrong, a line each. Raises what the database raises when it is away."""
+    missing = unapplied()
+    if missing:
+        return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
+    if workers_run_turns() and not presence.alive().filter(kind=WorkerKind.WORKER).exists():
+        seconds = int(presence.ALIVE.total_seconds())
+        return [f"workers: none was seen in the last {seconds} s; start `manage.py worker`"]
+    return []
+
+
+def unapplied() -> list[str]:
+    """The apps whose last migration has not run on this database."""
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted({app for app, name in _last_migrations() if (app, name) not in applied})
+
+
+@cache
+def _last_migrations() -> list[tuple[str, str]]:
+    return list(MigrationLoader(None).graph.leaf_nodes())
+
+
+class ChannelProbe:
+    """Sends a message through the channel layer to itself, on one channel for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._channel = ""
+
+    async def look(self, seconds: float) -> list[str]:
+        """What is wrong with the layer, a line; it may take so many seconds."""
+        layer: Any = get_channel_layer()
+        nonce = uuid4().hex
+        try:
+            async with asyncio.timeout(seconds):
+                self._channel = self._channel or await layer.new_channel("pausepoint.probe")
+                await layer.send(self._channel, {"type": "probe", "nonce": nonce})
+                while (await layer.receive(self._channel))["nonce"] != nonce:
+                    continue  # an answer to a look that was given up
+        except Exception as error:
+            logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
+            self._channel = ""
+            return ["channel layer: it does not answer"]
+        return []
