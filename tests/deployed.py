@@ -57,6 +57,7 @@ class Site:
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ} | defaults | settings
         self.processes: list[subprocess.Popen[bytes]] = []
         self.port = 0
+        self.ports: list[int] = []
 
     def manage(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
@@ -94,6 +95,7 @@ class Site:
 
         until(listens, "the web process answers")
         self.port = self.port or port
+        self.ports.append(port)
         return port
 
     def work(self) -> None:
