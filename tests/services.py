@@ -5,6 +5,7 @@ What is missing is said aloud in one line, however many tests it skips; with REQ
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -61,6 +62,13 @@ def find_npm() -> str:
 
 def install_packages(folder: Path) -> None:
     """What the folder's package-lock.json says, installed beside it once."""
+    with (folder / "package.json").open() as mark:
+        # Tests that run in several processes would install into each other's folder.
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        _install(folder)
+
+
+def _install(folder: Path) -> None:
     wanted, done = folder / "package-lock.json", folder / "node_modules" / ".installed"
     if done.exists() and done.read_text() == wanted.read_text():
         return

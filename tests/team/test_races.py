@@ -18,7 +18,7 @@ from tests.services import real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
-REQUESTS, AT_ONCE = 2, 50
+REQUESTS, AT_ONCE = 20, 50
 KEYS = f"""
 from django.contrib.auth.models import Permission, User
 from approvals.auth import create_key
