@@ -51,7 +51,7 @@ def main() -> None:
         file = Path(folder) / "key"
         with Server(Path(folder)) as server:
             fill = FILL.replace("COLUMNS", COLUMNS).replace("ENTRIES", str(entries))
-            server.run(fill + KEY.format(file=str(file)))
+            server.run(fill + KEY.format(file=str(file)), seconds=3600)
             connection = HTTPConnection("127.0.0.1", server.port)
             print(f"{'entries':>12}{'megabytes':>12}{'seconds':>12}{'server RSS, MB':>18}")
             began, read, lines, shown = time.monotonic(), 0, 0, 0
