@@ -71,7 +71,7 @@ class Site:
     def _python(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *words]
         done = subprocess.run(
-            command, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=2 * PATIENCE, check=False
+            command, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=5 * PATIENCE, check=False
         )
         assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done

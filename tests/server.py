@@ -144,11 +144,11 @@ class Server:
         self.process.send_signal(number)
         return self.process.wait(seconds)
 
-    def run(self, script: str) -> None:
+    def run(self, script: str, seconds: float = 2 * PATIENCE) -> None:
         """Run Python with the project's settings on this database, in a process of its own."""
         command = [sys.executable, "-c", f"import django; django.setup()\n{script}"]
         env = environment(self.database, **self.settings)
-        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=2 * PATIENCE)
+        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=seconds)
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection, connection:
