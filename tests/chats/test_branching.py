@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.db import DatabaseError, connection
 
@@ -10,7 +12,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import Door, Status, Verdict
 from chats import actions, queries
 from chats.agent import registry
-from chats.exceptions import BadMessage, BranchRefused
+from chats.exceptions import BadMessage
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.states import CallState, TurnState
 from tests.chats import agents
@@ -247,30 +249,8 @@ def test_only_who_writes_in_a_chat_branches_it(oddball, person):
     assert Chat.objects.count() == 1
 
 
-def test_a_pause_of_a_sub_agent_is_refused_in_words_and_its_end_is_not(settings):
-    settings.HITL_AGENTS = [agents.BOSS]
-    owner = alice()
-    turn = converse(owner, "accountant pay Ann")
-    below = Turn.objects.get(root=turn)
-    run(below)
-    assert run(turn).state == TurnState.SUSPENDED
-    with pytest.raises(BranchRefused, match="A sub-agent was at work"):
-        branch(turn, 0)
-    below = reload(below)
-    with pytest.raises(BranchRefused, match="An agent writes in this conversation"):
-        branch(below, 0)
-    decide(only_request(turn), bob(), Verdict.APPROVE)
-    run(below)
-    assert run(turn).state == TurnState.COMPLETED
-    made = branch(turn, checkpoints(turn).count() - 1)
-    assert queries.last_turn(made).tool_calls.get().state == CallState.SUCCEEDED
-    assert Chat.objects.filter(root=made).count() == 0
-
-
 def test_a_tool_that_is_gone_by_then_is_told_to_the_model_and_the_turn_goes_on(oddball, settings):
     turn = converse(alice(), "pay")
-    from dataclasses import replace  # noqa: PLC0415 - an agent as it might be after a deployment
-
     changed = replace(registry.get([agents.PATH], "oddball"), tools=(agents.count,))
     (checkpoint,) = checkpoints(turn)
     made = actions.branch_chat(
