@@ -78,9 +78,7 @@ def _shared(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     return length
 
 
-def _shortest(
-    left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget
-) -> list[tuple[int, int, int]] | None:
+def _shortest(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -> list[tuple[int, int, int]] | None:
     """The stretches that both share, as (place on the left, on the right, length); None where the work is too much."""
     n, m = len(left), len(right)
     allowed = min(budget.left, SHARE)

@@ -128,8 +128,6 @@ def _copy_turns(branch: Chat, turns: Iterable[Turn]) -> list[Turn]:
     sources = list(turns)
     copies = [Turn(chat=branch, **_values(source, _TURN + _TURNS_END)) for source in sources]
     Turn.objects.bulk_create(copies)
-    for source, copy in zip(sources, copies, strict=True):
-        copy.chat = branch
     by_source = {source.pk: copy for source, copy in zip(sources, copies, strict=True)}
     steps = list(Step.objects.filter(turn__in=sources).order_by("turn_id", "index"))
     fresh = [Step(turn=by_source[step.turn_id], **_values(step, _STEP)) for step in steps]
@@ -235,9 +233,7 @@ def _record(
 ) -> None:
     source = branch.branched_from
     assert source is not None
-    subject = audit.Subject(
-        scope=branch.scope, run_id=str(last.run_id), thread_id=branch.public_id, agent=branch.agent
-    )
+    subject = audit.Subject(scope=branch.scope, run_id=str(last.run_id), thread_id=branch.public_id, agent=branch.agent)
     data = {
         "chat": branch.pk,
         "from_chat": source.pk,

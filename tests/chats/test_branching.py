@@ -253,9 +253,7 @@ def test_a_tool_that_is_gone_by_then_is_told_to_the_model_and_the_turn_goes_on(o
     turn = converse(alice(), "pay")
     changed = replace(registry.get([agents.PATH], "oddball"), tools=(agents.count,))
     (checkpoint,) = checkpoints(turn)
-    made = actions.branch_chat(
-        turn.chat, checkpoint, by=turn.chat.owner, agent=changed, token="c" * 32, via=Door.CHAT
-    )
+    made = actions.branch_chat(turn.chat, checkpoint, by=turn.chat.owner, agent=changed, token="c" * 32, via=Door.CHAT)
     mine = queries.last_turn(made)
     assert (mine.state, shape(mine)) == (TurnState.QUEUED, ["step-start", "output-error"])
     assert run(mine).state == TurnState.COMPLETED
