@@ -115,6 +115,13 @@ class Entry:
         return pretty(self.row.output)[:LONGEST] if self.row.output is not None else ""
 
     @property
+    def given(self) -> str:
+        """Of a decision, the answer or the edited input as JSON; "" where it was a mere yes or no."""
+        decision = self.request.decision
+        found = decision.answer if decision.edited_input is None else decision.edited_input
+        return pretty(found)[:LONGEST] if found is not None else ""
+
+    @property
     def called(self) -> list[str]:
         """The tools that a step calls."""
         return [block["name"] for block in self.row.blocks if block.get("type") == "tool_use"]

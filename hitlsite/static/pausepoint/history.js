@@ -4,7 +4,8 @@
 
   let reading = false, again = false;
 
-  document.addEventListener("htmx:wsAfterMessage", (event) => {
+  // Before and not after the message: fragments that this page has no place for are taken out of it.
+  document.addEventListener("htmx:wsBeforeMessage", (event) => {
     // Words of a running step change nothing here; whatever is stored comes with the turn's state.
     if (document.querySelector("#timeline[data-live]") && String(event.detail.message).includes('id="turn"')) read();
   });
