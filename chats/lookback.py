@@ -44,7 +44,7 @@ def compare(request: SignedIn, pk: int) -> HttpResponse:
     made = TurnCheckpoint.objects.filter(chat_pk=found.pk).defer("tail").order_by("-pk")
     choices = list(made[:CHOICES])
     right = _chosen(request, "right", found) or (choices[0] if choices else None)
-    left = _chosen(request, "left", found) or (made.filter(pk__lt=right.pk).first() if right else None)
+    left = _chosen(request, "left", found) or (made.filter(pk__lt=right.pk).first() if right else None) or right
     context: dict[str, Any] = {"chat": found, "left": left, "right": right, "token": uuid4().hex}
     chosen = {each.pk: each for each in (*choices, left, right) if each is not None}
     context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
