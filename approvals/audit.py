@@ -26,6 +26,7 @@ EVENTS = (
     "tool.result",
     "turn.stopped",
     "turn.failed",
+    "chat.branched",
     "event.resent",
     "retention.pruned",
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals import outbox
-from approvals.asks import ABSENT, Ask
+from approvals.asks import ABSENT, MAX_MESSAGE, Ask
 from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
@@ -122,7 +123,7 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
-        asked, closing = _ask_all(turn, agent)
+        asked, closing = ask_all(turn, agent)
         resting = nesting.at_rest(turn)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
@@ -138,8 +139,13 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
     return last
 
 
-def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[events.Event]]:
-    """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about."""
+def ask_all(
+    turn: Turn, agent: Agent, *, notes: Mapping[str, str] | None = None
+) -> tuple[list[ApprovalRequest], list[events.Event]]:
+    """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about.
+
+    `notes` (Markdown, by toolCallId) are for people, behind what is asked.
+    """
     asked: list[ApprovalRequest] = []
     told: list[events.Event] = []
     asks: list[tuple[ToolCall, Ask]] = []
@@ -158,6 +164,8 @@ def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[even
         told.append(events.ToolFailed(call.tool_call_id, words))
     for call, ask in asks:
         assert workflow is not None
+        if note := (notes or {}).get(call.tool_call_id):
+            ask = replace(ask, message=f"{ask.message[: MAX_MESSAGE - len(note) - 2]}\n\n{note}")
         request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)
         field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
         setattr(call, field, request)
