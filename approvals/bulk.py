@@ -94,7 +94,11 @@ def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: st
     if order.verdict == Verdict.APPROVE and name_to_type(request):
         # Before all else: whatever has become of it, many at once never approve it.
         words = _("Critical: approve it on its own, with its name typed.")
-        return Step(request, pick, "needs_name", words) if request.pending else Step(request, pick, "needs_name", _over(request))
+        return (
+            Step(request, pick, "needs_name", words)
+            if request.pending
+            else Step(request, pick, "needs_name", _over(request))
+        )
     if not request.pending:
         return Step(request, pick, AlreadyDecided.code, _over(request))
     if not auth.may_close(user, request):
@@ -122,7 +126,12 @@ def _decided(user: User, order: Order, step: Step) -> Step:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.words if known else str(refusal))
     done = _("Approved") if order.verdict == Verdict.APPROVE else _("Rejected")
-    return Step(step.request, step.pick, "", _("%(done)s; you had done so before.") % {"done": done} if outcome.replayed else f"{done}.")
+    return Step(
+        step.request,
+        step.pick,
+        "",
+        _("%(done)s; you had done so before.") % {"done": done} if outcome.replayed else f"{done}.",
+    )
 
 
 def _over(request: ApprovalRequest) -> str:

@@ -121,7 +121,9 @@ class Changed(Refusal):
 
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
-        super().__init__("This is not what your page showed, so nothing was decided. Read it as it is now, then decide.")
+        super().__init__(
+            "This is not what your page showed, so nothing was decided. Read it as it is now, then decide."
+        )
 
     def members(self) -> dict[str, Any]:
         return {"input_digest": self.input_digest}

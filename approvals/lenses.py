@@ -118,8 +118,8 @@ def lens_from(query: QueryDict) -> Lens:
             errors[name] = problem
         elif value:
             said[name] = value
-    if said.get("status") == ANY and "group" in said:
-        errors["group"] = _("goes with what waits or with what is decided, not with both at once")
+    if "by" in said and said.setdefault("status", OVER) == WAITING:
+        errors["by"] = _("goes with what is decided: choose another status")
     if errors:
         raise Invalid(_("This address asks for something the list does not know, so it shows nothing."), errors)
     after = spot_from(said.pop("after", ""))

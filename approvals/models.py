@@ -121,6 +121,12 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["status", "-changed_at", "-id"], name="request_over"),
             models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_over_tool"),
             models.Index(fields=["agent", "-changed_at", "-id"], name="request_over_agent"),
+            models.Index(
+                fields=["requested_by", "status", "urgency", "created_at", "id"], name="request_inbox_requester"
+            ),
+            models.Index(fields=["assigned_to", "status", "urgency", "created_at", "id"], name="request_inbox_mine"),
+            models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_over_requester"),
+            models.Index(fields=["assigned_to", "-changed_at", "-id"], name="request_over_mine"),
             models.Index(fields=["requested_by", "status"], name="request_owner"),
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
@@ -162,6 +168,9 @@ class Decision(models.Model):
     approved_digest = models.CharField(max_length=71, blank=True)
     answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by")]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"

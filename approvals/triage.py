@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -13,14 +12,15 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Substr
 from django.utils import timezone
 
-from approvals import queries
-from approvals.lenses import ANY, OVER, SPANS, WAITING, Lens
-from approvals.models import ApprovalRequest
+from approvals import auth, queries
+from approvals.lenses import OVER, SPANS, WAITING, Lens
+from approvals.models import ApprovalRequest, Decision
 from approvals.searching import with_words
 from approvals.spots import Spot
 from approvals.states import Status
 
 PAGE = 50
+RELATED = ("workflow", "decision", "requested_by", "assigned_to")
 #: Characters of an input and of a message that a row shows.
 GIST = 400
 #: What a row shows nothing of, or too much to read it whole.
@@ -31,26 +31,45 @@ COLUMNS = {"agent": "agent", "tool": "tool_name", "workflow": "workflow_id"}
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How a list is sorted: within its groups by these columns, all upwards or all downwards."""
+    """How a list is sorted: within its groups by these fields, all upwards or all downwards; `columns` as SQL has them."""
 
+    fields: tuple[str, ...]
     columns: tuple[str, ...]
-    down: bool = False
 
-    @property
-    def fields(self) -> list[str]:
-        return [f"-{column}" if self.down else column for column in self.columns]
+
+TABLE, DECIDED = ApprovalRequest._meta.db_table, Decision._meta.db_table
+#: What waits: the most urgent and oldest first.
+WAITS = Order(("urgency", "created_at", "id"), (f"{TABLE}.urgency", f"{TABLE}.created_at", f"{TABLE}.id"))
+#: All else: what has happened last first.
+LATEST = Order(("-changed_at", "-id"), (f"{TABLE}.changed_at", f"{TABLE}.id"))
+#: The same for one person's decisions, as their own index has it.
+DECISIONS = Order(
+    ("-decision__decided_at", "-decision__request_id"), (f"{DECIDED}.decided_at", f"{DECIDED}.request_id")
+)
 
 
 def order_of(lens: Lens) -> Order:
-    """What waits by urgency and age, what is decided by when, and both together by when they were asked."""
-    if lens.waiting:
-        return Order(("urgency", "created_at", "id"))
-    return Order(("created_at" if lens.status == ANY else "changed_at", "id"), down=True)
+    if lens.by and not lens.group:
+        return DECISIONS
+    return WAITS if lens.waiting else LATEST
 
 
 def matching(user: User, lens: Lens) -> QuerySet[ApprovalRequest]:
     """All that the lens lets through of what this person may see, in no order."""
-    found = queries.requests_for(user)
+    return _narrowed(queries.requests_for(user), user, lens)
+
+
+def _sides(user: User, lens: Lens) -> list[QuerySet[ApprovalRequest]]:
+    """The same in parts that an index gives in order: all of it, or what this person asked and what is assigned to them."""
+    found = ApprovalRequest.objects.order_by()
+    if not user.is_active:
+        return [found.none()]
+    if auth.sees_everything(user):
+        return [_narrowed(found, user, lens)]
+    return [_narrowed(found.filter(**{side: user.pk}), user, lens) for side in ("requested_by", "assigned_to")]
+
+
+def _narrowed(found: QuerySet[ApprovalRequest], user: User, lens: Lens) -> QuerySet[ApprovalRequest]:
     if lens.status in {WAITING, *(str(one) for one in Status)}:
         found = found.filter(status=lens.status)
     elif lens.status == OVER:
@@ -60,10 +79,14 @@ def matching(user: User, lens: Lens) -> QuerySet[ApprovalRequest]:
         "priority": lens.priority,
         "tool_name": lens.tool,
         "agent": lens.agent,
-        "requested_by__username": lens.person,
         "decision__by_name": lens.by,
     }
     found = found.filter(**{lookup: value for lookup, value in exact.items() if value})
+    if lens.person:
+        # By number, which stands in an index beside the order of the list.
+        found = found.filter(
+            requested_by=User.objects.filter(username=lens.person).values_list("pk", flat=True).first() or 0
+        )
     if lens.mine:
         found = found.filter(assigned_to=user.pk)
     if lens.age:
@@ -75,12 +98,15 @@ def matching(user: User, lens: Lens) -> QuerySet[ApprovalRequest]:
 
 def page_of(user: User, lens: Lens) -> tuple[list[ApprovalRequest], Spot | None]:
     """One page of the list, each row with `gist` and `words`, and where the next one begins; None if this is the last."""
-    order = order_of(lens)
-    group = [COLUMNS[lens.group]] if lens.group else []
-    found = listed(matching(user, lens)).order_by(*group, *order.fields)
+    order = [*([COLUMNS[lens.group]] if lens.group else []), *order_of(lens).fields]
+    sides = [side.order_by(*order) for side in _sides(user, lens)]
     if lens.after is not None:
-        found = found.filter(_beyond(found, lens, order, lens.after))
-    rows = list(found[: PAGE + 1])
+        sides = [side.filter(_beyond(side, lens, lens.after)) for side in sides]
+    if len(sides) > 1:
+        # The first of either side are the first of both, and each side stops after a page.
+        first = {pk for side in sides for pk in side.values_list("pk", flat=True)[: PAGE + 1]}
+        sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
+    rows = list(listed(sides[0].select_related(*RELATED))[: PAGE + 1])
     shown, more = rows[:PAGE], len(rows) > PAGE
     return shown, spot_of(shown[-1], lens) if more else None
 
@@ -96,26 +122,28 @@ def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet
 
 def count_of(user: User, lens: Lens) -> int:
     """How many there are through this lens, up to `queries.COUNT_LIMIT`."""
-    return queries.capped_count(matching(user, lens))
+    asked, *assigned = _sides(user, lens)
+    # What is assigned to who asked it counts once.
+    sides = [asked, *(side.exclude(requested_by=user.pk) for side in assigned)]
+    return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 
 def spot_of(request: ApprovalRequest, lens: Lens) -> Spot:
     """Where a row stands in the list."""
-    column = order_of(lens).columns[-2]
-    moment: datetime = getattr(request, column)
+    moment = request.created_at if lens.waiting else request.changed_at
+    if order_of(lens) is DECISIONS:
+        moment = request.decision.decided_at
     group = str(getattr(request, COLUMNS[lens.group])) if lens.group else ""
     return Spot(request.urgency if lens.waiting else 0, moment, request.pk, group)
 
 
-def _beyond(found: QuerySet[ApprovalRequest], lens: Lens, order: Order, spot: Spot) -> Any:
+def _beyond(found: QuerySet[ApprovalRequest], lens: Lens, spot: Spot) -> Any:
     """The rows after a place, as a comparison of rows, which both databases look up in the index of that order."""
     operations = connections[found.db].ops
     values: list[Any] = [spot.urgency] if lens.waiting else []
     values.append(operations.adapt_datetimefield_value(spot.moment))
     values.append(spot.pk.hex if connections[found.db].vendor == "sqlite" else spot.pk)
-    table = ApprovalRequest._meta.db_table
-    columns = ", ".join(f'"{table}"."{column}"' for column in order.columns)
-    sign = "<" if order.down else ">"
+    sign, columns = ">" if lens.waiting else "<", ", ".join(order_of(lens).columns)
     places = ", ".join(["%s"] * len(values))
     after = RawSQL(f"({columns}) {sign} ({places})", values, BooleanField())  # noqa: S611 - names of columns, and parameters
     if not lens.group:

@@ -83,7 +83,9 @@ def bulk_page(request: SignedIn) -> HttpResponse:
         "tools": bulk.by_tool(going),
         "back": back_to(request),
     }
-    return render(request, "approvals/bulk_done.html" if confirmed else "approvals/bulk.html", context, status=HTTPStatus.OK)
+    return render(
+        request, "approvals/bulk_done.html" if confirmed else "approvals/bulk.html", context, status=HTTPStatus.OK
+    )
 
 
 def back_to(request: SignedIn) -> str:

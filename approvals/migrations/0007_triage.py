@@ -52,4 +52,24 @@ class Migration(migrations.Migration):
             model_name='approvalrequest',
             index=models.Index(fields=['agent', '-changed_at', '-id'], name='request_over_agent'),
         ),
+        migrations.AddIndex(
+            model_name='approvalrequest',
+            index=models.Index(fields=['requested_by', 'status', 'urgency', 'created_at', 'id'], name='request_inbox_requester'),
+        ),
+        migrations.AddIndex(
+            model_name='approvalrequest',
+            index=models.Index(fields=['assigned_to', 'status', 'urgency', 'created_at', 'id'], name='request_inbox_mine'),
+        ),
+        migrations.AddIndex(
+            model_name='approvalrequest',
+            index=models.Index(fields=['requested_by', '-changed_at', '-id'], name='request_over_requester'),
+        ),
+        migrations.AddIndex(
+            model_name='approvalrequest',
+            index=models.Index(fields=['assigned_to', '-changed_at', '-id'], name='request_over_mine'),
+        ),
+        migrations.AddIndex(
+            model_name='decision',
+            index=models.Index(fields=['by_name', '-decided_at', '-request'], name='decision_by'),
+        ),
     ]

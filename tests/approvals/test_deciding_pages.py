@@ -124,6 +124,8 @@ def test_a_comment_that_is_too_long_comes_back_whole(refund):
 
 def test_a_comment_with_line_breaks_is_as_long_as_its_writer_sees_it(refund):
     written = ("x" * 99 + "\n") * 50
-    answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "reject", "comment": written[:-1].replace("\n", "\r\n")})
+    answer = browser(bob()).post(
+        at(refund), seen(refund) | {"verdict": "reject", "comment": written[:-1].replace("\n", "\r\n")}
+    )
     assert answer.status_code == 302
     assert decision(refund)[3] == written[:-1]

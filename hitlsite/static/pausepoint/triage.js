@@ -30,6 +30,7 @@
     if (!row) return;
     const card = row.querySelector(".triage-card > .request");
     row.querySelector(".row-title").setAttribute("aria-expanded", String(card !== null));
+    if (card?.matches(".is-pending")) row.scrollIntoView({ block: "nearest" });
     settle(row, card);
   });
 
@@ -117,8 +118,6 @@
   // --- Addresses of views hold what was chosen, and nothing empty.
   document.getElementById("filters").addEventListener("submit", (event) => {
     const empty = [...event.target.elements].filter((field) => field.name && !field.value);
-    const asIs = event.target.elements.status;
-    if (asIs.value === "pending") empty.push(asIs);
     for (const field of empty) field.disabled = true;
     // Whoever comes back to this page finds its fields in order.
     addEventListener("pageshow", () => { for (const field of empty) field.disabled = false; }, { once: true });
