@@ -107,12 +107,12 @@ def lens_from(query: QueryDict) -> Lens:
     said: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for name, values in query.lists():
-        value = values[-1].strip()
+        value = values[-1] if name == "after" else values[-1].strip()
         if name not in CHECKS:
             errors[name[:40]] = _("is not known here")
         elif len(values) != 1:
             errors[name] = _("is there more than once")
-        elif "\x00" in value or not value.isprintable():
+        elif "\x00" in value:
             errors[name] = _("holds a character that cannot be shown")
         elif value and (problem := CHECKS[name](value)):
             errors[name] = problem
