@@ -226,7 +226,7 @@ def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
         | st.builds(
             Spot,
             st.integers(0, 3),
-            st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),
+            st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants it so
             st.uuids(),
             st.just("a,b"),
         ),

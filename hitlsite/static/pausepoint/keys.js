@@ -87,7 +87,8 @@
       name.focus();
       say("Critical: type the name first.");
     } else if (!button.disabled) {
-      button.form.requestSubmit(button);
+      // A click and not a submit: htmx sends the button that was clicked.
+      button.click();
     }
   }
 
