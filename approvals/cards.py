@@ -10,6 +10,7 @@ from typing import Any
 from approvals import auth
 from approvals.answers import words_of
 from approvals.auth import Person
+from approvals.care import name_to_type
 from approvals.exceptions import Invalid, Refusal
 from approvals.forms import EditField, edit_fields
 from approvals.models import ApprovalRequest, Decision
@@ -42,6 +43,11 @@ class Card:
     def version(self) -> str:
         """Changes whenever the request does; a page keeps what a person is typing while it stays the same."""
         return f"{self.request.status}-{self.request.changed_at.timestamp()}"
+
+    @property
+    def name_to_type(self) -> str:
+        """What has to be typed to approve it; empty where nothing has."""
+        return name_to_type(self.request)
 
     @property
     def asks(self) -> bool:

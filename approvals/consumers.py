@@ -102,7 +102,7 @@ class DeskConsumer(LiveConsumer):
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if auth.sees_everything(user) else [])]
 
     def catch_up(self, user: User) -> str:
-        since = _since(self.scope["query_string"])
+        since = since_of(self.scope["query_string"])
         if since is None:
             return ""
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
@@ -120,7 +120,7 @@ class DeskConsumer(LiveConsumer):
         await self.push(_workflow_changed, event["workflow"], event["request"])
 
 
-def _since(query: bytes) -> datetime | None:
+def since_of(query: bytes) -> datetime | None:
     """When the page was rendered, from `since=<Unix time in seconds>`."""
     sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
     return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None

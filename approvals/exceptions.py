@@ -113,6 +113,22 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
+class Changed(Refusal):
+    """Something else was shown than what is stored, so whoever decides does not mean this."""
+
+    code = "changed"
+    status = 409
+
+    def __init__(self, input_digest: str) -> None:
+        self.input_digest = input_digest
+        super().__init__(
+            "This is not what your page showed, so nothing was decided. Read it as it is now, then decide."
+        )
+
+    def members(self) -> dict[str, Any]:
+        return {"input_digest": self.input_digest}
+
+
 class Withdrawn(Refusal):
     """The question was taken back; nobody will answer it."""
 

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from approvals.answers import answer_to
 from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, parse
+from approvals.care import check_typed_name
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict, verdict_from
@@ -61,6 +62,7 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
         raise Invalid("Press one of the buttons.", {"verdict": "is unknown"})
+    check_typed_name(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
     return Sent(verdict, _lines(data.get("comment", "")), edited, answer)

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import presence, subscriptions  # noqa: F401 - Django looks for models here
+from approvals import presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
 from approvals.fields import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
@@ -69,6 +69,8 @@ class ApprovalRequest(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
     scope = models.CharField(max_length=64)
+    #: The workflow's, here too so that an index can hold it.
+    agent = models.CharField(max_length=100, blank=True)
     step_path = ExactJSONField(default=list)
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
@@ -113,6 +115,18 @@ class ApprovalRequest(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["status", "urgency", "created_at", "id"], name="request_inbox"),
+            models.Index(fields=["status", "tool_name", "urgency", "created_at", "id"], name="request_inbox_tool"),
+            models.Index(fields=["status", "agent", "urgency", "created_at", "id"], name="request_inbox_agent"),
+            models.Index(fields=["status", "workflow", "urgency", "created_at", "id"], name="request_inbox_workflow"),
+            models.Index(fields=["status", "-changed_at", "-id"], name="request_over"),
+            models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_over_tool"),
+            models.Index(fields=["agent", "-changed_at", "-id"], name="request_over_agent"),
+            models.Index(
+                fields=["requested_by", "status", "urgency", "created_at", "id"], name="request_inbox_requester"
+            ),
+            models.Index(fields=["assigned_to", "status", "urgency", "created_at", "id"], name="request_inbox_mine"),
+            models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_over_requester"),
+            models.Index(fields=["assigned_to", "-changed_at", "-id"], name="request_over_mine"),
             models.Index(fields=["requested_by", "status"], name="request_owner"),
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
@@ -154,6 +168,9 @@ class Decision(models.Model):
     approved_digest = models.CharField(max_length=71, blank=True)
     answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by")]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"

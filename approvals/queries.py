@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -12,6 +13,7 @@ from approvals.auth import Person, may_see_workflow, sees_everything
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.paging import Mark, Place
+from approvals.searching import with_words
 from approvals.states import Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
@@ -42,7 +44,7 @@ UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which requests a list is to show; None wants all. `text` is looked for in titles and messages."""
+    """Which requests a list is to show; None wants all. `text` is words that are to be in it."""
 
     status: str | None = None
     kind: str | None = None
@@ -70,7 +72,7 @@ def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = 
     }
     found = found.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
     if wanted.text is not None:
-        found = found.filter(Q(title__icontains=wanted.text) | Q(message__icontains=wanted.text))
+        found = with_words(found, wanted.text)
     if after is not None:
         found = found.filter(Q(created_at__lt=after.moment) | Q(created_at=after.moment, pk__lt=after.pk))
     return found
@@ -146,6 +148,6 @@ def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
 
 
-def capped_count(found: QuerySet[Workflow]) -> int:
+def capped_count(found: QuerySet[Any]) -> int:
     """How many, up to COUNT_LIMIT."""
     return found.order_by()[:COUNT_LIMIT].count()

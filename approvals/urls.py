@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals import views
+from approvals import triageviews, views
 
 app_name = "approvals"
 
 urlpatterns = [
     path("", views.dashboard, name="dashboard"),
+    path("requests/", triageviews.requests_page, name="requests"),
+    path("requests/bulk/", triageviews.bulk_page, name="bulk"),
     path("requests/<uuid:pk>/", views.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", views.decide, name="decide"),
     path("requests/<uuid:pk>/cancel/", views.cancel, name="cancel"),

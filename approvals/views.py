@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
 from approvals.cards import Card, card_for, refused_card
+from approvals.care import shown_digest
 from approvals.exceptions import NotFound, Refusal, WrongMethod
 from approvals.forms import sent_decision, sent_door
 from approvals.machines import caller_of, is_for_machines
@@ -162,6 +163,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
     door = sent_door(request.POST)
 
     def act() -> None:
+        shown = shown_digest(request.POST)
         sent = sent_decision(found, request.POST)
         actions.decide(
             pk,
@@ -171,6 +173,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
             comment=sent.comment,
             edited_input=sent.edited_input,
             answer=sent.answer,
+            shown_digest=shown,
         )
 
     return _acted(request, pk, act)

@@ -218,7 +218,9 @@ class Person:
         return chat, request
 
     def decide(self, request: str, **fields: object) -> Page:
-        return self.post(f"/requests/{request}/decide/", **fields)
+        """Press a button of its page, which says what it showed."""
+        shown = re.search(r"sha256:[0-9a-f]{64}", self.get(f"/requests/{request}/").text)
+        return self.post(f"/requests/{request}/decide/", **{"digest": shown.group() if shown else "", **fields})
 
     def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Page:
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from approvals import telling
+from approvals.actions.indexing import index_request
 from approvals.asks import ABSENT, URGENCY, Ask
 from approvals.canonical import digest
 from approvals.exceptions import Conflict
@@ -127,6 +128,7 @@ def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
         raise Conflict("The workflow has ended; it can ask nothing more.")
     now = timezone.now()
     request = ApprovalRequest.objects.create(**_frozen(workflow, ask, now), **more)
+    index_request(request)
     workflow.open_count += 1
     workflow.state = WorkflowState.SUSPENDED
     workflow.suspended_at = workflow.suspended_at or now
@@ -175,6 +177,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     return fields | {
         "workflow": workflow,
         "scope": workflow.scope,
+        "agent": workflow.agent,
         "input": dict(ask.input),
         "input_digest": digest(dict(ask.input)),
         "options": [dict(option) for option in ask.options],

@@ -16,9 +16,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import auth, rulings, signals, telling
+from approvals.actions.indexing import index_decision
 from approvals.asks import ABSENT
 from approvals.canonical import clean_text
-from approvals.exceptions import AlreadyDecided, Expired, NotAllowed, NotFound
+from approvals.exceptions import AlreadyDecided, Changed, Expired, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
 from approvals.states import ASK_HUMAN, CLIENT, OUTCOMES, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
@@ -42,10 +43,12 @@ def decide(
     comment: str = "",
     edited_input: Any = ABSENT,
     answer: Any = ABSENT,
+    shown_digest: str | None = None,
 ) -> Outcome:
     """End a request with a person's verdict; the first one wins.
 
-    NotFound, NotAllowed, Invalid (the answer does not meet its schema), AlreadyDecided (names the winner), Expired.
+    `shown_digest` is the digest of the input that the person was shown. NotFound, NotAllowed, Changed (another input was
+    shown), Invalid (the answer does not meet its schema), AlreadyDecided (names the winner), Expired.
     """
     ruling = Ruling(
         verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
@@ -59,6 +62,8 @@ def decide(
         if request.pending and _overdue(request):
             _end(request, rulings.expiry_of(request))
         elif request.pending:
+            if shown_digest not in {None, request.input_digest}:
+                raise Changed(request.input_digest)
             return Outcome(_end(request, rulings.checked(request, ruling)))
     # Outside the block: an expiry that was just written has to stay, whatever is raised about it.
     return Outcome(rulings.replayed(request.decision, rulings.normalised(request, ruling)), replayed=True)
@@ -164,6 +169,7 @@ def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
         answer=None if ruling.answer is ABSENT else ruling.answer,
         decided_at=now,
     )
+    index_decision(decision)
     request.status, request.changed_at, request.decision = status, now, decision
     _release(request)
     event = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}.get(

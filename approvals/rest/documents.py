@@ -74,12 +74,13 @@ class NewRequest(Document):
 
 
 class NewDecision(Document):
-    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`."""
+    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is of what was shown."""
 
     verdict: Annotated[str, AfterValidator(_known_verdict), Field(json_schema_extra={"enum": list(VERDICT_WORDS)})]
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
     edited_input: dict[str, Any] | None = None
     answer: Any = None
+    input_digest: Digest | None = Field(None, description="Refused with 409 `changed` if the request has another.")
 
 
 class NewCancel(Document):

@@ -138,7 +138,9 @@ def test_the_page_itself_sent_back_untouched_is_an_approval_of_what_was_asked():
     assert "<script>alert" not in page
     fields = Fields(page, "edit").found
     assert {name.removeprefix("input.") for name in fields if name.startswith("input.")} == set(INPUT) - {"no"}
-    answered = browser.post(reverse("approvals:decide", args=[request.pk]), fields | {"verdict": "edit"})
+    answered = browser.post(
+        reverse("approvals:decide", args=[request.pk]), fields | {"verdict": "edit", "digest": request.input_digest}
+    )
     assert (answered.status_code, answered["Location"]) == (302, request.get_absolute_url())
     found = Decision.objects.get()
     assert (found.verdict, found.edited_input, found.approved_digest) == ("approve", None, request.input_digest)

@@ -87,6 +87,8 @@ def places(server, people) -> dict[str, tuple[str, str]]:
     return {
         "desk": ("approver", "/"),
         "own desk": ("requester", "/"),
+        "requests": ("approver", "/requests/?group=tool"),
+        "decided": ("auditor", "/requests/?status=any"),
         "workflows": ("auditor", "/workflows/"),
         "workflow": ("auditor", f"/workflows/{workflow}/"),
         "request": ("approver", f"/requests/{decided}/"),
@@ -144,7 +146,7 @@ def test_light_and_dark_differ(windows, people):
 
 
 def test_everything_can_be_reached_with_the_tab_key_and_shows_it(windows, people, server, places):
-    wanted = {name: places[name] for name in ("chats", "asking", "mixed", "checkpoints")}
+    wanted = {name: places[name] for name in ("requests", "chats", "asking", "mixed", "checkpoints")}
     schemes = itertools.cycle(SCHEMES)
     for name, page in each_page(windows, people, server, wanted):
         page.emulate_media(color_scheme=next(schemes))
