@@ -1,13 +1,15 @@
 """The only writers of workflows, requests and decisions; every door ends here.
 
-`asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call). All
-writes of one action are one transaction. Signals and rings leave after its commit, and a failing one never turns a
-recorded decision into an error.
+`asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
+`handing` (who is at it), `commenting` (what they say of it). All writes of one action are one transaction. Signals and
+rings leave after its commit, and a failing one never turns a recorded decision into an error.
 """
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
+from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, settle, withdraw
+from approvals.actions.handing import assign, claim, free_lapsed, release
 
 __all__ = [
     "Asked",
@@ -15,12 +17,17 @@ __all__ = [
     "Outcome",
     "Result",
     "ask_for_client",
+    "assign",
     "cancel",
+    "claim",
     "close_workflow",
+    "comment",
     "decide",
     "end_workflow",
     "expire",
+    "free_lapsed",
     "open_workflow",
+    "release",
     "report_result",
     "request_approval",
     "settle",
