@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals import hands, views
+from approvals.insights import pages as insights
 
 app_name = "approvals"
 
@@ -17,6 +18,8 @@ urlpatterns = [
     path("requests/<uuid:pk>/release/", hands.release, name="release"),
     path("requests/<uuid:pk>/assign/", hands.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", hands.comment, name="comment"),
+    path("insights/", insights.insights, name="insights"),
+    path("insights/csv/", insights.insights_csv, name="insights-csv"),
     path("workflows/", views.workflows, name="workflows"),
     path("workflows/<int:pk>/", views.workflow, name="workflow"),
 ]

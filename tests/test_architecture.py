@@ -31,6 +31,7 @@ RANKS = {
             "couriers",
             "insights.reading",
             "insights.shapes",
+            "insights.charts",
         },
         {"schemas", "asks", "models", "subscriptions", "exceptions", "comments"},
         {"auth", "rulings", "answers", "bodies", "signing", "letters", "sessions", "waiting"},
