@@ -12,7 +12,7 @@ from approvals.answers import words_of
 from approvals.auth import Person
 from approvals.exceptions import Invalid, Refusal
 from approvals.forms import EditField, edit_fields
-from approvals.holders import Holder, holder_for
+from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 
@@ -34,8 +34,8 @@ class Card:
     decision: Decision | None
     may_close: bool
     may_cancel: bool
-    holder: Holder
     door: str = Door.DASHBOARD
+    holder: Holder = NOBODY
     refusal: str = ""
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: Mapping[str, str] = field(default_factory=dict)

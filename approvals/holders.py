@@ -19,14 +19,17 @@ LAPSES = timedelta(minutes=15)
 class Holder:
     """What `approvals/_holder.html` shows. `name` is empty where nobody has taken the request; `refusal` is why a try failed."""
 
-    name: str
-    mine: bool
-    lapses_at: datetime | None
-    assigned: str
-    assigned_to_me: bool
-    may_take: bool
-    version: str
+    name: str = ""
+    mine: bool = False
+    lapses_at: datetime | None = None
+    assigned: str = ""
+    assigned_to_me: bool = False
+    may_take: bool = False
+    version: str = ""
     refusal: str = ""
+
+
+NOBODY = Holder()
 
 
 def claimant(request: ApprovalRequest, now: datetime) -> int | None:
