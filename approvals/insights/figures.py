@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min, Q, QuerySet, TextField, Value, When
 
@@ -157,7 +158,10 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
 
 
 def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
-    base, values = ended.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    try:
+        base, values = ended.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    except EmptyResultSet:  # who is not active sees nothing
+        return []
     with connection.cursor() as cursor:
         cursor.execute(FIGURES.format(base=base, speed=WORDS_PER_SECOND, top=TOP), values)
         names = [column[0] for column in cursor.description]
