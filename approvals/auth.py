@@ -23,7 +23,8 @@ def sees_everything(user: Person) -> bool:
     return user.has_perm("approvals.decide_approvalrequest") or user.has_perm("approvals.view_approvalrequest")
 
 
-def _is_decider(user: Person) -> bool:
+def decides_everything(user: Person) -> bool:
+    """Holders of the permission answer and decide whatever is asked."""
     return user.has_perm("approvals.decide_approvalrequest")
 
 
@@ -41,12 +42,12 @@ def may_see_workflow(user: Person, workflow: Workflow) -> bool:
 
 def may_answer(user: Person, request: ApprovalRequest) -> bool:
     """Answer a question or a form."""
-    return _is_decider(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+    return decides_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
 
 
 def may_decide(user: Person, request: ApprovalRequest) -> bool:
     """Decide an approval or a recovery; the one who asked for it may not, without the permission."""
-    return _is_decider(user) or _is(user, request.assigned_to_id)
+    return decides_everything(user) or _is(user, request.assigned_to_id)
 
 
 def may_close(user: Person, request: ApprovalRequest) -> bool:
@@ -55,9 +56,14 @@ def may_close(user: Person, request: ApprovalRequest) -> bool:
     return may_answer(user, request) if asks else may_decide(user, request)
 
 
+def may_comment(user: Person, request: ApprovalRequest) -> bool:
+    """Say something in its thread, also after it has ended: who may close it, its owner and its assignee."""
+    return may_close(user, request) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+
+
 def may_cancel(user: Person, owner_id: int) -> bool:
     """Cancel a request, or stop the work that asked; `owner_id` is whose work it is."""
-    return _is_decider(user) or _is(user, owner_id)
+    return decides_everything(user) or _is(user, owner_id)
 
 
 def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPES) -> tuple[ApiKey, str]:

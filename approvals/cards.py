@@ -13,6 +13,7 @@ from approvals.auth import Person
 from approvals.care import name_to_type
 from approvals.exceptions import Invalid, Refusal
 from approvals.forms import EditField, edit_fields
+from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 
@@ -35,14 +36,15 @@ class Card:
     may_close: bool
     may_cancel: bool
     door: str = Door.DASHBOARD
+    holder: Holder = NOBODY
     refusal: str = ""
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
-        """Changes whenever the request does; a page keeps what a person is typing while it stays the same."""
-        return f"{self.request.status}-{self.request.changed_at.timestamp()}"
+        """Changes with the request and with what this person may do; else a page keeps what is being typed."""
+        return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.may_close}"
 
     @property
     def name_to_type(self) -> str:
@@ -105,6 +107,7 @@ def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOA
         decision=getattr(request, "decision", None),
         may_close=request.pending and auth.may_close(user, request),
         may_cancel=request.pending and auth.may_cancel(user, request.requested_by_id),
+        holder=holder_for(user, request),
         door=door,
     )
 
@@ -117,6 +120,7 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         decision=card.decision,
         may_close=card.may_close,
         may_cancel=card.may_cancel,
+        holder=card.holder,
         door=door,
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},

@@ -13,12 +13,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import auth, dbpool, doorbell, pulse, queries
+from approvals import auth, dbpool, doorbell, handed, pulse, queries
 from approvals.cards import card_for
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import counts, workflow_card
 from approvals.sessions import user_of
+from approvals.states import Door
 
 #: A page that has missed more changes than this is told to reload.
 CATCH_UP = 50
@@ -32,6 +33,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     Every push checks the session anew, so a page whose session has ended gets nothing more and is closed.
     """
+
+    #: Whose cards the page shows.
+    door = Door.DASHBOARD
 
     async def connect(self) -> None:
         doorbell.listen_on(asyncio.get_running_loop())
@@ -86,6 +90,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         user = user_of(self.session_key)
         return None if user is None else render(user, *args)
 
+    async def request_handled(self, event: dict[str, Any]) -> None:
+        """People were at a request: it was taken, handed over or talked about."""
+        await self.push(lambda user: handed.handled(user, event, door=self.door))
+
     async def session_ended(self, event: dict[str, Any]) -> None:
         """Somebody logged out; if it was this page's session, that was that."""
         await self.push(lambda user: "")
@@ -106,14 +114,15 @@ class DeskConsumer(LiveConsumer):
         if since is None:
             return ""
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
-        if len(missed) > CATCH_UP:
+        touched = handed.catch_up(user, since, limit=CATCH_UP)
+        if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_stale.html")
         pending = [request.workflow_id for request in missed if request.pending]
         waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
         changed = [_changed(user, request, waiting.pop(request.workflow_id, None)) for request in missed]
         over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
         changed += [_ended(workflow) for workflow in reversed(over)]
-        return "".join(changed) + (_counted(user) if changed else "")
+        return "".join(changed) + touched + (_counted(user) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """A request was asked or has ended, or a workflow has ended."""

@@ -172,6 +172,20 @@ class Conflict(Refusal):
         return {} if self.detail is None else {"request_id": self.detail}
 
 
+class Taken(Refusal):
+    """Somebody else was faster at taking it or handing it over; the members say who has it now."""
+
+    code = "taken"
+    status = 409
+
+    def __init__(self, message: str, *, claimed_by: str, assigned_to: str) -> None:
+        self.claimed_by, self.assigned_to = claimed_by or None, assigned_to or None
+        super().__init__(message)
+
+    def members(self) -> dict[str, Any]:
+        return {"claimed_by": self.claimed_by, "assigned_to": self.assigned_to}
+
+
 class NotApproved(Refusal):
     """A result of something that nobody has approved."""
 

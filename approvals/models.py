@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
+from approvals import comments, presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
 from approvals.fields import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
@@ -64,7 +64,7 @@ class Workflow(models.Model):
 
 
 class ApprovalRequest(models.Model):
-    """A frozen question to a person; all but `status`, `assigned_to` and `changed_at` never changes."""
+    """A frozen question to a person; all but `status`, `changed_at` and who is at it never changes."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
@@ -105,6 +105,14 @@ class ApprovalRequest(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
+    #: Who is on it: a courtesy to the others that lapses (`approvals.holders`) and binds nobody.
+    claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    claimed_name = models.CharField(max_length=150, blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    #: When somebody last took it, handed it over or said something about it.
+    touched_at = models.DateTimeField(null=True)
+    #: Words to read before one can decide: title, message, input. Null where they were not counted yet.
+    words = models.PositiveIntegerField(null=True)
 
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
@@ -130,6 +138,10 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["requested_by", "status"], name="request_owner"),
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
+            models.Index(fields=["touched_at"], name="request_touched", condition=Q(touched_at__isnull=False)),
+            models.Index(
+                fields=["claimed_at"], name="request_claimed", condition=Q(status="pending", claimed_at__isnull=False)
+            ),
             models.Index(fields=["-created_at", "-id"], name="request_age"),
             models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
@@ -170,7 +182,10 @@ class Decision(models.Model):
     decided_at = models.DateTimeField()
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by")]
+        indexes: ClassVar = [
+            models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
+            models.Index(fields=["-decided_at", "-id"], name="decision_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"

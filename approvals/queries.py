@@ -14,7 +14,7 @@ from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.paging import Mark, Place
 from approvals.searching import with_words
-from approvals.states import Status, WorkflowState
+from approvals.states import Kind, Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
 COUNT_LIMIT = 1000
@@ -146,6 +146,13 @@ def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
 def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     """What a page rendered at `moment` has missed, oldest change first."""
     return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
+
+
+def waiting_count(user: Person) -> int:
+    """How many requests wait for somebody who decides only what is theirs: assigned to them, or their own questions."""
+    own = Q(requested_by=user.pk, kind__in=[Kind.QUESTION, Kind.FORM])
+    found = ApprovalRequest.objects.filter(Q(assigned_to=user.pk) | own, status=Status.PENDING)
+    return found[:COUNT_LIMIT].count()
 
 
 def capped_count(found: QuerySet[Any]) -> int:

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from approvals import actions, dbpool
+from approvals.holders import LAPSES
 from approvals.models import ApprovalRequest
 from approvals.states import Status
 
@@ -81,6 +82,13 @@ def expire_due_requests() -> None:
                 # One that cannot be ended must not keep the others waiting.
                 logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)
                 left.add(request_id)
+
+
+def free_lapsed_requests() -> None:
+    """Take people off requests that they took and have not touched for a while."""
+    lapsed = ApprovalRequest.objects.filter(status=Status.PENDING, claimed_at__lte=timezone.now() - LAPSES)
+    for request_id in lapsed.order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
+        actions.free_lapsed(request_id)
 
 
 def _due(left: set[UUID]) -> list[UUID]:

@@ -25,7 +25,8 @@ from approvals.forms import sent_decision, sent_door
 from approvals.machines import caller_of, is_for_machines
 from approvals.models import ApprovalRequest
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
-from approvals.paging import place_from
+from approvals.paging import number_from, place_from
+from approvals.threads import thread_for
 
 COMPLETED_SHOWN = 20
 
@@ -152,7 +153,12 @@ def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
 def _page(
     request: SignedIn, card: Card, *, rendered_at: datetime | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    context = {"card": card, "workflow": card.request.workflow, "rendered_at": rendered_at or timezone.now()}
+    context: dict[str, Any] = {
+        "card": card,
+        "workflow": card.request.workflow,
+        "rendered_at": rendered_at or timezone.now(),
+    }
+    context["thread"] = thread_for(request.user, card.request, before=number_from(request.GET.get("before", "")))
     return render(request, "approvals/request.html", context, status=status)
 
 

@@ -123,7 +123,7 @@ def test_the_desk_costs_the_same_however_much_waits(rows):
     waiting(rows)
     made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
     assert of_page(bob_once(), "/") == SIGNED_IN + 5
-    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 2
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 4
     assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 5
     decide(made, made.requested_by, Verdict.APPROVE)
     assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 3
@@ -142,7 +142,7 @@ def test_alices_own_desk_costs_the_same_however_much_she_asked(rows):
     owner = alice()
     for _ in range(rows):
         make_request(owner)
-    assert of_page(owner, "/") == SIGNED_IN + 5
+    assert of_page(owner, "/") == SIGNED_IN + 6
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -157,7 +157,7 @@ def test_a_workflow_costs_the_same_however_many_steps_it_has(rows):
 def test_catching_up_costs_the_same_however_much_was_missed(rows):
     waiting(rows // 2)
     ended(rows // 4)
-    assert of_catching_up() == 8
+    assert of_catching_up() == 9
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])

@@ -16,6 +16,7 @@ from approvals.actions.indexing import index_request
 from approvals.asks import ABSENT, URGENCY, Ask
 from approvals.canonical import digest
 from approvals.exceptions import Conflict
+from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import CLIENT, WorkflowState
 from approvals.telling import tell
@@ -184,6 +185,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "suggestions": list(ask.suggestions),
         "step_path": list(ask.step_path),
         "urgency": URGENCY[ask.priority],
+        "words": words_to_read(ask.title, ask.message, dict(ask.input)),
         "has_default": default is not ABSENT,
         "default_response": None if default is ABSENT else default,
         "created_at": now,

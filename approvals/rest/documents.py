@@ -129,6 +129,8 @@ class Brief(BaseModel):
     status: Status
     requested_by: str
     assigned_to: str | None
+    claimed_by: str | None = Field(description="Who is on it; null once that has lapsed.")
+    claimed_until: Moment | None
     created_at: Moment
     changed_at: Moment
     deadline_at: Moment | None

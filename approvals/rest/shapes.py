@@ -11,9 +11,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals.asks import ABSENT, Ask
+from approvals.comments import RequestComment
 from approvals.exceptions import Invalid
+from approvals.holders import LAPSES, assignee_name, claimant
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rest.documents import Brief, DecisionDocument, NewRequest, RequestDocument, WorkflowDocument
+from approvals.rest.people_documents import CommentDocument, HandlingDocument
 from approvals.states import Kind, Priority, Status, Verdict, WorkflowState
 
 
@@ -75,10 +78,26 @@ def _brief(request: ApprovalRequest) -> dict[str, Any]:
         "status": request.status,
         "requested_by": request.requested_by.get_username(),
         "assigned_to": request.assigned_to.get_username() if request.assigned_to else None,
+        **_claim(request),
         "created_at": request.created_at,
         "changed_at": request.changed_at,
         "deadline_at": request.deadline_at,
     }
+
+
+def _claim(request: ApprovalRequest) -> dict[str, Any]:
+    held = claimant(request, timezone.now()) is not None and request.pending and request.claimed_at is not None
+    until = request.claimed_at + LAPSES if held and request.claimed_at else None
+    return {"claimed_by": request.claimed_name if held else None, "claimed_until": until}
+
+
+def handling(request: ApprovalRequest) -> HandlingDocument:
+    assigned = assignee_name(request) or None
+    return HandlingDocument(request_id=str(request.pk), assigned_to=assigned, **_claim(request))
+
+
+def comment_document(said: RequestComment) -> CommentDocument:
+    return CommentDocument(id=said.pk, by=said.by_name, via=said.via, text=said.text, at=said.at)
 
 
 def document(request: ApprovalRequest) -> RequestDocument:

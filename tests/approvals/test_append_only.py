@@ -11,22 +11,25 @@ from django.contrib.auth.models import User
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import DatabaseError, connection, models, transaction
 
-from approvals import append_only, audit
+from approvals import actions, append_only, audit
 from approvals.checks import check_triggers
+from approvals.comments import RequestComment
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 from chats.models import TurnCheckpoint
 from tests.approvals.helpers import decide, make_request
 from tests.people import alice, bob
 
-PROTECTED: list[type[models.Model]] = [AuditEntry, Decision, TurnCheckpoint]
+PROTECTED: list[type[models.Model]] = [AuditEntry, Decision, RequestComment, TurnCheckpoint]
 TABLES = [model._meta.db_table for model in PROTECTED]
 TRIGGERS = [f"{table}_no_{change}" for table in TABLES for change in ("update", "delete")]
 
 
 def fill() -> None:
     """One row in each protected table."""
-    decide(make_request(alice()), bob(), Verdict.APPROVE)
+    request, by = make_request(alice()), bob()
+    actions.comment(request.pk, by=by, via=Door.DASHBOARD, text="Fine with me.")
+    decide(request, by, Verdict.APPROVE)
     TurnCheckpoint.objects.create(
         chat_pk=1, turn_pk=1, run_id=uuid4(), message_id="m", ordinal=0, kind="final", finish_reason="stop", kept=0
     )

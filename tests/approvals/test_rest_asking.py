@@ -67,6 +67,8 @@ def test_what_is_asked_is_stored_and_told():
         "status": "pending",
         "requested_by": "alice",
         "assigned_to": "bob",
+        "claimed_by": None,
+        "claimed_until": None,
         "created_at": asked["created_at"],
         "changed_at": asked["created_at"],
         "deadline_at": None,
