@@ -85,6 +85,8 @@ class ApprovalRequest(models.Model):
     field_name = models.CharField(max_length=100, blank=True)
     suggestions = ExactJSONField(default=list)
     context = ExactJSONField(null=True)
+    #: What was said before the question, frozen with it: `{"role", "text"}` objects, the oldest first.
+    said_before = ExactJSONField(default=list)
     priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
     #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
     urgency = models.PositiveSmallIntegerField(default=2)
@@ -117,6 +119,7 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
             models.Index(fields=["-created_at", "-id"], name="request_age"),
+            models.Index(fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")),
             models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
             ),
@@ -136,6 +139,11 @@ class ApprovalRequest(models.Model):
     @property
     def pending(self) -> bool:
         return self.status == Status.PENDING
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the answer is a choice in the shape of `approvals.answers`, and not of the client's own schema."""
+        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
 
 
 class Decision(models.Model):

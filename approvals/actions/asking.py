@@ -171,7 +171,8 @@ def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
 
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
-    default = fields.pop("default_response")
+    fields.pop("default_response")
+    default = ask.default
     return fields | {
         "workflow": workflow,
         "scope": workflow.scope,
@@ -179,6 +180,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "input_digest": digest(dict(ask.input)),
         "options": [dict(option) for option in ask.options],
         "suggestions": list(ask.suggestions),
+        "said_before": [dict(message) for message in ask.said_before],
         "step_path": list(ask.step_path),
         "urgency": URGENCY[ask.priority],
         "has_default": default is not ABSENT,

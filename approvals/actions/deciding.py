@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import F, Min
+from django.db.models import F, Min, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -50,18 +50,25 @@ def decide(
     ruling = Ruling(
         verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
     )
+    # Before the lock: a client's schema may take its time, and nothing that it is checked against ever changes.
+    seen = _closable(_timed().filter(pk=request_id).first(), by)
+    fit = rulings.checked(seen, ruling) if seen.pending and not _overdue(seen) else None
     with transaction.atomic():
-        request = locked(request_id)
-        if request is None or not auth.may_see(by, request):
-            raise NotFound
-        if not auth.may_close(by, request):
-            raise NotAllowed("You may see this request, but deciding it is for others.")
+        request = _closable(locked(request_id), by)
         if request.pending and _overdue(request):
             _end(request, rulings.expiry_of(request))
         elif request.pending:
-            return Outcome(_end(request, rulings.checked(request, ruling)))
+            return Outcome(_end(request, fit or rulings.checked(request, ruling)))
     # Outside the block: an expiry that was just written has to stay, whatever is raised about it.
     return Outcome(rulings.replayed(request.decision, rulings.normalised(request, ruling)), replayed=True)
+
+
+def _closable(request: ApprovalRequest | None, by: User) -> ApprovalRequest:
+    if request is None or not auth.may_see(by, request):
+        raise NotFound
+    if not auth.may_close(by, request):
+        raise NotAllowed("You may see this request, but deciding it is for others.")
+    return request
 
 
 def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
@@ -118,8 +125,12 @@ def expire(request_id: UUID) -> bool:
 
 def locked(request_id: UUID) -> ApprovalRequest | None:
     """A request with its row locked, and the database's time as `clock`; call it inside a transaction."""
-    found = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("workflow")
-    return found.annotate(clock=Now()).filter(pk=request_id).first()
+    return _timed().select_for_update(of=("self",)).filter(pk=request_id).first()
+
+
+def _timed() -> QuerySet[ApprovalRequest]:
+    """Requests with the database's time as `clock`."""
+    return ApprovalRequest.objects.select_related("workflow").defer("said_before").annotate(clock=Now())
 
 
 def _overdue(request: ApprovalRequest) -> bool:
