@@ -88,7 +88,9 @@ def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) 
     if places is None:
         places = [_place(labels, label) for label in selected]
     elif "selected" in answer and [labels[place] for place in places] != selected:
-        raise Invalid("This answer contradicts itself.", {"answer.selectedIndex": "names other options than `selected`"})
+        raise Invalid(
+            "This answer contradicts itself.", {"answer.selectedIndex": "names other options than `selected`"}
+        )
     return _chosen(question, places, text.strip())
 
 

@@ -117,8 +117,8 @@ class Ask:
 
     def _json_errors(self) -> list[tuple[str, str]]:
         found = []
-        for name in ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path", "default_response",
-                     "response_schema", *MAX_LENGTHS):  # fmt: skip
+        for name in ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path",
+                     "default_response", "response_schema", *MAX_LENGTHS):  # fmt: skip
             value = getattr(self, name)
             if value is ABSENT:
                 continue
@@ -139,7 +139,8 @@ class Ask:
 
     def _choice_errors(self) -> list[tuple[str, str]]:
         # Of options that are themselves out of bounds nothing can be chosen.
-        if not self.chooses or self.default_response is ABSENT or any(not isinstance(option.get("label"), str) for option in self.options):
+        offered = all(isinstance(option.get("label"), str) for option in self.options)
+        if not self.chooses or not offered or self.default_response is ABSENT:
             return []
         try:
             shaped(self, self.default_response)

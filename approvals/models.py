@@ -119,7 +119,9 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
             models.Index(fields=["-created_at", "-id"], name="request_age"),
-            models.Index(fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")),
+            models.Index(
+                fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")
+            ),
             models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
             ),

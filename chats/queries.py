@@ -12,6 +12,7 @@ from django.db.models import Max, Q, QuerySet
 from approvals.auth import Person, sees_everything
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
+from approvals.transcripts import MAX_MESSAGES
 from chats import checkpoints, nesting
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
@@ -53,6 +54,15 @@ def get_own_chat(user: Person, public_id: str) -> Chat:
 
 def unfinished_turn(chat: Chat) -> Turn | None:
     return chat.turns.filter(state__in=UNFINISHED).first()
+
+
+def last_said(chat: Chat) -> list[tuple[str, str]]:
+    """Role and text of the last messages, the oldest first; what tools did is not said."""
+    last = chat.shown.order_by("-position").values_list("role", "parts")[:MAX_MESSAGES]
+    return [
+        (role, "\n\n".join(part["text"] for part in parts if part.get("type") == "text"))
+        for role, parts in reversed(last)
+    ]
 
 
 def last_turn(chat: Chat) -> Turn | None:

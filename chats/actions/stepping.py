@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from django.db import transaction
@@ -16,7 +17,8 @@ from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
-from chats import nesting
+from approvals.transcripts import kept
+from chats import nesting, queries
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -137,6 +139,8 @@ def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[even
     """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about."""
     asked: list[ApprovalRequest] = []
     told: list[events.Event] = []
+    # Frozen now: whatever becomes of the chat, people see what was said when they were asked.
+    said_before = kept(queries.last_said(turn.chat))
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
@@ -145,6 +149,7 @@ def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[even
             close_call(call, CallState.FAILED, error_text=str(error), via=RUNNER)
             told.append(events.ToolFailed(call.tool_call_id, str(error)))
             continue
+        ask = replace(ask, said_before=said_before)
         request = desk.request_approval(_workflow_of(turn), ask, requested_by=turn.chat.owner)
         field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
         setattr(call, field, request)
