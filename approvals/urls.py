@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals import views
+from approvals import reviews, views
 
 app_name = "approvals"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path("", views.dashboard, name="dashboard"),
     path("requests/<uuid:pk>/", views.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", views.decide, name="decide"),
+    path("requests/<uuid:pk>/review/", reviews.review, name="review"),
     path("requests/<uuid:pk>/cancel/", views.cancel, name="cancel"),
     path("workflows/", views.workflows, name="workflows"),
     path("workflows/<int:pk>/", views.workflow, name="workflow"),
