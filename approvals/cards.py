@@ -90,10 +90,13 @@ class Card:
 
     @property
     def error_list(self) -> list[tuple[str, str, str]]:
-        """What was wrong: name, words, and the id of the field where it is, if it is one of the card's."""
+        """What was wrong: what it is called, words, and the id of the field where it is, if it is one of the card's."""
         forms = (self.edit_form, self.answer_form)
-        ids = {field.key: field.id for form in forms if form is not None for field in form.every() if field.error}
-        return [(name, words, ids.get(name, "")) for name, words in self.errors.items()]
+        wrong = {field.key: field for form in forms if form is not None for field in form.every() if field.error}
+        found = [(name, words, wrong.get(name)) for name, words in self.errors.items()]
+        return [
+            (field.control.label if field else name, words, field.id if field else "") for name, words, field in found
+        ]
 
     @property
     def answer_error(self) -> str:

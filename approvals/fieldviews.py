@@ -14,6 +14,8 @@ from approvals.fieldvalues import holds, lines, place_of, raw
 
 #: Empty rows of a list, for people without JavaScript; with it, rows are added as they are needed.
 EMPTY_ROWS = 2
+#: Widgets whose value is one text.
+SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.JSON})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Showing:
     def _text(self, control: Control, name: str, value: Any) -> str:
         if self.typed is not None:
             return lines(self.typed.get(name, ""))
-        return "" if control.widget in {Widget.LIST, Widget.SEVERAL, Widget.GROUP} else raw(control, value)
+        return raw(control, value) if control.widget in SINGLE else ""
 
     def _chosen(self, control: Control, name: str, value: Any) -> frozenset[int]:
         if self.typed is not None:

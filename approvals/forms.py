@@ -81,7 +81,8 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
     reading = Reading(data, *EDIT)
     value = reading.read(input_form(request), request.input)
     if reading.errors:
-        raise Invalid(_("The changed input cannot be read."), reading.errors)
+        errors = reading.errors | _also_wrong(request, value, reading)
+        raise Invalid(_("The changed input cannot be read."), errors)
     return value
 
 
@@ -91,7 +92,8 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         reading = Reading(data, *ANSWER)
         value = reading.read(form)
         if reading.errors or value is ABSENT:
-            raise Invalid(_("The answer cannot be taken like this."), reading.errors or {"answer": "is missing"})
+            errors = reading.errors | _also_wrong(request, value, reading)
+            raise Invalid(_("The answer cannot be taken like this."), errors or {"answer": "is missing"})
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
@@ -105,6 +107,20 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         return parse(text)
     except NotCanonical as error:
         raise Invalid("The answer is not JSON.", {"answer": str(error)}) from error
+
+
+def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:
+    """What the schema says of the values that could be read, so that everything is said at once."""
+    if value is ABSENT:
+        return {}
+    found = schema_errors(request.response_schema, value)
+    named = {f"{reading.about}.{path}" if path else reading.about: words for path, words in found.items()}
+    # That something is missing where something could not be read is no news.
+    return {
+        key: words
+        for key, words in named.items()
+        if not any(f"{name}.".startswith(f"{key}.") for name in reading.errors)
+    }
 
 
 def _as_wanted(request: ApprovalRequest, answer: Any) -> Any:

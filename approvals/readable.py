@@ -67,7 +67,7 @@ def _table(name: str, items: list[tuple[str, Any]], level: int, counter: Iterato
         left = len(items) - MAX_VALUES
         words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
         found.append(Row(name="…", value=words % {"count": f"{left:,}"}))
-    more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else []
+    more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
     words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
     return Row(name=name, rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
 

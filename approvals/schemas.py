@@ -21,6 +21,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from approvals.canonical import NotCanonical, canonical
+from approvals.schemaformats import has_format
 from approvals.schemarefs import check_references, weight
 
 MAX_SCHEMA_BYTES = 64_000
@@ -206,7 +207,13 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> It
         yield ValidationError("holds the same item twice")
 
 
+def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not has_format(name, instance):
+        yield ValidationError(f"{instance[:100]!r} is no {name}")
+
+
 _OWN: dict[str, Keyword] = {
+    "format": _format,
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,

@@ -31,7 +31,7 @@ RANKS = {
             "couriers",
             "transcripts",
         },
-        {"schemas", "schemarefs", "asks", "models", "subscriptions", "exceptions", "answers"},
+        {"schemas", "schemarefs", "schemaformats", "asks", "models", "subscriptions", "exceptions", "answers"},
         {"controls", "readable"},
         {"auth", "rulings", "bodies", "signing", "letters", "sessions", "waiting"},
         {"queries", "audit", "machines", "waitingroom"},

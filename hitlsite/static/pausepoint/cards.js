@@ -5,23 +5,26 @@
   function ready(root) {
     for (const rows of root.querySelectorAll("[data-rows]:not([data-ready])")) {
       rows.dataset.ready = "";
-      const button = fromTemplate(rows.parentElement, "[data-add]");
-      if (!button) continue;
+      const button = made(rows.dataset.add);
       rows.after(button);
       button.addEventListener("click", () => addRow(rows, button));
       bound(rows, button);
     }
-    for (const raw of root.querySelectorAll("details.raw:not([data-ready])")) {
+    for (const raw of root.querySelectorAll("details[data-copy]:not([data-ready])")) {
       raw.dataset.ready = "";
-      const button = fromTemplate(raw, "[data-copy]");
-      if (!button || !navigator.clipboard) continue;
+      if (!navigator.clipboard) continue;
+      const button = made(raw.dataset.copy);
       raw.querySelector("pre").after(button);
       button.addEventListener("click", () => copy(raw));
     }
   }
 
-  function fromTemplate(parent, selector) {
-    return parent.querySelector(`template${selector}`)?.content.firstElementChild?.cloneNode(true);
+  function made(words) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet";
+    button.textContent = words;
+    return button;
   }
 
   function addRow(rows, button) {
@@ -48,7 +51,7 @@
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
     const said = document.getElementById("announcements");
-    if (said) said.textContent = raw.querySelector("[data-copied]")?.dataset.copied || "";
+    if (said) said.textContent = raw.dataset.copied;
   }
 
   document.addEventListener("DOMContentLoaded", () => ready(document));

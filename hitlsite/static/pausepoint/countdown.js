@@ -27,7 +27,7 @@
     const shown = calm.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
     const clock = end.toLocaleString([], { dateStyle: seconds > 72000 ? "medium" : undefined, timeStyle: "short" });
     const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;
-    const words = seconds < 3600 ? `(${clock}) ${ticks}` : `(${clock})`;
+    const words = seconds < 3600 ? `${clock} · ${ticks}` : clock;
     if (left.textContent !== words) left.textContent = words;
     place.classList.toggle("soon", seconds < 300);
   }
