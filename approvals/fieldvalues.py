@@ -113,12 +113,14 @@ def raw(control: Control, value: Any) -> str:
 class Reading:
     """Reads what a browser sent for a form. `errors` fills with what could not be read, by the names of values.
 
-    `prefix` is what the names of the fields begin with, `about` what those of the errors begin with.
+    `prefix` is what the names of the fields begin with, `about` what those of the errors begin with; `edits` says that
+    there is a proposed value, to which nothing is added that nobody wrote.
     """
 
     data: QueryDict
     prefix: str
     about: str
+    edits: bool = False
     errors: dict[str, str] = field(default_factory=dict)
 
     def read(self, control: Control, proposed: Any = ABSENT) -> Any:
@@ -127,7 +129,7 @@ class Reading:
             case Widget.GROUP:
                 return self._group(control, proposed)
             case Widget.FIXED:
-                return control.offers[0].value
+                return proposed if self.edits else control.offers[0].value
             case Widget.CHOICE:
                 return self._choice(control, proposed)
             case Widget.SEVERAL:

@@ -78,7 +78,7 @@ def _is_text(form: Control, request: ApprovalRequest) -> bool:
 
 
 def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
-    reading = Reading(data, *EDIT)
+    reading = Reading(data, *EDIT, edits=True)
     value = reading.read(input_form(request), request.input)
     if reading.errors:
         errors = reading.errors | _also_wrong(request, value, reading)

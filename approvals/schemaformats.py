@@ -27,7 +27,8 @@ def _is_moment(text: str) -> bool:
     if _MOMENT.fullmatch(text) is None:
         return False
     # As Python 3.11 reads it: six digits of a second, and no second that leaps.
-    plain = re.sub(r"(\.\d{1,6})\d*", r"\1", text.upper(), count=1).replace(":60", ":59", 1)
+    plain = re.sub(r"(\.\d{1,6})\d*", r"\1", text.upper(), count=1)
+    plain = re.sub(r"(T\d\d:\d\d):60", r"\1:59", plain)
     return _parses(datetime.fromisoformat, plain)
 
 

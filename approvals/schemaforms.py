@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,27 +27,37 @@ BEYOND_FIELDS = frozenset(
 BEYOND_LISTS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "prefixItems", "contains"})
 
 
+class _TooMany(Exception):
+    """The form would have more than MAX_FIELDS fields."""
+
+
 @dataclass(frozen=True, slots=True)
 class At:
-    """Where in the form a schema stands."""
+    """Where in the form a schema stands: `levels` of objects may be below it, and `room` is left for so many fields.
 
+    What is in a list has no levels: -1.
+    """
+
+    room: Iterator[int]
     path: tuple[str, ...] = ()
     place: tuple[int, ...] = ()
     required: bool = True
     levels: int = 2
 
     def below(self, name: str, number: int, *, required: bool) -> At:
-        return At((*self.path, name), (*self.place, number), required, self.levels - 1)
+        place = {"path": (*self.path, name), "place": (*self.place, number)}
+        return replace(self, **place, required=required, levels=self.levels - 1)
 
 
 def form_of(schema: Mapping[str, Any], label: str) -> Control:
     """The form for a value that has to meet a schema; a field of JSON where there is no better one."""
+    at = At(iter(range(2 * MAX_FIELDS)))
     try:
-        form = _control(schema, schema, At(), label)
-    except NoTarget:
-        # A request from before references were checked.
-        form = _json(At(), label)
-    return form if sum(1 for leaf in form.leaves()) <= MAX_FIELDS else _json(At(), label)
+        form = _control(schema, schema, at, label)
+    except (NoTarget, _TooMany):
+        # No target: a request from before references were checked.
+        return _json(at, label)
+    return form if sum(1 for leaf in form.leaves()) <= MAX_FIELDS else _json(at, label)
 
 
 def _json(at: At, label: str, schema: Mapping[str, Any] | None = None) -> Control:
@@ -64,6 +74,8 @@ def _json(at: At, label: str, schema: Mapping[str, Any] | None = None) -> Contro
 
 
 def _control(schema: Any, root: Mapping[str, Any], at: At, name: str) -> Control:
+    if next(at.room, None) is None:
+        raise _TooMany
     schema = followed(schema, root)
     if not isinstance(schema, Mapping):
         return _json(at, name)
@@ -78,9 +90,9 @@ def _control(schema: Any, root: Mapping[str, Any], at: At, name: str) -> Control
             return _string(plain, schema)
         case "number" | "integer":
             return replace(plain, widget=Widget.NUMBER, limits=_number_limits(schema))
-        case "array" if not BEYOND_LISTS & schema.keys():
+        case "array" if at.levels >= 0 and not BEYOND_LISTS & schema.keys():
             return _list(plain, schema, root, at)
-        case "object" if at.levels and schema.get("properties") and not BEYOND_FIELDS & schema.keys():
+        case "object" if at.levels > 0 and schema.get("properties") and not BEYOND_FIELDS & schema.keys():
             wanted = schema.get("required", [])
             children = (
                 _control(below, root, at.below(key, number, required=key in wanted), key)
@@ -144,7 +156,7 @@ def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at
     below = schema.get("items")
     if not isinstance(below, Mapping):
         return plain
-    item = _control(below, root, At(at.path, at.place, True, 0), plain.label)
+    item = _control(below, root, replace(at, required=True, levels=-1), plain.label)
     limits = _count_limits(schema)
     if item.widget == Widget.CHOICE and not item.nullable:
         return replace(plain, widget=Widget.SEVERAL, offers=item.offers, limits=limits)
