@@ -45,8 +45,7 @@ class At:
     levels: int = 2
 
     def below(self, name: str, number: int, *, required: bool) -> At:
-        place = {"path": (*self.path, name), "place": (*self.place, number)}
-        return replace(self, **place, required=required, levels=self.levels - 1)
+        return At(self.room, (*self.path, name), (*self.place, number), required, self.levels - 1)
 
 
 def form_of(schema: Mapping[str, Any], label: str) -> Control:

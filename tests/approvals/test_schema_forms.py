@@ -280,7 +280,7 @@ NAMES = st.sampled_from([name for name in TRIP["properties"] if name != "agent"]
 INPUTS = st.dictionaries(NAMES, VALUE, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(INPUTS)
 def test_an_untouched_form_gives_back_any_input_whatever_its_schema(value):
     reading = Reading(untouched(value, TRIP), "input", "edited_input", edits=True)
@@ -310,7 +310,7 @@ FIELDS = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SCHEMAS, FIELDS)
 def test_no_schema_and_no_form_raise_anything_but_invalid(schema, fields):
     whole = {"type": "object", "properties": {"a": schema, "b.c": {"type": "string"}}}
