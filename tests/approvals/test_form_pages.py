@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -175,8 +176,6 @@ def test_what_cannot_be_sent_is_not_reviewed_either(refund):
 
 
 def bob_again():
-    from django.contrib.auth.models import User
-
     return User.objects.get(username="bob")
 
 
