@@ -9,7 +9,8 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 
-from approvals.models import ApiKey, ApprovalRequest, Workflow
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind
 
 Person = User | AnonymousUser

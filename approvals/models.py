@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import comments, presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
+from approvals import comments, keys, presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
 from approvals.fields import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
@@ -87,6 +87,8 @@ class ApprovalRequest(models.Model):
     field_name = models.CharField(max_length=100, blank=True)
     suggestions = ExactJSONField(default=list)
     context = ExactJSONField(null=True)
+    #: What was said before the question, frozen with it: `{"role", "text"}` objects, the oldest first.
+    said_before = ExactJSONField(default=list)
     priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
     #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
     urgency = models.PositiveSmallIntegerField(default=2)
@@ -144,6 +146,9 @@ class ApprovalRequest(models.Model):
             ),
             models.Index(fields=["-created_at", "-id"], name="request_age"),
             models.Index(
+                fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")
+            ),
+            models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
             ),
         ]
@@ -162,6 +167,11 @@ class ApprovalRequest(models.Model):
     @property
     def pending(self) -> bool:
         return self.status == Status.PENDING
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the answer is a choice in the shape of `approvals.answers`, and not of the client's own schema."""
+        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
 
 
 class Decision(models.Model):
@@ -234,22 +244,6 @@ class AuditEntry(models.Model):
         """What the event carries beside its columns."""
         found: dict[str, Any] = json.loads(self.body)["data"]
         return found
-
-
-class ApiKey(models.Model):
-    """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=12, unique=True)
-    secret_hash = models.CharField(max_length=64)
-    scopes = ExactJSONField(default=list)
-    created_at = models.DateTimeField(default=timezone.now)
-    last_used_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"
 
 
 class OutboxEvent(models.Model):

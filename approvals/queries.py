@@ -21,9 +21,14 @@ COUNT_LIMIT = 1000
 PAGE = 50
 
 
+#: What only the page and the document of one request show.
+UNREAD = "said_before"
+
+
 def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
     """Every request this person may see; none for who is not logged in or not active any more."""
     found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+    found = found.defer(UNREAD)
     if not user.is_active:
         return found.none()
     if sees_everything(user):
@@ -59,7 +64,7 @@ class Wanted:
 
 def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = None) -> QuerySet[ApprovalRequest]:
     """The newest first; without what a list does not show."""
-    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED)
+    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
     exact = {
         "status": wanted.status,
         "kind": wanted.kind,
@@ -79,7 +84,7 @@ def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = 
 
 
 def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
-    found = requests_for(user).filter(pk=request_id).first()
+    found = requests_for(user).defer(None).filter(pk=request_id).first()
     if found is None:
         raise NotFound
     return found
@@ -130,7 +135,7 @@ def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
 
 def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     """What a workflow asked, in order; an assignee of one request sees only theirs."""
-    steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow")
+    steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
     if not may_see_workflow(user, workflow):
         steps = steps.filter(assigned_to=user.pk)
     return steps.order_by("created_at", "id")

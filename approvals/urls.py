@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals import hands, triageviews, views
+from approvals import hands, reviews, triageviews, views
 from approvals.insights import pages as insights
 
 app_name = "approvals"
@@ -15,6 +15,7 @@ urlpatterns = [
     path("requests/bulk/", triageviews.bulk_page, name="bulk"),
     path("requests/<uuid:pk>/", views.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", views.decide, name="decide"),
+    path("requests/<uuid:pk>/review/", reviews.review, name="review"),
     path("requests/<uuid:pk>/cancel/", views.cancel, name="cancel"),
     path("requests/<uuid:pk>/claim/", hands.claim, name="claim"),
     path("requests/<uuid:pk>/release/", hands.release, name="release"),

@@ -26,6 +26,7 @@ from approvals.machines import caller_of, is_for_machines
 from approvals.models import ApprovalRequest
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
 from approvals.paging import number_from, place_from
+from approvals.precedents import precedents_of
 from approvals.threads import thread_for
 
 COMPLETED_SHOWN = 20
@@ -147,10 +148,10 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
 def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
     rendered_at = timezone.now()
     found = queries.get_request_for(request.user, pk)
-    return _page(request, card_for(request.user, found), rendered_at=rendered_at)
+    return request_response(request, card_for(request.user, found), rendered_at=rendered_at)
 
 
-def _page(
+def request_response(
     request: SignedIn, card: Card, *, rendered_at: datetime | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
     context: dict[str, Any] = {
@@ -159,6 +160,7 @@ def _page(
         "rendered_at": rendered_at or timezone.now(),
     }
     context["thread"] = thread_for(request.user, card.request, before=number_from(request.GET.get("before", "")))
+    context["precedents"] = precedents_of(request.user, card.request)
     return render(request, "approvals/request.html", context, status=status)
 
 
@@ -207,12 +209,12 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     if refusal is None:
         card = card_for(request.user, found, door=door)
     else:
-        card = refused_card(request.user, found, refusal, request.POST.dict(), door)
+        card = refused_card(request.user, found, refusal, request.POST, door)
     status = refusal.status if refusal is not None else HTTPStatus.OK
     if request.headers.get("HX-Request"):
         return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
     if refusal is not None:
-        return _page(request, card, status=status)
+        return request_response(request, card, status=status)
     return HttpResponseRedirect(_next(request, found))
 
 

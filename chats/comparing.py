@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from approvals.cards import pretty
+from approvals.readable import pretty
 from chats.alignment import Budget, Op, Run, text_runs
 from chats.differences import Change, Row, part_rows, value_changes
 from chats.pages import part_view

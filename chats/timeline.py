@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from approvals.cards import pretty
+from approvals.readable import pretty
 from chats import nesting
 from chats.models import Chat, Step, TurnCheckpoint
 

@@ -13,8 +13,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.cards import pretty
 from approvals.exceptions import Refusal
+from approvals.readable import pretty
 from approvals.states import Door
 from approvals.views import SignedIn, refusals_as_pages
 from chats import actions, branching, queries

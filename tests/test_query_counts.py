@@ -130,6 +130,17 @@ def test_the_desk_costs_the_same_however_much_waits(rows):
     assert of_push(made.workflow) == SIGNED_IN + 3
 
 
+@pytest.mark.parametrize("rows", [10, MANY])
+def test_a_request_costs_the_same_however_much_was_decided_before_it(rows):
+    owner, decider = alice(), bob_once()
+    for _ in range(rows):
+        decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
+    said = [{"role": "user", "text": "Please."}]
+    made = make_request(owner, tool_name="refund", said_before=said)
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 3
+    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 3
+
+
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_the_desk_costs_the_same_however_much_has_ended(rows):
     ended(rows)

@@ -174,7 +174,8 @@ def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
 
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
-    default = fields.pop("default_response")
+    fields.pop("default_response")
+    default = ask.default
     return fields | {
         "workflow": workflow,
         "scope": workflow.scope,
@@ -183,6 +184,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "input_digest": digest(dict(ask.input)),
         "options": [dict(option) for option in ask.options],
         "suggestions": list(ask.suggestions),
+        "said_before": [dict(message) for message in ask.said_before],
         "step_path": list(ask.step_path),
         "urgency": URGENCY[ask.priority],
         "words": words_to_read(ask.title, ask.message, dict(ask.input)),

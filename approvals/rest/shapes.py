@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals import transcripts
 from approvals.asks import ABSENT, Ask
 from approvals.comments import RequestComment
 from approvals.exceptions import Invalid
@@ -27,6 +28,9 @@ def ask_from(sent: NewRequest) -> Ask:
         errors["deadline"] = "give a timeout or a deadline, not both"
     if sent.kind == "form" and sent.response_schema is None:
         errors["response_schema"] = "is missing: a form is made from it"
+    said_before = [message.model_dump() for message in sent.messages]
+    if problem := transcripts.problem(said_before):
+        errors["messages"] = problem
     assignee = None
     if sent.assigned_to is not None:
         assignee = User.objects.filter(username=sent.assigned_to, is_active=True).first()
@@ -48,6 +52,7 @@ def ask_from(sent: NewRequest) -> Ask:
         field_name=sent.field_name,
         suggestions=sent.suggestions,
         context=sent.context,
+        said_before=said_before,
         priority=Priority(sent.priority),
         deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout else sent.deadline,
         default_response=sent.default_response if sent.has_default else ABSENT,
@@ -106,6 +111,7 @@ def document(request: ApprovalRequest) -> RequestDocument:
     return RequestDocument(
         **_brief(request),
         **{name: getattr(request, name) for name in names + more},
+        messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
     )

@@ -18,7 +18,8 @@ from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
-from chats import nesting
+from approvals.transcripts import kept
+from chats import nesting, queries
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -150,6 +151,8 @@ def ask_all(
     told: list[events.Event] = []
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
+    # Frozen now: whatever becomes of the chat, people see what was said when they were asked.
+    said_before = kept(queries.last_said(turn.chat))
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
@@ -164,6 +167,7 @@ def ask_all(
         told.append(events.ToolFailed(call.tool_call_id, words))
     for call, ask in asks:
         assert workflow is not None
+        ask = replace(ask, said_before=said_before)
         if note := (notes or {}).get(call.tool_call_id):
             ask = replace(ask, message=f"{ask.message[: MAX_MESSAGE - len(note) - 2]}\n\n{note}")
         request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)

@@ -49,7 +49,7 @@ def refused(request: ApprovalRequest, user: User, data: dict[str, str], status: 
     assert parse(as_page.text).find("title")[0].words.endswith("Pausepoint")
     words = {alert.words for answer in (as_card, as_page) for alert in parse(answer.text).find("div", class_="refusal")}
     for answer in (as_card, as_page):
-        fields = [form.fields for form in forms(answer.text, "decide/")]
+        fields = [form.fields for action in ("decide/", "review/") for form in forms(answer.text, action)]
         assert [name for name, value in kept.items() if value not in [one.get(name) for one in fields]] == []
     (only,) = words
     return only

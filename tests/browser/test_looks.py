@@ -9,6 +9,9 @@ import itertools
 
 import pytest
 
+from tests.browser.test_forms import TRIP
+from tests.machine import Remote
+
 pytestmark = pytest.mark.browser
 
 PHONE = 360
@@ -83,6 +86,13 @@ def places(server, people) -> dict[str, tuple[str, str]]:
     for chat in (long, failed):
         server.wait_for_turn(chat, "completed")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
+    trip = Remote(server, "requester", ("ask",)).ask(
+        kind="form",
+        title=f"Whom? {LONG}",
+        response_schema=TRIP,
+        messages=[{"role": "user", "text": LONG * 3}],
+        timeout=900_000,
+    )
     workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
     return {
         "desk": ("approver", "/"),
@@ -92,6 +102,7 @@ def places(server, people) -> dict[str, tuple[str, str]]:
         "workflows": ("auditor", "/workflows/"),
         "workflow": ("auditor", f"/workflows/{workflow}/"),
         "request": ("approver", f"/requests/{decided}/"),
+        "form": ("approver", f"/requests/{trip['id']}/"),
         "edited": ("requester", f"/requests/{edited}/"),
         "chats": ("requester", "/chats/"),
         "asking": ("requester", f"/chats/{asking}/"),

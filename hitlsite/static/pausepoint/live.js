@@ -84,7 +84,8 @@
   }
 
   function inUse(card) {
-    if (card.contains(document.activeElement)) return true;
+    if (card.contains(document.activeElement) || card.dataset.inUse !== undefined) return true;
+    if ([...card.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.value)) return true;
     return [...card.querySelectorAll("input:not([type=hidden]), textarea")].some(
       (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked
     );
