@@ -98,7 +98,7 @@ def test_the_button_branches_once_however_often_it_is_pressed(paid):
     assert [(a.status_code, a.headers["Location"]) for a in answers] == [(302, made.get_absolute_url())] * 3
     page = parse(client.get(made.get_absolute_url()).text)
     (note,) = page.find("p", class_="kin")
-    assert note.words == "A branch of pay , from this checkpoint ."
+    assert note.words == "A branch of pay, from this checkpoint."
     back = parse(client.get(paid.chat.get_absolute_url()).text)
     (kin,) = back.find("details", class_="kin")
     assert kin.find("a")[0].attributes["href"] == made.get_absolute_url()
@@ -229,6 +229,6 @@ def test_the_export_reads_few_rows_at_a_time(paid):
     )
     section = next(one for one in exporting.sections(paid.chat) if one.name == "audit")
     with CaptureQueriesContext(connection) as found:
-        more, last, text = exporting._piece(section, None)
+        more, _, text = exporting._piece(section, None)
     assert (more, len(found), len(json.loads(f"[{text}]"))) == (False, 6, 5 * exporting.PAGE + 3)
     assert all(f"LIMIT {exporting.PAGE}" in query["sql"] for query in found)
