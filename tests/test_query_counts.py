@@ -175,7 +175,9 @@ def test_catching_up_costs_the_same_however_much_was_missed(rows):
 def test_a_chat_costs_the_same_however_much_was_said_and_asked(rows):
     found = talk(rows)
     user, page = bob_once(), found.get_absolute_url()
-    assert of_page(user, page) == SIGNED_IN + 7
+    assert of_page(user, page) == SIGNED_IN + 8
+    assert of_page(user, f"{page}timeline/") == SIGNED_IN + 14
+    assert of_page(user, f"{page}compare/") == SIGNED_IN + 5
     assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
     assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
     user = User.objects.get(pk=user.pk)

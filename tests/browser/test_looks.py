@@ -112,6 +112,9 @@ def places(server, people) -> dict[str, tuple[str, str]]:
         "failed": ("requester", f"/chats/{failed}/"),
         "checkpoints": ("auditor", f"/chats/{asking}/checkpoints/"),
         "checkpoint": ("auditor", f"/chats/checkpoints/{checkpoint}/"),
+        "branchable": ("requester", f"/chats/checkpoints/{checkpoint}/"),
+        "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
+        "compare": ("auditor", f"/chats/{asking}/compare/"),
         "absent": ("requester", "/absent/"),
         "log-in": ("", "/login/"),
     }

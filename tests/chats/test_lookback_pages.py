@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -11,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import audit
-from approvals.machines import client_token
+from approvals.machines import ALL, Caller, client_token
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.states import Verdict
 from chats import exporting, queries
@@ -25,6 +24,7 @@ from tests.machines import Client as ChatClient
 from tests.machines import Machine, machine
 from tests.markup import parse
 from tests.people import alice, bob, carol, mallory
+from tests.server import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,7 +99,7 @@ def test_the_button_branches_once_however_often_it_is_pressed(paid):
     assert [(a.status_code, a.headers["Location"]) for a in answers] == [(302, made.get_absolute_url())] * 3
     page = parse(client.get(made.get_absolute_url()).text)
     (note,) = page.find("p", class_="kin")
-    assert note.words == "A branch of pay , from this checkpoint ."
+    assert note.words == "A branch of pay, from this checkpoint."
     back = parse(client.get(paid.chat.get_absolute_url()).text)
     (kin,) = back.find("details", class_="kin")
     assert kin.find("a")[0].attributes["href"] == made.get_absolute_url()
@@ -177,7 +177,7 @@ def test_the_export_holds_everything_and_its_checkpoints_fold(paid):
 
 def test_the_document_is_described_field_by_field(paid):
     found = exported(machine(paid.chat.owner, "read"), f"/api/chats/{paid.chat_id}/export")
-    text = Path("docs/reference/chat-export.md").read_text()
+    text = (ROOT / "docs/reference/chat-export.md").read_text()
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     assert [name.strip(" `") for cell in rows for name in cell.split(",")] == list(found)
 
@@ -207,8 +207,6 @@ def test_who_may_read_the_chat_may_export_it_and_nobody_else(paid):
 
 
 def test_a_client_token_is_good_for_the_export_of_its_chat_only(paid):
-    from approvals.machines import ALL, Caller  # noqa: PLC0415 - only this test makes callers by hand
-
     theirs = Chat.objects.create(owner=bob_again(), public_id=paid.chat.public_id, agent="oddball")
     mine = Machine(client_token(Caller(user=paid.chat.owner, scopes=ALL), thread=paid.chat.public_id))
     bobs = Machine(client_token(Caller(user=bob_again(), scopes=ALL), thread=paid.chat.public_id))
