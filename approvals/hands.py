@@ -117,7 +117,8 @@ def _thread(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, 
         thread = replace(thread, refusal=str(refusal), errors=errors, **typed)  # type: ignore[arg-type]
     context = {"thread": thread, "focus": True}
     if request.headers.get("HX-Request"):
-        context["card"] = card_for(request.user, found)
+        # What was changed shows at once, though no push may come.
+        context |= {"card": card_for(request.user, found), "swapped": True}
         return render(request, "approvals/_thread.html", context, status=_status(refusal))
     if refusal is None:
         return HttpResponseRedirect(found.get_absolute_url() + "#talk")

@@ -23,7 +23,7 @@ from approvals.states import Kind, Status, Verdict
 
 PERIODS = (7, 30, 90)
 #: Rows that one look takes in, at most.
-LIMIT = 50_000
+LIMIT = 20_000
 #: Names shown of a sort.
 TOP = 20
 #: Where one age ends and the next begins.

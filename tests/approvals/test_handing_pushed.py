@@ -138,8 +138,9 @@ def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(row
         user.get_all_permissions()
         return len(queries(lambda: work(user)))
 
-    def push(event, comment=None):
-        return lambda user: handed.handled(user, ring(event, request, comment), door=DeskConsumer.door)
+    def push(event: str, comment: int | None = None):
+        told = ring(event, request, comment)
+        return lambda user: handed.handled(user, told, door=DeskConsumer.door)
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2
