@@ -20,9 +20,9 @@ from django.db.models.functions import Cast, Coalesce, Length
 from django.utils import timezone
 
 from approvals import auth
-from approvals.gaps import none_can_come_below
 from approvals.answers import words_of
 from approvals.exceptions import Invalid
+from approvals.gaps import none_can_come_below
 from approvals.machines import Caller
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED
