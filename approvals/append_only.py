@@ -45,16 +45,16 @@ def guard(connection: BaseDatabaseWrapper, **_: Any) -> None:
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of triggers that should be there and are not, for tables that exist."""
+    """Names of triggers that should be there and are not, or are switched off, for tables that exist."""
     query = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
-        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",
     }[connection.vendor]
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
         cursor.execute(query)
         found = {row[0] for row in cursor.fetchall()}
-    wanted = [name for table in _protected if table in existing for name in _names(table)]
+    wanted = [name for table in _protected if table in existing for name in _names(connection.vendor, table)]
     return [name for name in wanted if name not in found]
 
 
@@ -70,12 +70,14 @@ def maintenance(connection: Any, reason: str) -> Iterator[None]:
         cursor.execute(f"DELETE FROM {SWITCH}")
 
 
-def _names(table: str) -> list[str]:
-    return [f"{table}_no_update", f"{table}_no_delete"]
+def _names(vendor: str, table: str) -> list[str]:
+    names = [f"{table}_no_update", f"{table}_no_delete"]
+    # Emptying a whole table at once is a trigger of its own, where there is such a thing.
+    return names + [f"{table}_no_delete_all"] * (vendor == "postgresql")
 
 
 def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
-    no_update, no_delete = _names(table)
+    no_update, no_delete, *emptied = _names(vendor, table)
     if vendor == "sqlite":
         guard = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
             BEGIN SELECT RAISE(ABORT, '{table} {REFUSAL}'); END"""
@@ -96,8 +98,8 @@ def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
             RAISE EXCEPTION '{table} {REFUSAL}'; END $$""",
         f'DROP TRIGGER IF EXISTS {no_update} ON "{table}"',
         f'DROP TRIGGER IF EXISTS {no_delete} ON "{table}"',
-        f'DROP TRIGGER IF EXISTS {no_delete}_all ON "{table}"',
+        *(f'DROP TRIGGER IF EXISTS {name} ON "{table}"' for name in emptied),
         f'CREATE TRIGGER {no_update} BEFORE UPDATE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_update}()',
         f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_delete}()',
-        f'CREATE TRIGGER {no_delete}_all BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()',
+        *(f'CREATE TRIGGER {name} BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()' for name in emptied),
     ]
