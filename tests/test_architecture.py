@@ -28,6 +28,7 @@ RANKS = {
             "addresses",
             "fields",
             "gaps",
+            "oneatatime",
             "posting",
             "couriers",
         },
