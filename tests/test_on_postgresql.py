@@ -17,10 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.mark.skipif(connection.vendor == "postgresql", reason="this run has them itself")
 @pytest.mark.usefixtures("postgresql")
-def test_the_races_of_real_locks_end_well():
-    files = sorted(str(path) for path in (ROOT / "tests" / "postgresql").glob("test_races_*.py"))
+def test_the_races_of_real_locks_end_well_and_json_stays_exact():
+    files = [
+        *sorted((ROOT / "tests" / "postgresql").glob("test_races_*.py")),
+        ROOT / "tests/approvals/test_exact_json.py",
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, files)],
         cwd=ROOT,
         env=os.environ | {"TEST_ON": "postgresql"},
         capture_output=True,
