@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,8 @@ from approvals.states import Kind
 
 Person = User | AnonymousUser
 
+#: What `create_key` makes.
+KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 SCOPES = ("ask", "decide", "read", "audit")
 DEFAULT_SCOPES = ("ask", "read")
 
@@ -77,8 +80,11 @@ def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPE
 
 def find_key(text: str) -> ApiKey | None:
     """The live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
-    prefix = text.split("_")[1] if text.startswith("pp_") and text.count("_") >= 2 else ""
-    key: Any = ApiKey.objects.select_related("user").filter(prefix=prefix, revoked_at=None).first()
+    # What is no key is not looked for: there are texts that no database takes.
+    shape = KEY.fullmatch(text)
+    if shape is None:
+        return None
+    key: Any = ApiKey.objects.select_related("user").filter(prefix=shape["prefix"], revoked_at=None).first()
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, _hash(text)):
         return None
     return key  # type: ignore[no-any-return]

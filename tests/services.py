@@ -16,6 +16,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests.postgres import Cluster, NotFound, started
+
 CHROMIUM = "/usr/bin/chromium"
 
 
@@ -36,6 +38,15 @@ def real_processes() -> None:
         socket.create_server(("127.0.0.1", 0)).close()
     except OSError as error:
         missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Cluster:
+    """A PostgreSQL that runs, the one of this test run."""
+    try:
+        return started()
+    except NotFound as error:
+        missing(str(error), "apt-get install postgresql, or set PG_BIN to the folder with its programs.")
 
 
 def find_chromium() -> str:

@@ -34,6 +34,7 @@ RANKS = {
             "searching",
             "searchtexts",
             "spots",
+            "oneatatime",
             "posting",
             "couriers",
             "insights.reading",

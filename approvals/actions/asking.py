@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from approvals import telling
+from approvals import oneatatime, telling
 from approvals.actions.indexing import index_request
 from approvals.asks import ABSENT, URGENCY, Ask
 from approvals.canonical import digest
@@ -97,6 +97,9 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: User) -> Asked:
     ask.check()
     try:
         with transaction.atomic():
+            if ask.tool_call_id is not None:
+                # An approval and a question for one call: no constraint keeps two kinds apart.
+                oneatatime.hold(f"{origin.scope} {ask.tool_call_id}")
             known = _known(ask, origin)
             return Asked(known, replayed=True) if known else Asked(_ask(ask, origin, by=by))
     except IntegrityError:
