@@ -30,6 +30,7 @@ RANKS = {
             "gaps",
             "hearing",
             "pulse",
+            "redislayer",
             "posting",
             "couriers",
         },
