@@ -189,7 +189,7 @@ def test_a_worker_that_freezes_past_its_lease_writes_nothing_when_it_thaws(desk)
     assert desk.rows(kinds, f"chat:{slow}") == [("recovery", "pending")]
     desk.release.write_text("go on")
     desk.wait_for_turn(told, "completed")
-    written = "SELECT seq, attempt, chunk::text FROM chats_turnevent e JOIN chats_turn t ON t.id = e.turn_id WHERE t.chat_id = %s ORDER BY seq"  # noqa: E501
+    written = "SELECT e.seq, e.attempt, e.chunk::text FROM chats_turnevent e JOIN chats_turn t ON t.id = e.turn_id WHERE t.chat_id = %s ORDER BY seq"  # noqa: E501
     before = desk.rows(written, told)
     log = desk.logs / "worker 1.log"
     length = log.stat().st_size
