@@ -149,4 +149,4 @@ def _tell_those_who_wait(pool: Any) -> None:
         # Where there are connections, the database only takes no more of them, and those who wait will get one.
         waiting = [] if pool._nconns else [pool._waiting.popleft() for _ in range(len(pool._waiting))]
     for client in waiting:
-        client.fail(import_module("psycopg_pool").PoolTimeout("the database takes no connections"))
+        client.fail(import_module("psycopg").OperationalError("it takes no connections"))
