@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -20,6 +20,8 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import counts, workflow_card
 from approvals.sessions import user_of
 from approvals.states import Door
+
+T = TypeVar("T")
 
 #: A page that has missed more changes than this is told to reload.
 CATCH_UP = 50
@@ -42,12 +44,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         self.joined: list[str] = []
         await self.accept()
-        user = await dbpool.run(user_of, self.session_key) if self.session_key else None
+        user = await self.read(user_of, self.session_key) if self.session_key else None
         if user is None:
             await self.close(SIGNED_OUT)
             return
         try:
-            groups = await dbpool.run(self.groups_for, user)
+            groups = await self.read(self.groups_for, user)
         except NotFound:
             await self.close(NOT_FOUND)
             return
@@ -78,9 +80,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """HTML for what changed between the page's rendering and now."""
         raise NotImplementedError
 
+    async def read(self, work: Callable[..., T], *args: Any) -> T:
+        """What the rows say. While the database is away the page says that it is late, and is served when it is back."""
+        try:
+            return await dbpool.run(work, *args)
+        except dbpool.AWAY:
+            await self.send(_live_mark(live=False))
+        found = await dbpool.insist(work, *args)
+        await self.send(_live_mark(live=pulse.is_live()))
+        return found
+
     async def push(self, render: Callable[..., str], *args: Any) -> None:
         """Render with the session's user and send; close if the session has ended."""
-        html = await dbpool.run(self._as_user, render, args)
+        html = await self.read(self._as_user, render, args)
         if html is None:
             await self.close(SIGNED_OUT)
         elif html.strip():

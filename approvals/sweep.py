@@ -57,7 +57,11 @@ async def _run_errand(errand: Duty) -> None:
 
 async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
     while True:
-        await look()
+        try:
+            await look()
+        except Exception:
+            # A round that fails, with its connection say, is one of many: there must be a next one.
+            logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
         await asyncio.sleep(INTERVAL)
 
 
@@ -66,6 +70,9 @@ def _run(duties: list[Duty]) -> None:
     for duty in duties:
         try:
             duty()
+        except dbpool.AWAY as error:
+            logger.warning("The sweep finds the database away (%s); it looks again in a moment.", error)
+            return
         except Exception:
             logger.exception("Sweep duty %s failed; it will be tried again", duty.__qualname__)
 

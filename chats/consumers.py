@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import dbpool, doorbell, handed
+from approvals import doorbell, handed
 from approvals.consumers import LiveConsumer
 from approvals.exceptions import NotFound
 from approvals.states import Door
@@ -67,7 +67,7 @@ class ChatConsumer(LiveConsumer):
         """Stream the turn, if one runs and is not followed yet."""
         if self.following is not None and not self.following.done():
             return
-        found = await dbpool.run(queries.running_turn, self.chat_pk)
+        found = await self.read(queries.running_turn, self.chat_pk)
         if found is not None:
             self.following = asyncio.create_task(self._stream(*found))
 

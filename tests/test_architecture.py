@@ -35,6 +35,7 @@ RANKS = {
             "searchtexts",
             "spots",
             "oneatatime",
+            "redislayer",
             "posting",
             "couriers",
             "insights.reading",
