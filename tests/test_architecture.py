@@ -32,6 +32,7 @@ RANKS = {
             "pulse",
             "posting",
             "couriers",
+            "hints",
         },
         {"schemas", "asks", "models", "subscriptions", "presence", "exceptions"},
         {"auth", "rulings", "answers", "bodies", "signing", "letters", "sessions", "waiting"},

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import outbox
+from approvals import hints, outbox
 from approvals.asks import ABSENT, Ask
 from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
@@ -49,6 +49,8 @@ CUT_OFF = "The model's answer was cut off in this call, so it was not run."
 def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     """Store stream chunks between two commits, for followers in other processes."""
     with transaction.atomic():
+        # Lost with the power, they are lost with their step, which was not committed: the model is asked again.
+        hints.found_again()
         fenced(claim)
         write_events(claim, recorded)
 
