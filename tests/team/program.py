@@ -77,3 +77,11 @@ class Program:
     def status(self, chat: str) -> str:
         """`idle`, `queued`, `running`, `suspended` or `failed`."""
         return str(self.send("GET", f"/api/chat/{chat}")["status"])
+
+    def answer(self, chat: str) -> str:
+        """Approve as an AI SDK client does, inside its copy of the message; what streams back, to its end."""
+        last = self.send("GET", f"/api/chat/{chat}")["messages"][-1]
+        for part in last["parts"]:
+            if part.get("state") == "approval-requested":
+                part["state"], part["approval"] = "approval-responded", part["approval"] | {"approved": True}
+        return self.open("POST", "/api/chat", {"id": chat, "message": last}).read().decode()
