@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
 
+from approvals import hints
 from approvals.keys import ApiKey
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind
@@ -92,7 +94,10 @@ def find_key(text: str) -> ApiKey | None:
 
 def note_use(key: ApiKey, moment: datetime) -> None:
     """Remember when a key was last used."""
-    ApiKey.objects.filter(pk=key.pk).update(last_used_at=moment)
+    with transaction.atomic():
+        # Lost with the power, it is noted again with the key's next use: no caller waits for the disk over it.
+        hints.found_again()
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=moment)
 
 
 def _hash(text: str) -> str:

@@ -123,12 +123,6 @@ def tell_person(name: str, request: ApprovalRequest, person: User) -> None:
     )
 
 
-def hold_stream(stream: str) -> None:
-    """Lock a stream for the rest of the transaction: what others write into it comes behind."""
-    EventStream.objects.get_or_create(name=stream)
-    EventStream.objects.select_for_update(no_key=True).get(name=stream)
-
-
 def _next_number(stream: str) -> int:
     """The number of the next event of a stream. Its row stays locked until the commit: a later event gets a later id."""
     EventStream.objects.get_or_create(name=stream)

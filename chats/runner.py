@@ -11,7 +11,7 @@ import functools
 import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -20,10 +20,11 @@ from approvals import dbpool
 from chats import actions, queries, streams
 from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
-from chats.actions.keeping import Claim
+from chats.actions.keeping import Claim, Recorded
 from chats.actions.stepping import CUT_OFF
 from chats.agent import events, loop, registry
 from chats.agent.agent import Agent
+from chats.agent.loop import PlannedCall
 from chats.agent.tools import ToolContext
 from chats.exceptions import LeaseLost, StopRequested
 from chats.ledger import Ledger
@@ -96,7 +97,6 @@ class Run:
         """Go from step to step; every way out leaves the turn suspended, ended, or to the next runner."""
         try:
             agent = registry.get(settings.HITL_AGENTS, self.turn.agent)
-            await dbpool.run(actions.recover_calls, self.claim, [tool.name for tool in agent.tools if tool.idempotent])
             while await self._next(agent):
                 continue
         except StopRequested:
@@ -123,23 +123,21 @@ class Run:
             return True
         if states & {CallState.WAITING, CallState.UNKNOWN, CallState.DELEGATED}:
             return not await self._close(actions.pause_turn, agent)
-        over_limit = progress.steps > agent.max_steps
-        reason = FinishReason.OTHER if over_limit else FINISH_REASONS.get(progress.stop_reason, FinishReason.OTHER)
+        reason = _reason(agent, progress.steps, progress.stop_reason)
         # Cut off in the middle of a call, the model would only run into the same limit again.
         over = not states or reason in {FinishReason.LENGTH, FinishReason.CONTENT_FILTER}
         if progress.steps and over and progress.stop_reason != "pause_turn":
             await self._close(actions.finish_turn, reason)
             return False
-        await self._ask_model(agent, progress.steps)
-        return True
+        return not await self._ask_model(agent, progress.steps)
 
-    async def _ask_model(self, agent: Agent, index: int) -> None:
+    async def _ask_model(self, agent: Agent, index: int) -> bool:
+        """Commit the model's next answer; whether the turn has come to rest with it."""
         self._end_open_step()
         self.ledger.step, self.step_open, self.said = index, True, []
         if index >= agent.max_steps:
             self.ledger.record(events.StepStarted(index))
-            await self._commit_step(agent, index, self._say_limit(agent), "pausepoint")
-            return
+            return await self._commit_step(agent, index, self._say_limit(agent), "pausepoint")
         history = await dbpool.run(queries.model_history, self.turn)
         provider = current()
         answer = asyncio.create_task(self._listen(agent, provider, history, index))
@@ -153,7 +151,7 @@ class Run:
             await asyncio.wait({answer})
         if answer.cancelled():
             raise StopRequested
-        await self._commit_step(agent, index, answer.result(), provider.name)
+        return await self._commit_step(agent, index, answer.result(), provider.name)
 
     async def _listen(
         self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
@@ -167,15 +165,34 @@ class Run:
             self.ledger.record(event)
         raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
 
-    async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> None:
+    async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
         planned = loop.plan_calls(agent, finished.blocks)
         if finished.stop_reason != "tool_use":
             for call in planned:
                 self.ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
         recorded = await self.ledger.drain()
-        await dbpool.run(actions.commit_step, self.claim, index, finished, planned, recorded, provider=provider)
-        streams.tell_others(self.claim.turn_id)
+        step = functools.partial(actions.commit_step, self.claim, index, finished, planned, recorded, provider=provider)
+        rest = self._rest_after(agent, index, finished, planned)
+        if rest is None:
+            await dbpool.run(step)
+            streams.tell_others(self.claim.turn_id)
+        rests = rest is not None and self._closed(await dbpool.run(actions.in_one_commit, step, rest))
         self.said = []
+        return rests
+
+    def _rest_after(
+        self, agent: Agent, index: int, finished: events.ModelFinished, planned: Sequence[PlannedCall]
+    ) -> Callable[[], list[Recorded]] | None:
+        """The pause or the end that follows from a step by itself; None where there is more to do first."""
+        place = (index, (), self.ledger.next_seq)
+        if not planned and finished.stop_reason != "pause_turn":
+            reason = _reason(agent, index + 1, finished.stop_reason)
+            return functools.partial(actions.finish_turn, self.claim, reason, *place)
+        # A call that failed at once is told of in the step's commit, and a pause takes the workflow's lock before all telling.
+        waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
+        if waits and finished.stop_reason == "tool_use":
+            return functools.partial(actions.pause_turn, self.claim, agent, *place)
+        return None
 
     def _say_limit(self, agent: Agent) -> events.ModelFinished:
         text = f"I have taken {agent.max_steps} steps, which is as far as I may go in one turn. Tell me how to go on."
@@ -260,8 +277,16 @@ class Run:
         """Commit a pause or an end, then tell the followers; whether the turn has come to rest by it."""
         recorded = await self.ledger.drain()
         given = (self.claim, *given, self.ledger.step, recorded, self.ledger.next_seq)
-        closing = await dbpool.run(functools.partial(action, *given))
+        return self._closed(await dbpool.run(functools.partial(action, *given)))
+
+    def _closed(self, closing: Sequence[Recorded]) -> bool:
+        """Tell the followers what was committed last; whether the turn has come to rest by it."""
         self.ledger.adopt(closing)
         rests = bool(closing) and isinstance(closing[-1].event, streams.CLOSING)
         streams.tell_others(self.claim.turn_id, rests=rests)
         return rests
+
+
+def _reason(agent: Agent, steps: int, stop_reason: str) -> FinishReason:
+    over_limit = steps > agent.max_steps
+    return FinishReason.OTHER if over_limit else FINISH_REASONS.get(stop_reason, FinishReason.OTHER)

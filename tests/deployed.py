@@ -78,8 +78,11 @@ class Site:
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start a command that goes on."""
-        with (self.logs / f"{len(self.processes)}-{words[0]}.log").open("wb") as log:
-            command = [sys.executable, "manage.py", *words]
+        return self.start_program(sys.executable, "manage.py", *words)
+
+    def start_program(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start any program that goes on, in this environment."""
+        with (self.logs / f"{len(self.processes)}-{command[2]}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=self.project, env=self.env, stdout=log, stderr=log)
         self.processes.append(process)
         return process

@@ -38,13 +38,14 @@ class Cluster:
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
-    def start(self) -> None:
-        """Returns when it takes connections."""
+    def start(self, **settings: str) -> None:
+        """Returns when it takes connections; `settings` are the server's own (`fsync="on"`)."""
         options = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             "fsync": "off",
             "max_connections": "300",
+            **settings,
         }
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         command = [str(self.binaries / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *words]

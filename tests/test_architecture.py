@@ -42,6 +42,7 @@ RANKS = {
             "insights.shapes",
             "insights.charts",
             "transcripts",
+            "hints",
         },
         {
             "schemas",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.utils import timezone
 
+from approvals import hints
 from approvals.presence import Worker, WorkerKind
 
 #: A row that was not seen for so long tells nobody anything any more.
@@ -16,13 +18,19 @@ def seen(name: str, kind: WorkerKind, *, started_at: datetime, running: int) -> 
     """The process of this name lives and runs so many turns; rows of the long dead go."""
     now = timezone.now()
     row = Worker(name=name, kind=kind, started_at=started_at, seen_at=now, running=running)
-    # One statement: two processes of one name, or a row that goes meanwhile, change nothing about it.
-    Worker.objects.bulk_create(
-        [row], update_conflicts=True, unique_fields=["name"], update_fields=["kind", "seen_at", "running"]
-    )
-    Worker.objects.filter(seen_at__lt=now - FORGOTTEN).delete()
+    with transaction.atomic():
+        # Lost with the power, it is said again a few seconds later, if there is still somebody to say it.
+        hints.found_again()
+        # One statement: two processes of one name, or a row that goes meanwhile, change nothing about it.
+        Worker.objects.bulk_create(
+            [row], update_conflicts=True, unique_fields=["name"], update_fields=["kind", "seen_at", "running"]
+        )
+        Worker.objects.filter(seen_at__lt=now - FORGOTTEN).delete()
 
 
 def gone(name: str) -> None:
     """The process of this name ends as it should."""
-    Worker.objects.filter(name=name).delete()
+    with transaction.atomic():
+        # Lost with the power, the row grows old like that of a process that was killed.
+        hints.found_again()
+        Worker.objects.filter(name=name).delete()

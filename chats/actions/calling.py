@@ -135,13 +135,12 @@ def lose_call(execution: Execution, *, idempotent: bool) -> str:
     return ""
 
 
-def recover_calls(claim: Claim, idempotent: Collection[str]) -> None:
+def recover_calls(turn: Turn, idempotent: Collection[str]) -> None:
     """What the runner before left in the middle: idempotent tools run again, of the others nobody knows the outcome.
 
-    A call that was begun MAX_RUNS times may be what brings the server down: a person looks first.
+    A call that was begun MAX_RUNS times may be what brings the server down: a person looks first. The caller has claimed
+    the turn in the same transaction.
     """
-    with transaction.atomic():
-        turn = fenced(claim)
-        orphans = turn.tool_calls.filter(state=CallState.EXECUTING)
-        orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
-        orphans.update(state=CallState.UNKNOWN)
+    orphans = turn.tool_calls.filter(state=CallState.EXECUTING)
+    orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
+    orphans.update(state=CallState.UNKNOWN)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from approvals import hints
 from chats import queries
+from chats.actions.calling import recover_calls
 from chats.actions.keeping import Claim, queue_turn
+from chats.agent import registry
 from chats.models import Turn
 from chats.states import TurnState
 
@@ -20,8 +24,8 @@ RENEW_EVERY = timedelta(seconds=5)
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     """Take a queued turn, or one whose holder fell silent; None if somebody else has it.
 
-    Gives the claim, the turn and the last `seq` of its stream. Chunks of a step that was never committed are dropped:
-    the model will be asked again.
+    Gives the claim, the turn and the last `seq` of its stream. Chunks of a step that was never committed are dropped: the
+    model will be asked again. Calls that the runner before left in the middle are looked after in the same commit.
     """
     now = timezone.now()
     free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=now)
@@ -38,14 +42,27 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
         turn = Turn.objects.select_related("chat__owner").get(pk=turn_id)
         last = queries.last_seq(turn)
         turn.events.filter(step__gte=turn.steps.count()).delete()
+        recover_calls(turn, _idempotent_tools(turn))
     return Claim(turn.pk, turn.attempt), turn, last
+
+
+def _idempotent_tools(turn: Turn) -> list[str]:
+    """The names of the tools that may run again; none where the agent is gone, and then the turn fails."""
+    try:
+        agent = registry.get(settings.HITL_AGENTS, turn.agent)
+    except registry.UnknownAgent:
+        return []
+    return [tool.name for tool in agent.tools if tool.idempotent]
 
 
 def renew_lease(claim: Claim) -> tuple[bool, bool]:
     """Keep the turn for another LEASE; gives whether it is still ours, and whether somebody pressed stop."""
     held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
-    if not held.update(lease_until=timezone.now() + LEASE):
-        return False, False
+    with transaction.atomic():
+        # Lost with the power, it leaves the lease as it was: it lapses sooner, and its holder has gone with the database.
+        hints.found_again()
+        if not held.update(lease_until=timezone.now() + LEASE):
+            return False, False
     return True, Turn.objects.filter(pk=claim.turn_id, stopped=True).exists()
 
 

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from approvals import hints
 from approvals.canonical import canonical
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind, Status
@@ -28,10 +29,17 @@ DECLINED = "Declined without a word."
 
 def resume_turn(turn_id: int) -> bool:
     """Take over what was decided since the pause; True if the turn goes on now. Safe to repeat, from anywhere."""
+    if not Turn.objects.filter(pk=turn_id, state=TurnState.SUSPENDED).exists():
+        # Looked at without a lock first: a lock alone makes a commit that waits for the disk.
+        return False
     with transaction.atomic():
         turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
-        if not _settle_calls(turn):
+        if turn.state != TurnState.SUSPENDED:
             return False
+        if not _settle_calls(turn):
+            # Lost with the power, the turn is suspended with nothing open, and the sweep resumes it: the decision is what
+            # counts, and that is stored. Where a result was written, it has to be there for good.
+            hints.found_again()
         resumed = resume_locked(turn)
         refresh_message(turn)
         ring_all_after_commit(turn)
@@ -56,27 +64,27 @@ def wake_above(turn: Turn) -> None:
 
 
 def _settle_calls(turn: Turn) -> bool:
-    """Give every call whose request has ended its outcome; False if the turn is not suspended."""
-    if turn.state != TurnState.SUSPENDED:
-        return False
+    """Give every call of a suspended turn whose request has ended its outcome; whether a result was written by it."""
+    written = False
     waiting = turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN])
     for call in waiting.select_related("approval__decision", "recovery__decision").order_by("id"):
         request = call.recovery if call.state == CallState.UNKNOWN else call.approval
         decision = queries.decision_of(request)
         if request is not None and decision is not None:
             call.turn = turn
-            _settle(call, request, decision)
-    return True
+            written |= _settle(call, request, decision)
+    return written
 
 
-def _settle(call: ToolCall, request: ApprovalRequest, decision: Decision) -> None:
+def _settle(call: ToolCall, request: ApprovalRequest, decision: Decision) -> bool:
     by = User.objects.filter(pk=decision.by_id).first() if decision.by_id is not None else None
     if request.status == Status.APPROVED:
         call.state = CallState.READY
         call.save(update_fields=["state"])
-        return
+        return False
     state, output, error_text = outcome_of(call, request, decision)
     close_call(call, state, output=output, error_text=error_text, by=by, via=decision.via)
+    return True
 
 
 def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> tuple[CallState, Any, str]:

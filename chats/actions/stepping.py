@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import outbox
+from approvals import hints, oneatatime
 from approvals.asks import ABSENT, MAX_MESSAGE, Ask
 from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
@@ -51,6 +51,8 @@ CUT_OFF = "The model's answer was cut off in this call, so it was not run."
 def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     """Store stream chunks between two commits, for followers in other processes."""
     with transaction.atomic():
+        # Lost with the power, they are lost with their step, which was not committed: the model is asked again.
+        hints.found_again()
         fenced(claim)
         write_events(claim, recorded)
 
@@ -72,7 +74,7 @@ def commit_step(
         ids = [call.tool_call_id for call in planned]
         if turn.root_id is not None:
             # Two sub-agents at once could otherwise both find an id unused.
-            outbox.hold_stream(outbox.stream_of(turn.chat.scope, str(turn.top.run_id)))
+            oneatatime.hold(f"calls of {turn.top.run_id}")
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():

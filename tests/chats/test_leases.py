@@ -84,7 +84,6 @@ def test_a_runner_whose_lease_was_taken_over_can_commit_nothing():
         lambda: actions.finish_turn(old, FinishReason.STOP, 0, chunk, 2),
         lambda: actions.fail_turn(old, "late", 0, chunk, 2),
         lambda: actions.end_stopped(old, "late", 0, chunk, 2),
-        lambda: actions.recover_calls(old, []),
     ):
         with pytest.raises(LeaseLost):
             late()

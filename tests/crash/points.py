@@ -54,6 +54,18 @@ def _wrap(owner: Any, name: str, run: Callable[..., Any]) -> None:
     setattr(owner, name, functools.wraps(original)(functools.partial(run, original)))
 
 
+def committed(point: str, name: str) -> None:
+    """After the one commit of a step and of the pause or the end that follows from it."""
+
+    def run(work: Callable[..., Any], step: Any, rest: Any) -> Any:
+        result = work(step, rest)
+        if rest.func.__name__ == name:
+            die_at(point)
+        return result
+
+    _wrap(actions, "in_one_commit", run)
+
+
 def mid_stream(point: str, step: int) -> None:
     """At the third piece of text of a step."""
     record, seen = Ledger.record, []
@@ -77,7 +89,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "step commit, in": lambda p: after(p, stepping, "_store_call"),
     "step commit": lambda p: after(p, actions, "commit_step"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
-    "pause commit": lambda p: after(p, actions, "pause_turn"),
+    "pause commit": lambda p: committed(p, "pause_turn"),
     "decision commit, in": lambda p: after(p, deciding, "_release"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, resuming, "resume_locked"),
@@ -88,7 +100,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "recorded": lambda p: after(p, actions, "finish_call"),
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
-    "final commit": lambda p: after(p, actions, "finish_turn"),
+    "final commit": lambda p: committed(p, "finish_turn"),
     "outbox row claimed": lambda p: after(p, outbox, "claimed"),
     "outbox row delivered": lambda p: after(p, outbox, "handler_at"),
 }
@@ -99,7 +111,7 @@ NESTED: dict[str, Callable[[str], None]] = {
     "delegation": lambda p: after(p, actions, "delegate_call"),
     "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
     "waking above": lambda p: above(p, resuming, "queue_turn"),
-    "the end below": lambda p: after(p, actions, "finish_turn"),
+    "the end below": lambda p: committed(p, "finish_turn"),
     "settling, in": lambda p: after(p, delegating, "close_call"),
     "settling": lambda p: after(p, actions, "settle_delegated"),
 }

@@ -1,0 +1,69 @@
+"""How soon open dashboards show a new request, by how many there are, with Redis between two processes and without.
+
+    .venv/bin/python -m benchmarks.push [--dashboards 1 50 200 500] [--requests 5]
+
+Measured from before the request is asked until each page has it. The processes never look at rows again by the clock
+(`tests/team/pushed_only.py`): everything that arrives was pushed. With Redis the request is asked on the other web process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+
+from benchmarks.figures import Table
+from benchmarks.stage import POSTGRESQL, Stage, stage
+from tests.server import free_port, until
+from tests.team.lines import Line, dashboard
+
+
+def serve(found: Stage) -> None:
+    port = free_port()
+    found.site.start_program(sys.executable, "-m", "tests.team.pushed_only", str(port))
+    until(lambda: found.site.ask("/healthz", port=port)[0] == 200, "the web process answers")
+    found.ports.append(port)
+    found.site.port = port
+
+
+async def arrives(line: Line, wanted: bytes, began: float) -> float:
+    await line.until(wanted)
+    line.forget()
+    return (time.monotonic() - began) * 1000
+
+
+async def pushes(found: Stage, cookie: str, dashboards: int, requests: int) -> list[float]:
+    lines = [await dashboard(found.ports[0], cookie) for _ in range(dashboards)]
+    program, ages = found.program(1), []
+    # One that is not counted: all pages have joined when it has come.
+    for counted in range(requests + 1):
+        began = time.monotonic()
+        asking = asyncio.create_task(asyncio.to_thread(program.ask, tool_call_id=f"{dashboards}-{counted}"))
+        asked = await asking
+        came = await asyncio.gather(*(arrives(line, asked["id"].encode(), began) for line in lines))
+        ages += came if counted else []
+    for line in lines:
+        line.close()
+    return ages
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--dashboards", type=int, nargs="+", default=[1, 50, 200, 500])
+    options.add_argument("--requests", type=int, default=5)
+    given = options.parse_args()
+    table = Table("from asking to each open page")
+    for name, redis, webs in (("one process, in memory", False, 1), ("two processes, Redis", True, 2)):
+        with stage(POSTGRESQL, webs=0, workers=0, redis=redis) as found:
+            for _ in range(webs):
+                serve(found)
+            person = found.site.person("approver")
+            cookie = "; ".join(f"{key}={value}" for key, value in person.cookies.items())
+            for dashboards in given.dashboards:
+                taken = asyncio.run(pushes(found, cookie, dashboards, given.requests))
+                table.row(f"{name}, {dashboards} dashboards", taken)
+
+
+if __name__ == "__main__":
+    main()

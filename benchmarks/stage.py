@@ -1,0 +1,81 @@
+"""Installations to measure: real processes on a PostgreSQL that really flushes, or on SQLite; with Redis, or without."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+from tests import redis_server
+from tests.deployed import Site
+from tests.postgres import Cluster
+from tests.team.agents import AGENTS
+from tests.team.program import Program, make_key
+
+POSTGRESQL, SQLITE = "PostgreSQL", "SQLite"
+
+
+@dataclass
+class Stage:
+    """One installation that runs: its site, the ports of its web processes, a key of an approver's, its database."""
+
+    site: Site
+    key: str
+    url: str
+    ports: list[int] = field(default_factory=list)
+
+    def program(self, number: int = 0) -> Program:
+        return Program(self.ports[number % len(self.ports)], self.key)
+
+    @property
+    def webs(self) -> list[int]:
+        """Process ids."""
+        return [process.pid for process in self.site.processes[: len(self.ports)]]
+
+    @property
+    def workers(self) -> list[int]:
+        return [process.pid for process in self.site.processes[len(self.ports) :]]
+
+
+@contextmanager
+def stage(
+    database: str = POSTGRESQL, *, webs: int = 1, workers: int = 1, redis: bool = True, **settings: str
+) -> Iterator[Stage]:
+    """A new installation, gone with the block. On SQLite one process does all."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-")))
+        url, more = f"sqlite:///{folder}/desk.sqlite3", {"HITL_AGENTS": AGENTS} | settings
+        if database == POSTGRESQL:
+            url = stack.enter_context(postgresql())
+            if redis:
+                more["REDIS_URL"] = redis_server.started().url
+            if not workers:
+                more["HITL_DISPATCH"] = "here"
+        site = Site(folder, **{"DATABASE_URL": url} | more)
+        stack.callback(site.kill)
+        site.manage("migrate", "--no-input")
+        found = Stage(site, make_key(site), url)
+        for _ in range(webs if database == POSTGRESQL else 1):
+            found.ports.append(site.serve())
+        for _ in range(workers if database == POSTGRESQL else 0):
+            site.work()
+        yield found
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """The URL of a new database on a cluster of its own, with fsync on and all else as PostgreSQL comes."""
+    cluster = Cluster()
+    try:
+        cluster.start(fsync="on")
+        name = f"bench_{uuid4().hex[:8]}"
+        with psycopg.connect(cluster.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        yield cluster.url(name)
+    finally:
+        cluster.remove()

@@ -1,0 +1,98 @@
+"""Waiting costs rows and nothing else: no thread, no connection, no task, for turns and for those who wait for them.
+
+The bounds are the ones that "How it scales" states.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.deployed import Site, new_database, site
+from tests.server import until
+from tests.services import real_processes  # noqa: F401 - a fixture
+from tests.team.agents import AGENTS
+from tests.team.costs import connections, threads
+from tests.team.crowds import SCRIPT
+from tests.team.lines import Line, dashboard, dial
+from tests.team.program import Program, make_key
+
+TURNS, WAITING = 2_000, 200
+#: Threads of a process at rest, whatever waits; connections to the database that one process may hold.
+THREADS, POOL = 40, 20
+
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
+
+
+@pytest.fixture
+def installed(tmp_path) -> Iterator[tuple[Site, str, str]]:
+    """A site without processes, the URL of its database, and a key of an approver's."""
+    url = new_database()
+    with site(tmp_path, DATABASE_URL=f"{url}?pool={POOL}", HITL_AGENTS=AGENTS) as found:
+        found.manage("migrate", "--no-input")
+        yield found, url, make_key(found)
+
+
+def test_two_thousand_suspended_turns_hold_no_thread_no_task_and_no_connection(installed):
+    found, url, key = installed
+    port = found.serve()
+    found.work()
+    web, worker = (process.pid for process in found.processes)
+    program = Program(port, key)
+    request = program.pause("the first")
+    held = connections(url)
+    found.run(SCRIPT.format(number=TURNS, with_record=False))
+    # The turns that were there all the time are gone through, and one of the crowd is answered and ends.
+    program.approve(request)
+    until(lambda: program.status("the first") == "idle", "the answered turn has ended")
+    assert (
+        found.run("from chats.models import Turn; print(Turn.objects.filter(state='suspended').count())")
+        == f"{TURNS}\n"
+    )
+    assert max(threads(web), threads(worker)) <= THREADS
+    until(lambda: connections(url) <= held + POOL, "no connection is held for a turn")
+    shown = found.ask("/metrics", port=port)[2]
+    assert 'pausepoint_turns_running{kind="worker"} 0.0' in shown
+    assert f'pausepoint_turns{{state="suspended"}} {TURNS}.0' in shown
+
+
+def test_hundreds_of_long_polls_streams_and_dashboards_hold_no_thread_and_no_connection_each(installed):
+    found, url, key = installed
+    port = found.serve()
+    (web,) = (process.pid for process in found.processes)
+    person = found.person("approver")
+    cookie = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
+    program = Program(port, key)
+    asked = program.ask()
+    bearer = f"Bearer {key}"
+
+    async def wait_and_decide() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+
+            def kept(line: Line) -> Line:
+                stack.callback(line.close)
+                return line
+
+            pages = [kept(await dashboard(port, cookie)) for _ in range(WAITING)]
+            streams = [kept(await dial(port, "GET", "/api/v1/events", Authorization=bearer)) for _ in range(WAITING)]
+            await asyncio.gather(*(line.until(b"text/event-stream") for line in streams))
+            address = f"/api/v1/requests/{asked['id']}?wait=60"
+            polls = [kept(await dial(port, "GET", address, Authorization=bearer)) for _ in range(WAITING)]
+            for page in pages:
+                page.forget()
+            # All requests have been taken: one that came behind them is answered.
+            await asyncio.to_thread(program.send, "GET", "/api/v1/requests?limit=1")
+            await asyncio.to_thread(until, lambda: threads(web) <= THREADS, "the threads of the requests have ended")
+            assert connections(url) <= POOL
+            assert [line.seen for line in polls if line.seen] == []
+            await asyncio.to_thread(program.approve, asked["id"])
+            answers = await asyncio.gather(*(line.until(b'"status":"approved"') for line in polls))
+            assert {answer.split(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 200 OK"}
+            await asyncio.gather(*(line.until(asked["id"].encode()) for line in [*streams, *pages]))
+            assert connections(url) <= POOL
+
+    asyncio.run(wait_and_decide())
+    until(lambda: threads(web) <= THREADS, "the threads have ended")
