@@ -88,7 +88,7 @@ def places(server, people) -> dict[str, tuple[str, str]]:
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     trip = Remote(server, "requester", ("ask",)).ask(
         kind="form",
-        title=f"Whom? {LONG}",
+        title=f"Whom? {LONG[:150]}",
         response_schema=TRIP,
         messages=[{"role": "user", "text": LONG * 3}],
         timeout=900_000,
