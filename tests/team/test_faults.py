@@ -43,10 +43,17 @@ def desk(cluster, redis, tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def let_go(desk):
+def mended(desk, cluster, redis):
+    """What one test has broken is no matter of the next one's."""
     desk.release.unlink(missing_ok=True)
     yield
     desk.release.write_text("go on")
+    for server in (cluster, redis):
+        if server.process.poll() is not None:
+            server.start()
+    for process in desk.running.values():
+        process.send_signal(signal.SIGCONT)
+    desk.tend(*ALL)
 
 
 def ask(desk: Desk, alice, ref: str) -> tuple[int, str]:
