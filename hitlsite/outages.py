@@ -13,6 +13,7 @@ from django.core.signals import got_request_exception
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.debug import ExceptionReporter
 
@@ -47,11 +48,11 @@ class OutageMiddleware:
 class _NoReport(ExceptionReporter):
     """In place of DEBUG's page, which would look everything up of which it shows code, in a database that is away."""
 
-    def get_traceback_html(self) -> str:
-        return ""
+    def get_traceback_html(self) -> SafeString:
+        return SafeString("")
 
-    def get_traceback_text(self) -> str:
-        return ""
+    def get_traceback_text(self) -> SafeString:
+        return SafeString("")
 
 
 @receiver(got_request_exception, dispatch_uid="hitlsite.outages")
