@@ -84,7 +84,7 @@ class Desk(Site):
         """Start those of these that are gone, and wait until pages are served; each that was killed is counted."""
         for name, process in list(self.running.items()):
             if process.poll() is not None:
-                assert process.returncode == -signal.SIGKILL, self.said()
+                assert process.returncode == -signal.SIGKILL, (name, process.returncode, self.said()[-2000:])
                 self.kills[name.split()[0]] += 1
                 del self.running[name]
         for name in names:
