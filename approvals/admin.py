@@ -19,10 +19,11 @@ from django.utils.safestring import SafeString
 from approvals import actions, outbox
 from approvals.adminsite import DayFilter, ReadOnlyAdmin, text_filter
 from approvals.audit import EVENTS
-from approvals.cards import pretty
 from approvals.exceptions import Refusal
 from approvals.exports import TYPES, export
-from approvals.models import ApiKey, ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.readable import pretty
 from approvals.states import Door
 from approvals.subscriptionadmin import SecretOwner
 

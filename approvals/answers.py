@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from approvals.exceptions import Invalid
-from approvals.models import ApprovalRequest
+
+NOT_OFFERED = "is not among the options"
 
 
-def answer_to(question: ApprovalRequest, *, chosen: Sequence[int] = (), text: str = "") -> Any:
+class Question(Protocol):
+    """What of a request, asked or about to be, says which answers it takes."""
+
+    @property
+    def options(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def multiple(self) -> bool: ...
+    @property
+    def allow_text(self) -> bool: ...
+    @property
+    def field_name(self) -> str: ...
+
+
+def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "") -> Any:
     """`{fieldName, selected: [label...], selectedIndex, text?}` where there are options, else the text itself.
 
     `chosen` are places in the options, counted from 0; `selectedIndex` is a list where several may be chosen, else one
@@ -22,7 +36,7 @@ def answer_to(question: ApprovalRequest, *, chosen: Sequence[int] = (), text: st
         return text
     places = sorted(set(chosen))
     if any(not 0 <= place < len(question.options) for place in places):
-        raise Invalid("That choice is not among the options.", {"answer": "is not among the options"})
+        raise _not_offered()
     if len(places) > 1 and not question.multiple:
         raise Invalid("Choose one option.", {"answer": "holds more than one option"})
     if text and not question.allow_text:
@@ -35,6 +49,75 @@ def answer_to(question: ApprovalRequest, *, chosen: Sequence[int] = (), text: st
         "selectedIndex": places if question.multiple else (places[0] if places else None),
     }
     return answer | ({"text": text} if text else {})
+
+
+def shaped(question: Question, answer: Any) -> dict[str, Any]:
+    """A program's answer to a question with options, in the shape of `answer_to`.
+
+    Taken are a label, a list of labels, and the shape itself (its places and name may be left out); a text that is no
+    label is the free text, where one is taken. Raises Invalid, naming the field, for anything else.
+    """
+    labels = [option["label"] for option in question.options]
+    match answer:
+        case str() if answer in labels or not question.allow_text:
+            return _chosen(question, [_place(labels, answer)])
+        case str():
+            return _chosen(question, [], answer.strip())
+        case list():
+            return _chosen(question, [_place(labels, label) for label in answer])
+        case dict():
+            return _read(question, labels, answer)
+        case _:
+            raise Invalid("Answer with one of the options.", {"answer": "is no label, no list of labels and no answer"})
+
+
+def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) -> dict[str, Any]:
+    errors = {}
+    for name in answer.keys() - {"fieldName", "selected", "selectedIndex", "text"}:
+        errors[f"answer.{name[:100]}"] = "is not expected here"
+    if answer.get("fieldName", question.field_name) != question.field_name:
+        errors["answer.fieldName"] = f"is not {question.field_name!r}, which was asked about"
+    selected, text = answer.get("selected", []), answer.get("text", "")
+    if not isinstance(selected, list):
+        errors["answer.selected"] = "is not a list of labels"
+    if not isinstance(text, str):
+        errors["answer.text"] = "is not text"
+    if errors:
+        raise Invalid("This is no answer to this question.", errors)
+    places = _places(answer, len(labels))
+    if places is None:
+        places = [_place(labels, label) for label in selected]
+    elif "selected" in answer and [labels[place] for place in places] != selected:
+        raise Invalid(
+            "This answer contradicts itself.", {"answer.selectedIndex": "names other options than `selected`"}
+        )
+    return _chosen(question, places, text.strip())
+
+
+def _places(answer: Mapping[str, Any], offered: int) -> list[int] | None:
+    """The places that an answer names, None if it names none."""
+    given = answer.get("selectedIndex")
+    if given is None:
+        return None
+    places = given if isinstance(given, list) else [given]
+    if any(type(place) is not int or not 0 <= place < offered for place in places):
+        raise Invalid("That choice is not among the options.", {"answer.selectedIndex": NOT_OFFERED})
+    return places
+
+
+def _place(labels: Sequence[str], label: Any) -> int:
+    if not isinstance(label, str) or label not in labels:
+        raise _not_offered()
+    return labels.index(label)
+
+
+def _chosen(question: Question, places: Sequence[int], text: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = answer_to(question, chosen=places, text=text)
+    return found
+
+
+def _not_offered() -> Invalid:
+    return Invalid("That choice is not among the options.", {"answer": NOT_OFFERED})
 
 
 def words_of(answer: Any) -> str:

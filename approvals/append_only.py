@@ -48,7 +48,7 @@ def missing(connection: BaseDatabaseWrapper) -> list[str]:
     """Names of triggers that should be there and are not, or are switched off, for tables that exist."""
     query = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
-        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'",
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",
     }[connection.vendor]
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
@@ -71,13 +71,13 @@ def maintenance(connection: Any, reason: str) -> Iterator[None]:
 
 
 def _names(vendor: str, table: str) -> list[str]:
-    """The triggers of a table; PostgreSQL's TRUNCATE passes those for rows by, and has one of its own."""
-    emptied = [f"{table}_no_delete_all"] if vendor == "postgresql" else []
-    return [f"{table}_no_update", f"{table}_no_delete", *emptied]
+    names = [f"{table}_no_update", f"{table}_no_delete"]
+    # Emptying a whole table at once is a trigger of its own, where there is such a thing.
+    return names + [f"{table}_no_delete_all"] * (vendor == "postgresql")
 
 
 def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
-    no_update, no_delete = f"{table}_no_update", f"{table}_no_delete"
+    no_update, no_delete, *emptied = _names(vendor, table)
     if vendor == "sqlite":
         guard = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
             BEGIN SELECT RAISE(ABORT, '{table} {REFUSAL}'); END"""
@@ -98,8 +98,8 @@ def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
             RAISE EXCEPTION '{table} {REFUSAL}'; END $$""",
         f'DROP TRIGGER IF EXISTS {no_update} ON "{table}"',
         f'DROP TRIGGER IF EXISTS {no_delete} ON "{table}"',
-        f'DROP TRIGGER IF EXISTS {no_delete}_all ON "{table}"',
+        *(f'DROP TRIGGER IF EXISTS {name} ON "{table}"' for name in emptied),
         f'CREATE TRIGGER {no_update} BEFORE UPDATE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_update}()',
         f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {no_delete}()',
-        f'CREATE TRIGGER {no_delete}_all BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()',
+        *(f'CREATE TRIGGER {name} BEFORE TRUNCATE ON "{table}" EXECUTE FUNCTION {no_delete}()' for name in emptied),
     ]

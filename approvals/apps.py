@@ -24,12 +24,15 @@ class ApprovalsConfig(AppConfig):
     def ready(self) -> None:
         from approvals import notices, outbox, sweep, webhooks
         from approvals.checks import check_event_handlers, check_triggers
+        from approvals.comments import RequestComment
         from approvals.couriers import Couriers
         from approvals.models import AuditEntry, Decision
 
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
+        append_only.protect(RequestComment)
         sweep.register(sweep.expire_due_requests)
+        sweep.register(sweep.free_lapsed_requests)
         sweep.register(outbox.deliver_due, errand=True)
         sweep.register(notices.spread_due, errand=True)
         sweep.register(Couriers(webhooks.due_jobs, notices.due_jobs).deliver_due, errand=True)

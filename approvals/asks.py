@@ -10,7 +10,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
+from approvals import transcripts
 from approvals.addresses import Refused, destination
+from approvals.answers import shaped
 from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.schemas import schema_errors, schema_problem
@@ -43,7 +45,7 @@ class Ask:
 
     `options` are `{"label", "id"?, "description"?}` objects. `response_schema` is the JSON Schema (2020-12) that an
     answer, or an edited input, has to meet. `default_response` becomes the answer at the deadline; an approval has
-    none, because its only default is a rejection.
+    none, because its only default is a rejection. `said_before` is what was said before, as `approvals.transcripts` has it.
     """
 
     kind: Kind
@@ -60,6 +62,7 @@ class Ask:
     field_name: str = ""
     suggestions: Sequence[str] = ()
     context: Any = None
+    said_before: Sequence[Mapping[str, Any]] = ()
     priority: Priority = Priority.NORMAL
     deadline_at: datetime | None = None
     default_response: Any = ABSENT
@@ -97,12 +100,25 @@ class Ask:
                 found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
             found.append(("default_response", "an approval can only be rejected by default"))
-        return found + self._json_errors() + self._schema_errors()
+        if problem := transcripts.problem(self.said_before):
+            found.append(("said_before", problem))
+        return found + self._json_errors() + self._schema_errors() + self._choice_errors()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the answer is a choice in the shape of `approvals.answers`, and not of the client's own schema."""
+        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
+
+    @property
+    def default(self) -> Any:
+        """The default response as it is stored: of a choice in its shape. Invalid."""
+        given = self.default_response
+        return shaped(self, given) if self.chooses and given is not ABSENT else given
 
     def _json_errors(self) -> list[tuple[str, str]]:
         found = []
-        for name in ("title", "message", "input", "options", "suggestions", "context", "step_path", "default_response",
-                     "response_schema", *MAX_LENGTHS):  # fmt: skip
+        for name in ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path",
+                     "default_response", "response_schema", *MAX_LENGTHS):  # fmt: skip
             value = getattr(self, name)
             if value is ABSENT:
                 continue
@@ -120,3 +136,14 @@ class Ask:
             return [("response_schema", problem)]
         default = {} if self.default_response is ABSENT else schema_errors(self.response_schema, self.default_response)
         return [(f"default_response.{path}".rstrip("."), words) for path, words in default.items()]
+
+    def _choice_errors(self) -> list[tuple[str, str]]:
+        # Of options that are themselves out of bounds nothing can be chosen.
+        offered = all(isinstance(option.get("label"), str) for option in self.options)
+        if not self.chooses or not offered or self.default_response is ABSENT:
+            return []
+        try:
+            shaped(self, self.default_response)
+        except Invalid as refusal:
+            return [(name.replace("answer", "default_response", 1), words) for name, words in refusal.errors.items()]
+        return []

@@ -23,9 +23,14 @@ EVENTS = (
     "request.decided",
     "request.cancelled",
     "request.expired",
+    "request.claimed",
+    "request.released",
+    "request.assigned",
+    "request.commented",
     "tool.result",
     "turn.stopped",
     "turn.failed",
+    "chat.branched",
     "event.resent",
     "retention.pruned",
 )
@@ -171,8 +176,9 @@ def csv_cells(entry: AuditEntry) -> Sequence[str]:
     """The cells of one CSV row; a cell that a spreadsheet would run as a formula gets a leading apostrophe."""
     row = export_row(entry)
     row["data"] = json.dumps(row["data"], ensure_ascii=False)
-    return [_neutral("" if row[name] is None else str(row[name])) for name in COLUMNS]
+    return [neutral("" if row[name] is None else str(row[name])) for name in COLUMNS]
 
 
-def _neutral(cell: str) -> str:
+def neutral(cell: str) -> str:
+    """A cell that a spreadsheet runs as no formula."""
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

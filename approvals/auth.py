@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from datetime import datetime
 from typing import Any
@@ -11,11 +12,14 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from approvals import hints
-from approvals.models import ApiKey, ApprovalRequest, Workflow
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind
 
 Person = User | AnonymousUser
 
+#: What `create_key` makes.
+KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 SCOPES = ("ask", "decide", "read", "audit")
 DEFAULT_SCOPES = ("ask", "read")
 
@@ -25,7 +29,8 @@ def sees_everything(user: Person) -> bool:
     return user.has_perm("approvals.decide_approvalrequest") or user.has_perm("approvals.view_approvalrequest")
 
 
-def _is_decider(user: Person) -> bool:
+def decides_everything(user: Person) -> bool:
+    """Holders of the permission answer and decide whatever is asked."""
     return user.has_perm("approvals.decide_approvalrequest")
 
 
@@ -43,12 +48,12 @@ def may_see_workflow(user: Person, workflow: Workflow) -> bool:
 
 def may_answer(user: Person, request: ApprovalRequest) -> bool:
     """Answer a question or a form."""
-    return _is_decider(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+    return decides_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
 
 
 def may_decide(user: Person, request: ApprovalRequest) -> bool:
     """Decide an approval or a recovery; the one who asked for it may not, without the permission."""
-    return _is_decider(user) or _is(user, request.assigned_to_id)
+    return decides_everything(user) or _is(user, request.assigned_to_id)
 
 
 def may_close(user: Person, request: ApprovalRequest) -> bool:
@@ -57,9 +62,14 @@ def may_close(user: Person, request: ApprovalRequest) -> bool:
     return may_answer(user, request) if asks else may_decide(user, request)
 
 
+def may_comment(user: Person, request: ApprovalRequest) -> bool:
+    """Say something in its thread, also after it has ended: who may close it, its owner and its assignee."""
+    return may_close(user, request) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+
+
 def may_cancel(user: Person, owner_id: int) -> bool:
     """Cancel a request, or stop the work that asked; `owner_id` is whose work it is."""
-    return _is_decider(user) or _is(user, owner_id)
+    return decides_everything(user) or _is(user, owner_id)
 
 
 def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPES) -> tuple[ApiKey, str]:
@@ -72,8 +82,11 @@ def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPE
 
 def find_key(text: str) -> ApiKey | None:
     """The live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
-    prefix = text.split("_")[1] if text.startswith("pp_") and text.count("_") >= 2 else ""
-    key: Any = ApiKey.objects.select_related("user").filter(prefix=prefix, revoked_at=None).first()
+    # What is no key is not looked for: there are texts that no database takes.
+    shape = KEY.fullmatch(text)
+    if shape is None:
+        return None
+    key: Any = ApiKey.objects.select_related("user").filter(prefix=shape["prefix"], revoked_at=None).first()
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, _hash(text)):
         return None
     return key  # type: ignore[no-any-return]

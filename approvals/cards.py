@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.http import QueryDict
 
 from approvals import auth
 from approvals.answers import words_of
 from approvals.auth import Person
+from approvals.canonical import canonical
+from approvals.care import name_to_type
 from approvals.exceptions import Invalid, Refusal
-from approvals.forms import EditField, edit_fields
+from approvals.fieldviews import Field, Showing
+from approvals.forms import ANSWER, EDIT, answer_form, input_form, wants_json
+from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
-from approvals.states import Door, Kind, Verdict
+from approvals.readable import Row, changes, pretty, rows
+from approvals.states import Door, Kind, Verdict, verdict_from
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a table of values; `block` where the value needs more than a line."""
+class Review:
+    """An edit that was written and not yet sent: what it changes, and its form's fields, to be sent as they are."""
 
-    name: str
-    value: str
-    block: bool
+    changes: Sequence[tuple[str, str, str]]
+    fields: Sequence[tuple[str, str]]
+    comment: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +39,21 @@ class Card:
     may_close: bool
     may_cancel: bool
     door: str = Door.DASHBOARD
+    holder: Holder = NOBODY
     refusal: str = ""
     errors: Mapping[str, str] = field(default_factory=dict)
-    typed: Mapping[str, str] = field(default_factory=dict)
+    typed: QueryDict = field(default_factory=QueryDict)
+    review: Review | None = None
 
     @property
     def version(self) -> str:
-        """Changes whenever the request does; a page keeps what a person is typing while it stays the same."""
-        return f"{self.request.status}-{self.request.changed_at.timestamp()}"
+        """Changes with the request and with what this person may do; else a page keeps what is being typed."""
+        return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.may_close}"
+
+    @property
+    def name_to_type(self) -> str:
+        """What has to be typed to approve it; empty where nothing has."""
+        return name_to_type(self.request)
 
     @property
     def asks(self) -> bool:
@@ -59,7 +71,8 @@ class Card:
 
     @property
     def input_json(self) -> str:
-        return pretty(self.request.input)
+        """The bytes that the digest is of."""
+        return canonical(self.request.input).decode()
 
     @property
     def context_rows(self) -> list[Row]:
@@ -67,23 +80,68 @@ class Card:
         return rows(context if isinstance(context, dict) else {"context": context}) if context else []
 
     @property
-    def edit_fields(self) -> list[EditField]:
-        """Fields to edit the input with, holding what was typed before a refusal (an unticked box is not sent)."""
-        fields = edit_fields(self.request.input)
-        if self.typed.get("verdict") != Verdict.EDIT:
-            return fields
-        sent = {field.name: self.typed.get(f"input.{field.name}") for field in fields}
-        return [replace(f, value=sent[f.name] or "", checked=sent[f.name] is not None) for f in fields]
+    def edit_form(self) -> Field | None:
+        """The form that changes the input, holding what was typed before a refusal; None where nothing can be changed."""
+        if self.request.kind != Kind.APPROVAL or not self.request.input:
+            return None
+        return self._showing(*EDIT, Verdict.EDIT).field(input_form(self.request), self.request.input)
+
+    @property
+    def answer_form(self) -> Field | None:
+        """The form for an answer that has to meet a schema; None where text, options or JSON are asked for."""
+        form = answer_form(self.request)
+        return self._showing(*ANSWER, Verdict.RESPOND).field(form) if form is not None else None
+
+    def _showing(self, names: str, about: str, verdict: Verdict) -> Showing:
+        typed = self.typed if verdict_from(self.typed.get("verdict", "")) == verdict else None
+        return Showing(f"field-{self.request.pk}", names, about, self.errors, typed)
+
+    @property
+    def error_list(self) -> list[tuple[str, str, str]]:
+        """What was wrong: what it is called, words, and the id of the field where it is, if it is one of the card's."""
+        forms = (self.edit_form, self.answer_form)
+        wrong = {field.key: field for form in forms if form is not None for field in form.every() if field.error}
+        found = [(name, words, wrong.get(name)) for name, words in self.errors.items()]
+        return [
+            (field.control.label if field else name, words, field.id if field else "") for name, words, field in found
+        ]
+
+    @property
+    def answer_error(self) -> str:
+        """What was wrong with an answer in JSON, with the places in it."""
+        names = [name for name in self.errors if name == "answer" or name.startswith("answer.")]
+        return "; ".join(f"{name.removeprefix('answer').lstrip('.')} {self.errors[name]}".strip() for name in names)
+
+    @property
+    def schema_json(self) -> str:
+        return pretty(self.request.response_schema)
+
+    @property
+    def wants_json(self) -> bool:
+        return wants_json(self.request)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether a question takes an answer in the person's own words."""
+        fields = self.wants_json or answer_form(self.request) is not None
+        return not fields and (self.request.allow_text or not self.request.options)
+
+    @property
+    def chosen(self) -> list[str]:
+        """Options that were ticked before a refusal."""
+        return self.typed.getlist("choice")
+
+    @property
+    def default_words(self) -> str:
+        """The answer that the deadline gives, as one would say it."""
+        return words_of(self.request.default_response)
 
     @property
     def changed_rows(self) -> list[tuple[str, str, str]]:
-        """What an edit changed: name, proposed, approved."""
+        """What an edit changed: place, proposed, approved."""
         if self.decision is None or self.decision.edited_input is None:
             return []
-        before, after = self.request.input, self.decision.edited_input
-        names = [*before, *(name for name in after if name not in before)]
-        found = ((name, *(pretty(side[name]) if name in side else "" for side in (before, after))) for name in names)
-        return [(n, text(before.get(n, "")), text(after.get(n, ""))) for n, was, now in found if was != now]
+        return changes(self.request.input, self.decision.edited_input)
 
     @property
     def answer_text(self) -> str:
@@ -99,11 +157,12 @@ def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOA
         decision=getattr(request, "decision", None),
         may_close=request.pending and auth.may_close(user, request),
         may_cancel=request.pending and auth.may_cancel(user, request.requested_by_id),
+        holder=holder_for(user, request),
         door=door,
     )
 
 
-def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: Mapping[str, str], door: str) -> Card:
+def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
     """The card again, saying why, with what was typed still in it."""
     card = card_for(user, request, door=door)
     return Card(
@@ -111,27 +170,9 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         decision=card.decision,
         may_close=card.may_close,
         may_cancel=card.may_cancel,
+        holder=card.holder,
         door=door,
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
     )
-
-
-def rows(value: Any) -> list[Row]:
-    """A JSON object as lines of a table; anything else as one line."""
-    if not isinstance(value, dict):
-        value = {"value": value}
-    found = []
-    for name, item in value.items():
-        shown = text(item)
-        found.append(Row(name, shown, block=isinstance(item, dict | list) or "\n" in shown or len(shown) > 80))
-    return found
-
-
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else pretty(value)
-
-
-def pretty(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -28,7 +28,9 @@ def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[
     found: list[CheckMessage] = []
     for alias in databases or []:
         for trigger in append_only.missing(connections[alias]):
-            hint = "Run `manage.py migrate`: it puts the triggers back."
+            hint = (
+                "Run `manage.py migrate --skip-checks`: it puts the triggers back, and would not begin with this error."
+            )
             found.append(
                 Error(f"The trigger {trigger} is missing: its rows can be changed.", hint=hint, id="approvals.E001")
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -13,12 +13,15 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import auth, dbpool, doorbell, pulse, queries
+from approvals import auth, dbpool, doorbell, handed, pulse, queries
 from approvals.cards import card_for
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import counts, workflow_card
 from approvals.sessions import user_of
+from approvals.states import Door
+
+T = TypeVar("T")
 
 #: A page that has missed more changes than this is told to reload.
 CATCH_UP = 50
@@ -33,17 +36,20 @@ class LiveConsumer(AsyncWebsocketConsumer):
     Every push checks the session anew, so a page whose session has ended gets nothing more and is closed.
     """
 
+    #: Whose cards the page shows.
+    door = Door.DASHBOARD
+
     async def connect(self) -> None:
         doorbell.listen_on(asyncio.get_running_loop())
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         self.joined: list[str] = []
         await self.accept()
-        user = await dbpool.run(user_of, self.session_key) if self.session_key else None
+        user = await self.read(user_of, self.session_key) if self.session_key else None
         if user is None:
             await self.close(SIGNED_OUT)
             return
         try:
-            groups = await dbpool.run(self.groups_for, user)
+            groups = await self.read(self.groups_for, user)
         except NotFound:
             await self.close(NOT_FOUND)
             return
@@ -74,9 +80,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """HTML for what changed between the page's rendering and now."""
         raise NotImplementedError
 
+    async def read(self, work: Callable[..., T], *args: Any) -> T:
+        """What the rows say. While the database is away the page says that it is late, and is served when it is back."""
+        try:
+            return await dbpool.run(work, *args)
+        except dbpool.AWAY:
+            await self.send(_live_mark(live=False))
+        found = await dbpool.insist(work, *args)
+        await self.send(_live_mark(live=pulse.is_live()))
+        return found
+
     async def push(self, render: Callable[..., str], *args: Any) -> None:
         """Render with the session's user and send; close if the session has ended."""
-        html = await dbpool.run(self._as_user, render, args)
+        html = await self.read(self._as_user, render, args)
         if html is None:
             await self.close(SIGNED_OUT)
         elif html.strip():
@@ -85,6 +101,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     def _as_user(self, render: Callable[..., str], args: tuple[Any, ...]) -> str | None:
         user = user_of(self.session_key)
         return None if user is None else render(user, *args)
+
+    async def request_handled(self, event: dict[str, Any]) -> None:
+        """People were at a request: it was taken, handed over or talked about."""
+        await self.push(lambda user: handed.handled(user, event, door=self.door))
 
     async def session_ended(self, event: dict[str, Any]) -> None:
         """Somebody logged out; if it was this page's session, that was that."""
@@ -102,25 +122,26 @@ class DeskConsumer(LiveConsumer):
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if auth.sees_everything(user) else [])]
 
     def catch_up(self, user: User) -> str:
-        since = _since(self.scope["query_string"])
+        since = since_of(self.scope["query_string"])
         if since is None:
             return ""
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
-        if len(missed) > CATCH_UP:
+        touched = handed.catch_up(user, since, limit=CATCH_UP)
+        if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_stale.html")
         pending = [request.workflow_id for request in missed if request.pending]
         waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
         changed = [_changed(user, request, waiting.pop(request.workflow_id, None)) for request in missed]
         over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
         changed += [_ended(workflow) for workflow in reversed(over)]
-        return "".join(changed) + (_counted(user) if changed else "")
+        return "".join(changed) + touched + (_counted(user) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """A request was asked or has ended, or a workflow has ended."""
         await self.push(_workflow_changed, event["workflow"], event["request"])
 
 
-def _since(query: bytes) -> datetime | None:
+def since_of(query: bytes) -> datetime | None:
     """When the page was rendered, from `since=<Unix time in seconds>`."""
     sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
     return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None

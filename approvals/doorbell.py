@@ -25,6 +25,11 @@ def user_group(user_id: int) -> str:
     return f"user.{user_id}"
 
 
+def scope_group(scope: str) -> str:
+    """Who looks at the requests of one client or conversation listens here."""
+    return f"scope.{scope.replace(':', '.')}"
+
+
 def listen_on(loop: asyncio.AbstractEventLoop) -> None:
     """Name the loop on which this process serves pages; the in-memory layer's queues belong to it."""
     global _loop

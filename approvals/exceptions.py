@@ -113,6 +113,22 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
+class Changed(Refusal):
+    """Something else was shown than what is stored, so whoever decides does not mean this."""
+
+    code = "changed"
+    status = 409
+
+    def __init__(self, input_digest: str) -> None:
+        self.input_digest = input_digest
+        super().__init__(
+            "This is not what your page showed, so nothing was decided. Read it as it is now, then decide."
+        )
+
+    def members(self) -> dict[str, Any]:
+        return {"input_digest": self.input_digest}
+
+
 class Withdrawn(Refusal):
     """The question was taken back; nobody will answer it."""
 
@@ -154,6 +170,20 @@ class Conflict(Refusal):
 
     def members(self) -> dict[str, Any]:
         return {} if self.detail is None else {"request_id": self.detail}
+
+
+class Taken(Refusal):
+    """Somebody else was faster at taking it or handing it over; the members say who has it now."""
+
+    code = "taken"
+    status = 409
+
+    def __init__(self, message: str, *, claimed_by: str, assigned_to: str) -> None:
+        self.claimed_by, self.assigned_to = claimed_by or None, assigned_to or None
+        super().__init__(message)
+
+    def members(self) -> dict[str, Any]:
+        return {"claimed_by": self.claimed_by, "assigned_to": self.assigned_to}
 
 
 class NotApproved(Refusal):

@@ -42,7 +42,12 @@ async def follow(credentials: Credentials, groups: Sequence[str], thread: str, c
     async with waiting.listening(*groups) as ears:
         yield agentforge.opening(cursor)
         while True:
-            found = await _round().read(Wish(credentials, thread, cursor))
+            try:
+                found = await _round().read(Wish(credentials, thread, cursor))
+            except dbpool.AWAY:
+                # Their place is kept: nothing that happens meanwhile is missed.
+                await asyncio.sleep(dbpool.RETRY)
+                continue
             if found is None:
                 return
             for frame in found.frames:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from approvals.answers import answer_to
 from approvals.asks import ABSENT
-from approvals.canonical import NotCanonical, canonical, parse
+from approvals.canonical import NotCanonical, parse
+from approvals.care import check_typed_name
+from approvals.controls import Control, Widget
 from approvals.exceptions import Invalid
+from approvals.fieldvalues import Reading, edit_form, lines
 from approvals.models import ApprovalRequest
+from approvals.schemaforms import form_of
+from approvals.schemas import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
 
-MAX_FIELDS = 200
+#: What the names of a form's fields begin with, and what the errors about them do.
+EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +34,15 @@ class Sent:
     answer: Any
 
 
-@dataclass(frozen=True, slots=True)
-class EditField:
-    """One value of the input as a form field; `kind` is text, number, checkbox or json."""
-
-    name: str
-    kind: str
-    value: str
-    checked: bool = False
-
-
-def edit_fields(value: Mapping[str, Any]) -> list[EditField]:
-    """The input, value by value: plain ones as fields of their type, all others as JSON."""
-    return [_edit_field(name, item) for name, item in value.items()]
-
-
-def _edit_field(name: str, item: Any) -> EditField:
-    match item:
-        case bool():
-            return EditField(name, "checkbox", "", checked=item)
-        case int() | float():
-            return EditField(name, "number", canonical(item).decode())
-        case str():
-            return EditField(name, "text", item)
-        case _:
-            return EditField(name, "json", canonical(item).decode())
-
-
 def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
     """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
         raise Invalid("Press one of the buttons.", {"verdict": "is unknown"})
+    check_typed_name(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Sent(verdict, _lines(data.get("comment", "")), edited, answer)
+    return Sent(verdict, lines(data.get("comment", "")), edited, answer)
 
 
 def sent_door(data: QueryDict) -> Door:
@@ -71,66 +50,85 @@ def sent_door(data: QueryDict) -> Door:
     return Door.CHAT if data.get("from") == Door.CHAT else Door.DASHBOARD
 
 
-def _edited_input(request: ApprovalRequest, data: QueryDict) -> dict[str, Any]:
-    fields = edit_fields(request.input)
-    if len(fields) > MAX_FIELDS:
-        raise Invalid("This input has too many values to be edited here.", {"edited_input": "is too large"})
-    values, errors = {}, {}
-    for field in fields:
-        try:
-            values[field.name] = _value(field, data, request.input[field.name])
-        except NotCanonical as error:
-            errors[f"edited_input.{field.name}"] = str(error)
-    if errors:
-        raise Invalid("The changed input cannot be read.", errors)
-    return values
+def input_form(request: ApprovalRequest) -> Control:
+    """The form that changes the input of an approval."""
+    return edit_form(request.input, request.response_schema, _("Input"))
 
 
-def _value(field: EditField, data: QueryDict, proposed: Any) -> Any:
-    name = f"input.{field.name}"
-    if field.kind == "checkbox":
-        return name in data
-    if name not in data:
-        raise NotCanonical("is missing")
-    sent = str(data[name])
-    raw = _lines(sent)
-    if raw == _lines(field.value):
-        # What was not touched must not look edited, whatever became of its line breaks or its large numbers.
-        return proposed
-    if field.kind == "text":
-        return sent if "\r\n" in field.value else raw
-    if field.kind == "number":
-        return _number(raw)
-    return parse(raw)
+def answer_form(request: ApprovalRequest) -> Control | None:
+    """The form for an answer that has to meet a schema; None where text, options or JSON are asked for."""
+    form = _schema_form(request)
+    return None if form is None or form.widget == Widget.JSON or _is_text(form, request) else form
 
 
-def _lines(text: str) -> str:
-    """Browsers send every line break as CRLF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def wants_json(request: ApprovalRequest) -> bool:
+    """Whether the answer has to be written as JSON: no fields are made for it."""
+    if request.kind in {Kind.RECOVERY, Kind.FORM}:
+        return answer_form(request) is None
+    form = _schema_form(request)
+    return form is not None and form.widget == Widget.JSON and "type" in (request.response_schema or {})
 
 
-def _number(raw: str) -> int | float:
-    if re.fullmatch(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", raw.strip()):
-        raise NotCanonical("can be read in two ways; write it without a thousands separator")
-    try:
-        value = parse(raw.strip().replace(",", "."))
-    except NotCanonical:
-        value = None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise NotCanonical("must be a number")
+def _schema_form(request: ApprovalRequest) -> Control | None:
+    asks = request.kind == Kind.FORM or (request.kind == Kind.QUESTION and not request.options)
+    return form_of(request.response_schema, _("Answer")) if asks and request.response_schema is not None else None
+
+
+def _is_text(form: Control, request: ApprovalRequest) -> bool:
+    """A question that takes a plain text has a field for it anyway."""
+    return request.kind == Kind.QUESTION and form.widget in {Widget.LINE, Widget.LINES} and form.input_type == "text"
+
+
+def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
+    reading = Reading(data, *EDIT, edits=True)
+    value = reading.read(input_form(request), request.input)
+    if reading.errors:
+        errors = reading.errors | _also_wrong(request, value, reading)
+        raise Invalid(_("The changed input cannot be read."), errors)
+    return value
 
 
 def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
+    form = answer_form(request)
+    if form is not None:
+        reading = Reading(data, *ANSWER)
+        value = reading.read(form)
+        if reading.errors or value is ABSENT:
+            errors = reading.errors | _also_wrong(request, value, reading)
+            raise Invalid(_("The answer cannot be taken like this."), errors or {"answer": "is missing"})
+        return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
-    if request.kind == Kind.QUESTION:
+    if not wants_json(request):
         chosen = [
             int(place) for place in data.getlist("choice") if place.isascii() and place.isdigit() and len(place) < 6
         ]
         if len(chosen) != len(data.getlist("choice")):
             raise Invalid("That choice is not among the options.", {"answer": "is not among the options"})
-        return answer_to(request, chosen=chosen, text=text)
+        return _as_wanted(request, answer_to(request, chosen=chosen, text=text))
     try:
         return parse(text)
     except NotCanonical as error:
         raise Invalid("The answer is not JSON.", {"answer": str(error)}) from error
+
+
+def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:
+    """What the schema says of the values that could be read, so that everything is said at once."""
+    if value is ABSENT:
+        return {}
+    found = schema_errors(request.response_schema, value)
+    named = {f"{reading.about}.{path}" if path else reading.about: words for path, words in found.items()}
+    # That something is missing where something could not be read is no news.
+    return {
+        key: words
+        for key, words in named.items()
+        if not any(f"{name}.".startswith(f"{key}.") for name in reading.errors)
+    }
+
+
+def _as_wanted(request: ApprovalRequest, answer: Any) -> Any:
+    """A choice as the request's own schema wants it: in our shape, or as the bare labels."""
+    if request.response_schema is None or not isinstance(answer, dict):
+        return answer
+    bare = answer["selected"] if request.multiple else (*answer["selected"], answer.get("text", ""))[0]
+    fits = [each for each in (answer, bare) if not schema_errors(request.response_schema, each)]
+    return (fits or [answer])[0]

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from approvals import auth
 from approvals.exceptions import NotAuthenticated, ScopeMissing
-from approvals.models import ApiKey
+from approvals.keys import ApiKey
 from approvals.sessions import user_of
 
 ALL = frozenset(auth.SCOPES)

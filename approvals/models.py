@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import presence, subscriptions  # noqa: F401 - Django looks for models here
+from approvals import comments, keys, presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
 from approvals.fields import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
@@ -64,11 +64,13 @@ class Workflow(models.Model):
 
 
 class ApprovalRequest(models.Model):
-    """A frozen question to a person; all but `status`, `assigned_to` and `changed_at` never changes."""
+    """A frozen question to a person; all but `status`, `changed_at` and who is at it never changes."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
     scope = models.CharField(max_length=64)
+    #: The workflow's, here too so that an index can hold it.
+    agent = models.CharField(max_length=100, blank=True)
     step_path = ExactJSONField(default=list)
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
@@ -85,6 +87,8 @@ class ApprovalRequest(models.Model):
     field_name = models.CharField(max_length=100, blank=True)
     suggestions = ExactJSONField(default=list)
     context = ExactJSONField(null=True)
+    #: What was said before the question, frozen with it: `{"role", "text"}` objects, the oldest first.
+    said_before = ExactJSONField(default=list)
     priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
     #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
     urgency = models.PositiveSmallIntegerField(default=2)
@@ -103,6 +107,14 @@ class ApprovalRequest(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
+    #: Who is on it: a courtesy to the others that lapses (`approvals.holders`) and binds nobody.
+    claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    claimed_name = models.CharField(max_length=150, blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    #: When somebody last took it, handed it over or said something about it.
+    touched_at = models.DateTimeField(null=True)
+    #: Words to read before one can decide: title, message, input. Null where they were not counted yet.
+    words = models.PositiveIntegerField(null=True)
 
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
@@ -113,10 +125,29 @@ class ApprovalRequest(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["status", "urgency", "created_at", "id"], name="request_inbox"),
+            models.Index(fields=["status", "tool_name", "urgency", "created_at", "id"], name="request_inbox_tool"),
+            models.Index(fields=["status", "agent", "urgency", "created_at", "id"], name="request_inbox_agent"),
+            models.Index(fields=["status", "workflow", "urgency", "created_at", "id"], name="request_inbox_workflow"),
+            models.Index(fields=["status", "-changed_at", "-id"], name="request_over"),
+            models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_over_tool"),
+            models.Index(fields=["agent", "-changed_at", "-id"], name="request_over_agent"),
+            models.Index(
+                fields=["requested_by", "status", "urgency", "created_at", "id"], name="request_inbox_requester"
+            ),
+            models.Index(fields=["assigned_to", "status", "urgency", "created_at", "id"], name="request_inbox_mine"),
+            models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_over_requester"),
+            models.Index(fields=["assigned_to", "-changed_at", "-id"], name="request_over_mine"),
             models.Index(fields=["requested_by", "status"], name="request_owner"),
             models.Index(fields=["assigned_to", "status"], name="request_assignee"),
             models.Index(fields=["changed_at"], name="request_changed"),
+            models.Index(fields=["touched_at"], name="request_touched", condition=Q(touched_at__isnull=False)),
+            models.Index(
+                fields=["claimed_at"], name="request_claimed", condition=Q(status="pending", claimed_at__isnull=False)
+            ),
             models.Index(fields=["-created_at", "-id"], name="request_age"),
+            models.Index(
+                fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")
+            ),
             models.Index(
                 fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
             ),
@@ -137,6 +168,11 @@ class ApprovalRequest(models.Model):
     def pending(self) -> bool:
         return self.status == Status.PENDING
 
+    @property
+    def chooses(self) -> bool:
+        """Whether the answer is a choice in the shape of `approvals.answers`, and not of the client's own schema."""
+        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
+
 
 class Decision(models.Model):
     """What ended a request: exactly one row per ended request, never changed."""
@@ -154,6 +190,12 @@ class Decision(models.Model):
     approved_digest = models.CharField(max_length=71, blank=True)
     answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
+            models.Index(fields=["-decided_at", "-id"], name="decision_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"
@@ -202,22 +244,6 @@ class AuditEntry(models.Model):
         """What the event carries beside its columns."""
         found: dict[str, Any] = json.loads(self.body)["data"]
         return found
-
-
-class ApiKey(models.Model):
-    """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=12, unique=True)
-    secret_hash = models.CharField(max_length=64)
-    scopes = ExactJSONField(default=list)
-    created_at = models.DateTimeField(default=timezone.now)
-    last_used_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"
 
 
 class OutboxEvent(models.Model):

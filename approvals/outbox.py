@@ -106,10 +106,21 @@ def _to_people(name: str) -> list[OutboxEvent]:
     return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if told else []
 
 
-def hold_stream(stream: str) -> None:
-    """Lock a stream for the rest of the transaction: what others write into it comes behind."""
-    EventStream.objects.get_or_create(name=stream)
-    EventStream.objects.select_for_update(no_key=True).get(name=stream)
+def tell_person(name: str, request: ApprovalRequest, person: User) -> None:
+    """Tell one person of a request by mail, whatever the rules say; call it inside the transaction of what it tells."""
+    if not settings.HITL_MAIL or not person.email:
+        return
+    stream = stream_of(request.scope, request.workflow.key)
+    OutboxEvent.objects.create(
+        event_id=uuid4(),
+        name=name,
+        stream=stream,
+        sequence=_next_number(stream),
+        channel=Channel.MAIL,
+        target=f"mail:{person.pk}",
+        lane="mail",
+        payload=request_data(request, request.workflow),
+    )
 
 
 def _next_number(stream: str) -> int:

@@ -6,15 +6,18 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from approvals import queries
+from approvals import auth, queries
 from approvals.cards import card_for
 from approvals.models import ApprovalRequest, Workflow
 from approvals.paging import Place
 
 
 def counts(user: User) -> dict[str, Any]:
+    suspended = queries.capped_count(queries.suspended_workflows_for(user))
     return {
-        "suspended_count": queries.capped_count(queries.suspended_workflows_for(user)),
+        "suspended_count": suspended,
+        # Whoever decides everything has it all before them; nobody counts that twice.
+        "waiting_count": suspended if auth.decides_everything(user) else queries.waiting_count(user),
         "completed_count": queries.capped_count(queries.ended_workflows_for(user)),
         "count_limit": queries.COUNT_LIMIT,
     }

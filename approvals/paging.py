@@ -36,6 +36,11 @@ def place_from(text: str) -> Place | None:
         return None
 
 
+def number_from(text: str) -> int | None:
+    """The id that a text names; None for what is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """The sort key of a request in a list by age; `2026-11-21T12:00:00.000000Z,` and its id."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -12,16 +13,22 @@ from approvals.auth import Person, may_see_workflow, sees_everything
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.paging import Mark, Place
-from approvals.states import Status, WorkflowState
+from approvals.searching import with_words
+from approvals.states import Kind, Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
 COUNT_LIMIT = 1000
 PAGE = 50
 
 
+#: What only the page and the document of one request show.
+UNREAD = "said_before"
+
+
 def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
     """Every request this person may see; none for who is not logged in or not active any more."""
     found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+    found = found.defer(UNREAD)
     if not user.is_active:
         return found.none()
     if sees_everything(user):
@@ -42,7 +49,7 @@ UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which requests a list is to show; None wants all. `text` is looked for in titles and messages."""
+    """Which requests a list is to show; None wants all. `text` is words that are to be in it."""
 
     status: str | None = None
     kind: str | None = None
@@ -57,7 +64,7 @@ class Wanted:
 
 def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = None) -> QuerySet[ApprovalRequest]:
     """The newest first; without what a list does not show."""
-    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED)
+    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
     exact = {
         "status": wanted.status,
         "kind": wanted.kind,
@@ -70,14 +77,14 @@ def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = 
     }
     found = found.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
     if wanted.text is not None:
-        found = found.filter(Q(title__icontains=wanted.text) | Q(message__icontains=wanted.text))
+        found = with_words(found, wanted.text)
     if after is not None:
         found = found.filter(Q(created_at__lt=after.moment) | Q(created_at=after.moment, pk__lt=after.pk))
     return found
 
 
 def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
-    found = requests_for(user).filter(pk=request_id).first()
+    found = requests_for(user).defer(None).filter(pk=request_id).first()
     if found is None:
         raise NotFound
     return found
@@ -128,7 +135,7 @@ def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
 
 def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     """What a workflow asked, in order; an assignee of one request sees only theirs."""
-    steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow")
+    steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
     if not may_see_workflow(user, workflow):
         steps = steps.filter(assigned_to=user.pk)
     return steps.order_by("created_at", "id")
@@ -146,6 +153,13 @@ def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
 
 
-def capped_count(found: QuerySet[Workflow]) -> int:
+def waiting_count(user: Person) -> int:
+    """How many requests wait for somebody who decides only what is theirs: assigned to them, or their own questions."""
+    own = Q(requested_by=user.pk, kind__in=[Kind.QUESTION, Kind.FORM])
+    found = ApprovalRequest.objects.filter(Q(assigned_to=user.pk) | own, status=Status.PENDING)
+    return found[:COUNT_LIMIT].count()
+
+
+def capped_count(found: QuerySet[Any]) -> int:
     """How many, up to COUNT_LIMIT."""
     return found.order_by()[:COUNT_LIMIT].count()

@@ -5,5 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals.consumers import DeskConsumer
+from approvals.triageconsumer import RequestsConsumer
 
-websocket_urlpatterns = [path("ws/desk/", DeskConsumer.as_asgi())]  # type: ignore[arg-type]  # an ASGI application, which URLRouter takes
+# ASGI applications, which URLRouter takes.
+websocket_urlpatterns = [
+    path("ws/desk/", DeskConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/requests/", RequestsConsumer.as_asgi()),  # type: ignore[arg-type]
+]

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from approvals.answers import shaped
 from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, clean_text, digest
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
@@ -16,6 +17,8 @@ from approvals.states import VERDICTS, Door, Kind, Verdict
 
 MAX_COMMENT = 5_000
 MAX_VALUE_BYTES = 250_000
+#: Clients that answer their own chat's questions in a shape of their own, which the tool that asked knows.
+OWN_SHAPES = frozenset({Door.AI_SDK, Door.CEDAR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,8 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
             errors[name] = "is missing" if wanted else "does not belong to this verdict"
         elif wanted:
             errors |= _value_errors(request, name, value)
+    if not errors and _is_choice(request, ruling):
+        shaped(request, ruling.answer)
     if errors:
         raise Invalid("This cannot be stored as it is.", errors)
     return ruling
@@ -64,10 +69,24 @@ def withdrawal(*, by: User, via: Door, comment: str) -> Ruling:
 
 
 def normalised(request: ApprovalRequest, ruling: Ruling) -> Ruling:
-    """An edit that changes nothing is an approval."""
+    """An edit that changes nothing is an approval; a label alone is the answer that chooses it."""
+    if _is_choice(request, ruling):
+        try:
+            return replace(ruling, answer=shaped(request, ruling.answer))
+        except Invalid:
+            return ruling
     if ruling.verdict == Verdict.EDIT and _same(ruling.edited_input, request.input):
         return replace(ruling, verdict=Verdict.APPROVE, edited_input=ABSENT)
     return ruling
+
+
+def _is_choice(request: ApprovalRequest, ruling: Ruling) -> bool:
+    return (
+        ruling.verdict == Verdict.RESPOND
+        and ruling.answer is not ABSENT
+        and request.chooses
+        and ruling.via not in OWN_SHAPES
+    )
 
 
 def approved_digest(request: ApprovalRequest, ruling: Ruling) -> str:

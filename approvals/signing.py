@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from standardwebhooks import Webhook
 
-from approvals.models import ApiKey
+from approvals.keys import ApiKey
 from approvals.subscriptions import SigningSecret, WebhookEndpoint
 
 #: How long the secret before the newest goes on signing, so that a receiver can change over without losing anything.

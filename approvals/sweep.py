@@ -12,6 +12,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from approvals import actions, dbpool
+from approvals.holders import LAPSES
 from approvals.models import ApprovalRequest
 from approvals.states import Status
 
@@ -56,7 +57,11 @@ async def _run_errand(errand: Duty) -> None:
 
 async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
     while True:
-        await look()
+        try:
+            await look()
+        except Exception:
+            # A round that fails, with its connection say, is one of many: there must be a next one.
+            logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
         await asyncio.sleep(INTERVAL)
 
 
@@ -65,6 +70,9 @@ def _run(duties: list[Duty]) -> None:
     for duty in duties:
         try:
             duty()
+        except dbpool.AWAY as error:
+            logger.warning("The sweep finds the database away (%s); it looks again in a moment.", error)
+            return
         except Exception:
             logger.exception("Sweep duty %s failed; it will be tried again", duty.__qualname__)
 
@@ -81,6 +89,13 @@ def expire_due_requests() -> None:
                 # One that cannot be ended must not keep the others waiting.
                 logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)
                 left.add(request_id)
+
+
+def free_lapsed_requests() -> None:
+    """Take people off requests that they took and have not touched for a while."""
+    lapsed = ApprovalRequest.objects.filter(status=Status.PENDING, claimed_at__lte=timezone.now() - LAPSES)
+    for request_id in lapsed.order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
+        actions.free_lapsed(request_id)
 
 
 def _due(left: set[UUID]) -> list[UUID]:

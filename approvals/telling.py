@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -47,8 +47,32 @@ def ended(decision: Decision) -> dict[str, Any]:
 
 def ring(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
     """After the commit, ring for those who see everything, for the owner and for `people`."""
-    groups = {doorbell.DESK, *(doorbell.user_group(pk) for pk in (workflow.owner_id, *people) if pk is not None)}
-    message = {"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}
+    _ring({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
+
+
+def handled(
+    event: str,
+    request: ApprovalRequest,
+    *,
+    record: Mapping[str, Any],
+    actor: User | None,
+    via: str,
+    people: Iterable[int | None] = (),
+    comment: int | None = None,
+) -> None:
+    """Put on record, and on open pages, that people were at a request: taken, handed over, talked about.
+
+    `people` are told beside its owner and assignee, `comment` is the row of what was said.
+    """
+    audit.record(event, audit.subject_of(request, request.workflow), data=record, actor=actor, via=via)
+    message = {"type": "request.handled", "event": event, "request": str(request.pk), "comment": comment}
+    # Pages of a conversation show the requests of its scope, and their readers hear nothing else of the desk.
+    more = (doorbell.scope_group(request.scope),)
+    _ring(message, request.workflow, request.requested_by_id, request.assigned_to_id, *people, more=more)
+
+
+def _ring(message: Mapping[str, object], workflow: Workflow, *people: int | None, more: Iterable[str] = ()) -> None:
+    groups = {doorbell.DESK, *(doorbell.user_group(pk) for pk in (workflow.owner_id, *people) if pk is not None), *more}
 
     def now() -> None:
         for group in groups:

@@ -19,12 +19,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
 from approvals.cards import Card, card_for, refused_card
+from approvals.care import shown_digest
 from approvals.exceptions import NotFound, Refusal, WrongMethod
 from approvals.forms import sent_decision, sent_door
 from approvals.machines import caller_of, is_for_machines
 from approvals.models import ApprovalRequest
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
-from approvals.paging import place_from
+from approvals.paging import number_from, place_from
+from approvals.precedents import precedents_of
+from approvals.threads import thread_for
 
 COMPLETED_SHOWN = 20
 
@@ -145,13 +148,19 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
 def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
     rendered_at = timezone.now()
     found = queries.get_request_for(request.user, pk)
-    return _page(request, card_for(request.user, found), rendered_at=rendered_at)
+    return request_response(request, card_for(request.user, found), rendered_at=rendered_at)
 
 
-def _page(
+def request_response(
     request: SignedIn, card: Card, *, rendered_at: datetime | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    context = {"card": card, "workflow": card.request.workflow, "rendered_at": rendered_at or timezone.now()}
+    context: dict[str, Any] = {
+        "card": card,
+        "workflow": card.request.workflow,
+        "rendered_at": rendered_at or timezone.now(),
+    }
+    context["thread"] = thread_for(request.user, card.request, before=number_from(request.GET.get("before", "")))
+    context["precedents"] = precedents_of(request.user, card.request)
     return render(request, "approvals/request.html", context, status=status)
 
 
@@ -162,6 +171,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
     door = sent_door(request.POST)
 
     def act() -> None:
+        shown = shown_digest(request.POST)
         sent = sent_decision(found, request.POST)
         actions.decide(
             pk,
@@ -171,6 +181,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
             comment=sent.comment,
             edited_input=sent.edited_input,
             answer=sent.answer,
+            shown_digest=shown,
         )
 
     return _acted(request, pk, act)
@@ -198,12 +209,12 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     if refusal is None:
         card = card_for(request.user, found, door=door)
     else:
-        card = refused_card(request.user, found, refusal, request.POST.dict(), door)
+        card = refused_card(request.user, found, refusal, request.POST, door)
     status = refusal.status if refusal is not None else HTTPStatus.OK
     if request.headers.get("HX-Request"):
         return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
     if refusal is not None:
-        return _page(request, card, status=status)
+        return request_response(request, card, status=status)
     return HttpResponseRedirect(_next(request, found))
 
 

@@ -77,7 +77,7 @@ async def ended(request_id: UUID, seconds: float) -> None:
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
     async with _bell_of(str(request_id)) as bell:
-        while not await dbpool.run(_ended, [str(request_id)]) and (left := until - loop.time()) > 0:
+        while not await _has_ended(request_id) and (left := until - loop.time()) > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(bell.wait(), left)
             bell.clear()
@@ -97,6 +97,15 @@ async def _bell_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
         yield bell
     finally:
         room.leave(request_id, bell)
+
+
+async def _has_ended(request_id: UUID) -> bool:
+    """Whether it is known to have ended. Who waits goes on waiting while the database is away, and is woken by `_reread`."""
+    try:
+        return bool(await dbpool.run(_ended, [str(request_id)]))
+    except dbpool.AWAY as error:
+        logger.warning("The database is away (%s); who waits goes on waiting.", error)
+        return False
 
 
 def _ended(requests: list[str]) -> list[str]:

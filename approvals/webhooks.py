@@ -19,7 +19,8 @@ from approvals import outbox, posting
 from approvals.audit import utc
 from approvals.couriers import Job
 from approvals.exceptions import outcome_of
-from approvals.models import ApiKey, ApprovalRequest, OutboxEvent
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.signing import NoSecret, secrets_of, signed_headers
 from approvals.states import Channel
 from approvals.subscriptions import WebhookEndpoint

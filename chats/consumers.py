@@ -8,9 +8,10 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import dbpool, doorbell
+from approvals import doorbell, handed
 from approvals.consumers import LiveConsumer
 from approvals.exceptions import NotFound
+from approvals.states import Door
 from chats import queries, streams
 from chats.agent import events
 from chats.doorbell import chat_group
@@ -28,15 +29,16 @@ class ChatConsumer(LiveConsumer):
     takes its place; so a page never shows a step twice, and a lost delta is mended by the next push.
     """
 
+    door = Door.CHAT
     following: asyncio.Task[None] | None = None
 
     def groups_for(self, user: User) -> list[str]:
         self.chat_pk = int(self.scope["url_route"]["kwargs"]["pk"])
         try:
-            queries.get_chat_for(user, self.chat_pk)
+            chat = queries.get_chat_for(user, self.chat_pk)
         except ChatNotFound as error:
             raise NotFound from error
-        return [chat_group(self.chat_pk), doorbell.user_group(user.pk)]
+        return [chat_group(self.chat_pk), doorbell.user_group(user.pk), doorbell.scope_group(chat.scope)]
 
     def catch_up(self, user: User) -> str:
         """More than the last messages: others may have come, on another device, while this page was away."""
@@ -58,13 +60,14 @@ class ChatConsumer(LiveConsumer):
         await self.push(self.latest)
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
-        """Rung on the user's own group for other pages; the chat's own ring brings what matters here."""
+        """Rung on the user's own group: the chat's own ring brings what is shown here, this one a notification."""
+        await self.push(lambda user: handed.news(user, event["request"]))
 
     async def _follow(self) -> None:
         """Stream the turn, if one runs and is not followed yet."""
         if self.following is not None and not self.following.done():
             return
-        found = await dbpool.run(queries.running_turn, self.chat_pk)
+        found = await self.read(queries.running_turn, self.chat_pk)
         if found is not None:
             self.following = asyncio.create_task(self._stream(*found))
 

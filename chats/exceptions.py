@@ -115,6 +115,13 @@ class NothingNew(Refusal):
         super().__init__("There is no new answer in this message. Read the chat again.")
 
 
+class BranchRefused(Refusal):
+    """No chat can go on from this checkpoint; the words say why, and what to do instead."""
+
+    code = "branch_refused"
+    status = 409
+
+
 class LeaseLost(Exception):
     """Another runner has taken the turn over, or it has ended: this runner may write nothing more."""
 

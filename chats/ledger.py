@@ -60,6 +60,12 @@ class Ledger:
             return self._take()
 
     async def _flush_soon(self) -> None:
+        """Store what there is; while the database is away it is kept, and tried again together with what has come since."""
+        while not await self._flush():
+            await asyncio.sleep(dbpool.RETRY)
+
+    async def _flush(self) -> bool:
+        """Whether all that was there is stored, or is no longer ours to store."""
         deadline = asyncio.get_running_loop().time() + FLUSH_EVERY
         while len(self._unsaved) < FLUSH_AT and (left := deadline - asyncio.get_running_loop().time()) > 0:
             await asyncio.sleep(min(left, FLUSH_EVERY / 5))
@@ -71,6 +77,11 @@ class Ledger:
                     streams.tell_others(self._claim.turn_id)
             except LeaseLost:
                 logger.info("Turn %s has another runner; its stream ends here", self._claim.turn_id)
+            except dbpool.AWAY:
+                # A piece that is left out here would be missing for ever from the streams of other processes.
+                self._unsaved = [*items, *self._unsaved]
+                return self._closed
+        return True
 
     def _take(self) -> list[Recorded]:
         items, self._unsaved = self._unsaved, []

@@ -26,13 +26,20 @@ class Chat(models.Model):
     title = models.CharField(max_length=200, blank=True)
     #: The conversation at the top, where an agent writes here and not a person.
     root = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
+    #: A branch: the chat and the checkpoint (its number) that it goes on from, and what makes a doubled press one branch.
+    branched_from = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="branches")
+    branched_at = models.BigIntegerField(null=True)
+    branch_token = models.CharField(max_length=32, null=True)  # noqa: DJ001 - null means "no branch"; nulls never collide
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
     #: Retention took what was in it; the row stays, so that its addresses can say so.
     pruned_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "public_id"], name="chat_public_id")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["owner", "public_id"], name="chat_public_id"),
+            models.UniqueConstraint(fields=["owner", "branch_token"], name="chat_branch_token"),
+        ]
         indexes: ClassVar = [
             models.Index(fields=["owner", "-updated_at", "-id"], name="chat_recent"),
             models.Index(fields=["-updated_at", "-id"], name="chat_recent_all"),
@@ -74,6 +81,7 @@ class Message(models.Model):
             ),
             models.UniqueConstraint(fields=["chat", "position"], name="message_position"),
         ]
+        indexes: ClassVar = [models.Index(fields=["chat", "created_at", "id"], name="message_when")]
 
     def __str__(self) -> str:
         return f"{self.role} {self.message_id}"
@@ -186,6 +194,7 @@ class ToolCall(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["chat", "name"], name="tool_call_name"),
             models.Index(fields=["turn"], name="tool_call_delegated", condition=Q(state=CallState.DELEGATED)),
+            models.Index(fields=["chat", "finished_at", "id"], name="tool_call_when"),
         ]
 
     def __str__(self) -> str:
@@ -216,6 +225,7 @@ class TurnCheckpoint(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["chat_pk", "message_id", "ordinal"], name="checkpoint_ordinal")
         ]
+        indexes: ClassVar = [models.Index(fields=["chat_pk", "created_at", "id"], name="checkpoint_when")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.ordinal} of {self.message_id}"

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from approvals.cards import Card, card_for, pretty
+from approvals.cards import Card, card_for
 from approvals.models import ApprovalRequest
+from approvals.readable import pretty
 from approvals.states import Door
 from chats.models import Message
 from chats.projection import PAGE_CONTEXT

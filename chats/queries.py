@@ -11,7 +11,9 @@ from django.db.models import Max, Q, QuerySet
 
 from approvals.auth import Person, sees_everything
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries import UNREAD
 from approvals.states import Kind, Status
+from approvals.transcripts import MAX_MESSAGES
 from chats import checkpoints, nesting
 from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
@@ -62,6 +64,15 @@ def unfinished_turns(cap: int) -> dict[str, int]:
     return {state: Turn.objects.filter(state=state).order_by()[:cap].count() for state in sorted(UNFINISHED)}
 
 
+def last_said(chat: Chat) -> list[tuple[str, str]]:
+    """Role and text of the last messages, the oldest first; what tools did is not said."""
+    last = chat.shown.order_by("-position").values_list("role", "parts")[:MAX_MESSAGES]
+    return [
+        (role, "\n\n".join(part["text"] for part in parts if part.get("type") == "text"))
+        for role, parts in reversed(last)
+    ]
+
+
 def last_turn(chat: Chat) -> Turn | None:
     return chat.turns.order_by("-id").first()
 
@@ -80,7 +91,7 @@ def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:
     """The requests of these calls by toolCallId, the latest where one call asked twice."""
-    found = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids)
+    found = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
     ordered = found.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
     return {str(request.tool_call_id): request for request in ordered}
 
@@ -89,6 +100,7 @@ def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
     """The steps of these turns, each with its calls, by turn id."""
     calls: dict[int, list[CallView]] = defaultdict(list)
     rows = ToolCall.objects.filter(turn__in=turns).select_related("approval__decision", "recovery__decision")
+    rows = rows.defer(f"approval__{UNREAD}", f"recovery__{UNREAD}")
     for call in rows.order_by("id"):
         calls[call.step_id].append(call_view(call))
     views: dict[int, list[StepView]] = defaultdict(list)

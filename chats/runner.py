@@ -65,6 +65,10 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
         await run.drive()
     except LeaseLost as lost:
         logger.info("Stepped back: %s", lost)
+    except dbpool.AWAY as error:
+        # What was committed is not known here: as after a crash, the next runner reads it from the rows.
+        logger.warning("Turn %s is handed over: the database went away (%s)", turn_id, error)
+        await dbpool.insist(actions.release_turn, claim)
     except asyncio.CancelledError:
         await asyncio.shield(dbpool.run(actions.release_turn, claim))
         raise
@@ -85,7 +89,7 @@ class Run:
         """Renew the lease until cancelled; a lost lease or a stop pressed elsewhere cuts the model short."""
         while True:
             await asyncio.sleep(RENEW_EVERY.total_seconds())
-            held, stopped = await dbpool.run(actions.renew_lease, self.claim)
+            held, stopped = await dbpool.insist(actions.renew_lease, self.claim)
             if stopped or not held:
                 self.stop.set()
 
@@ -99,7 +103,7 @@ class Run:
             await self._close(actions.end_stopped, "".join(self.said))
         except (ProviderError, registry.UnknownAgent) as error:
             await self._close(actions.fail_turn, str(error))
-        except LeaseLost:
+        except (LeaseLost, *dbpool.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
@@ -184,8 +188,9 @@ class Run:
         if not planned and finished.stop_reason != "pause_turn":
             reason = _reason(agent, index + 1, finished.stop_reason)
             return functools.partial(actions.finish_turn, self.claim, reason, *place)
-        asked = [call for call in planned if not call.error_text]
-        if asked and finished.stop_reason == "tool_use" and all(call.needs_person for call in asked):
+        # A call that failed at once is told of in the step's commit, and a pause takes the workflow's lock before all telling.
+        waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
+        if waits and finished.stop_reason == "tool_use":
             return functools.partial(actions.pause_turn, self.claim, agent, *place)
         return None
 
@@ -254,7 +259,8 @@ class Run:
             await self._finish_call(execution, result)
 
     async def _finish_call(self, execution: Execution, result: Result) -> None:
-        kept = await dbpool.run(actions.finish_call, execution, output=result.output, error_text=result.error_text)
+        # What has happened has happened: its record must not get lost with a database that is away for a while.
+        kept = await dbpool.insist(actions.finish_call, execution, output=result.output, error_text=result.error_text)
         if not kept:
             logger.warning("A late result of %s (%s) was refused", execution.name, execution.tool_call_id)
         elif result.error_text:

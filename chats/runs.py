@@ -51,7 +51,9 @@ def run_for(user: Person, request_id: UUID) -> Run:
 def runs_of(requests: Sequence[ApprovalRequest]) -> list[Run]:
     """The requests that chats asked, in their order."""
     asked = Q(approval__in=requests) | Q(recovery__in=requests)
-    calls = ToolCall.objects.filter(asked).select_related("step", "turn__chat__owner", "turn__root__chat__owner")
+    # The first call last: a branch's copy of a call keeps the request that the first one asked.
+    calls = ToolCall.objects.filter(asked).order_by("-id")
+    calls = calls.select_related("step", "turn__chat__owner", "turn__root__chat__owner")
     by_request = {pk: call for call in calls for pk in (call.approval_id, call.recovery_id)}
     return [Run(request, by_request[request.pk]) for request in requests if request.pk in by_request]
 

@@ -103,7 +103,7 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, event
     _followers.add(follower)
     seen = after
     while True:
-        stored, over = await dbpool.run(_read, turn_id, seen)
+        stored, over = await dbpool.insist(_read, turn_id, seen)
         for seq, chunk in stored:
             seen = seq
             yield seq, events.from_json(chunk)

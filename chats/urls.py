@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chats import views
+from chats import lookback, views
 
 app_name = "chats"
 
@@ -15,5 +15,9 @@ urlpatterns = [
     path("<int:pk>/messages/", views.post_message, name="post"),
     path("<int:pk>/stop/", views.stop, name="stop"),
     path("<int:pk>/checkpoints/", views.checkpoints, name="checkpoints"),
+    path("<int:pk>/timeline/", lookback.timeline, name="timeline"),
+    path("<int:pk>/compare/", lookback.compare, name="compare"),
+    path("<int:pk>/export/", lookback.export, name="export"),
     path("checkpoints/<int:pk>/", views.checkpoint, name="checkpoint"),
+    path("checkpoints/<int:pk>/branch/", lookback.branch, name="branch"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
@@ -12,11 +13,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.cards import pretty
 from approvals.exceptions import Refusal
+from approvals.readable import pretty
 from approvals.states import Door
 from approvals.views import SignedIn, refusals_as_pages
-from chats import actions, queries
+from chats import actions, branching, queries
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, ChatNotFound
@@ -85,7 +86,13 @@ def _chat_page(
     before = request.GET.get("before", "")
     position = int(before) if before.isdecimal() and len(before) < 10 else None
     context = chat_context(request.user, found, limit=MESSAGES_SHOWN, before=position)
-    context |= {"rendered_at": timezone.now(), "refusal": refusal, "draft": draft, "agent": _agent_or_none(found.agent)}
+    context |= {
+        "branches": branching.branches_of(found),
+        "rendered_at": timezone.now(),
+        "refusal": refusal,
+        "draft": draft,
+        "agent": _agent_or_none(found.agent),
+    }
     return render(request, "chats/chat.html", context, status=status)
 
 
@@ -151,6 +158,9 @@ def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
     context = {
         "chat": found,
         "checkpoint": stored,
+        "may_branch": branching.may_branch(request.user, found),
+        "asks": len(branching.open_part_ids(parts)),
+        "token": uuid4().hex,
         "parts": [part_view(part) for part in parts],
         "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": parts}),
     }

@@ -15,12 +15,13 @@ http = get_asgi_application()
 # Only now is the app registry ready, which the consumers' models need.
 from approvals.handover import Handover  # noqa: E402
 from hitlsite.bounds import BodyBound  # noqa: E402
+from hitlsite.outages import Outages  # noqa: E402
 from hitlsite.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": Probes(BodyBound(Handover(http))),
+        "http": Probes(BodyBound(Outages(Handover(http)))),
         "websocket": AllowedHostsOriginValidator(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

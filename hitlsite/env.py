@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -103,8 +104,10 @@ def database(name: str, default: Path) -> dict[str, Any]:
     }
 
 
-#: Connections that one process holds at most; requests beyond them wait for one.
-POOL_SIZE = "20"
+#: Connections that one process holds at most; requests beyond them wait for one, for POOL_PATIENCE seconds.
+POOL_SIZE, POOL_PATIENCE = "20", 20.0
+#: Seconds for which a connection is tried to be made again, before all who wait for one are told that there is none.
+RECONNECT = 0.5
 
 
 def _postgresql(name: str, url: str) -> dict[str, Any]:
@@ -129,5 +132,21 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(port or ""),
         # Work on the loop gives its connection back after every unit: without a pool each would log in anew.
-        "OPTIONS": {**options, "pool": {"min_size": 1, "max_size": int(size), "timeout": 20}},
+        "OPTIONS": {**options, "pool": _pool(int(size))},
+        # A connection that broke while nobody used it, with a database that was started again say, fails nobody's request.
+        "CONN_HEALTH_CHECKS": True,
     }
+
+
+def _pool(size: int) -> dict[str, Any]:
+    waits = {"timeout": POOL_PATIENCE, "reconnect_timeout": RECONNECT, "reconnect_failed": _tell_those_who_wait}
+    return {"min_size": 1, "max_size": size, **waits}
+
+
+def _tell_those_who_wait(pool: Any) -> None:
+    """The database is away: whoever waits for a connection hears of it now and not when their patience is over."""
+    with pool._lock:
+        # Where there are connections, the database only takes no more of them, and those who wait will get one.
+        waiting = [] if pool._nconns else [pool._waiting.popleft() for _ in range(len(pool._waiting))]
+    for client in waiting:
+        client.fail(import_module("psycopg").OperationalError("it takes no connections"))

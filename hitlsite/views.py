@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +14,8 @@ from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
 
-from approvals import views
+from approvals import dbpool, views
+from hitlsite.outages import unavailable
 
 WORDS = {
     HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back, reload the page and try again.",
@@ -69,6 +71,8 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    if isinstance(sys.exc_info()[1], dbpool.AWAY):
+        return unavailable(request)
     return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 

@@ -57,6 +57,7 @@ class Site:
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ} | defaults | settings
         self.processes: list[subprocess.Popen[bytes]] = []
         self.port = 0
+        self.ports: list[int] = []
 
     def manage(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
@@ -70,7 +71,7 @@ class Site:
     def _python(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *words]
         done = subprocess.run(
-            command, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=2 * PATIENCE, check=False
+            command, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=5 * PATIENCE, check=False
         )
         assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done
@@ -97,6 +98,7 @@ class Site:
 
         until(listens, "the web process answers")
         self.port = self.port or port
+        self.ports.append(port)
         return port
 
     def work(self) -> None:

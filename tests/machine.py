@@ -83,7 +83,7 @@ class Remote:
 
     def __init__(self, server: Server, user: str, scopes: tuple[str, ...] = SCOPES) -> None:
         self.server = server
-        place = server.database.with_name(f"key-of-{user}-{'-'.join(scopes)}")
+        place = server.log.with_name(f"key-of-{user}-{'-'.join(scopes)}")
         server.run(
             "from approvals import auth; from django.contrib.auth.models import User; from pathlib import Path\n"
             f"_, text = auth.create_key(User.objects.get(username={user!r}), name='remote', scopes={scopes!r})\n"

@@ -96,9 +96,15 @@ def forms(html: str, action: str = "") -> list[Form]:
 
 
 def buttons(html: str) -> list[str]:
-    """The words on the buttons of the page's content, in order."""
+    """The words on the buttons of the page's content, in order; without those about who is at a request and what they say."""
     page = parse(html)
-    return [one.words for area in page.find("main") or [page] for one in area.find("button")]
+    found = [one for area in page.find("main") or [page] for one in area.find("button")]
+    return [one.words for one in found if one not in aside(page)]
+
+
+def aside(page: Element) -> list[Element]:
+    """The buttons that end no request: take it, hand it over, comment."""
+    return [one for name in ("holder", "talk") for part in page.find(class_=name) for one in part.find("button")]
 
 
 def inline_code(html: str) -> list[str]:

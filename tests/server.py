@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
 import os
 import random
 import re
-import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from http.client import HTTPConnection
@@ -24,6 +20,8 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from hitlsite.management.commands.seed_demo import PASSWORD
+from tests import databases
+from tests.databases import Database
 
 T = TypeVar("T")
 
@@ -35,12 +33,6 @@ import django; django.setup()
 from django.core.management import call_command
 {prepare}
 call_command("serve", port={port})
-"""
-PREPARE = """
-import django; django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
-call_command("seed_demo")
 """
 
 
@@ -69,35 +61,30 @@ def free_port() -> int:
                 return port
 
 
-def environment(database: Path, **more: str) -> dict[str, str]:
-    settings = {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{database}", "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
+def environment(database: Database, **more: str) -> dict[str, str]:
+    settings = {"DEBUG": "1", "DATABASE_URL": database.url, "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
     return os.environ | settings | more
-
-
-@functools.cache
-def seeded_database() -> Path:
-    """A database with the demo's people and conversations, made once and copied for every server."""
-    folder = tempfile.mkdtemp(prefix="pausepoint-tests-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    database = Path(folder) / "seeded.sqlite3"
-    subprocess.run(
-        [sys.executable, "-c", PREPARE], cwd=ROOT, env=environment(database), check=True, capture_output=True
-    )
-    return database
 
 
 class Server:
     """Starts, stops, dies and starts again on the same database and port."""
 
-    def __init__(self, folder: Path, *, beside: Server | None = None, prepare: str = "", **settings: str) -> None:
-        """A server with a database of its own, or with the one of the server that it stands beside.
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        beside: Server | None = None,
+        database: str = "sqlite",
+        prepare: str = "",
+        **settings: str,
+    ) -> None:
+        """A server with a database of its own, "sqlite" or "postgresql", or with the one that it stands beside has.
 
         `prepare` is Python that its process runs before it serves.
         """
-        self.database = beside.database if beside is not None else folder / "served.sqlite3"
+        self.database = beside.database if beside is not None else databases.make(database, folder / "served.sqlite3")
+        self.owns_database = beside is None
         self.log = folder / ("beside.log" if beside is not None else "served.log")
-        if beside is None:
-            shutil.copy(seeded_database(), self.database)
         self.settings, self.prepare = settings, prepare
         self.port = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -109,6 +96,8 @@ class Server:
     def __exit__(self, *_: object) -> None:
         if self.process is not None and self.process.poll() is None:
             self.kill()
+        if self.owns_database:
+            self.database.drop()
 
     @property
     def address(self) -> str:
@@ -144,15 +133,14 @@ class Server:
         self.process.send_signal(number)
         return self.process.wait(seconds)
 
-    def run(self, script: str) -> None:
+    def run(self, script: str, seconds: float = 2 * PATIENCE) -> None:
         """Run Python with the project's settings on this database, in a process of its own."""
         command = [sys.executable, "-c", f"import django; django.setup()\n{script}"]
         env = environment(self.database, **self.settings)
-        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=2 * PATIENCE)
+        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=seconds)
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection, connection:
-            return connection.execute(sql, values).fetchall()
+        return self.database.rows(sql, *values)
 
     def value(self, sql: str, *values: Any) -> Any:
         ((found,),) = self.rows(sql, *values)
@@ -218,7 +206,9 @@ class Person:
         return chat, request
 
     def decide(self, request: str, **fields: object) -> Page:
-        return self.post(f"/requests/{request}/decide/", **fields)
+        """Press a button of its page, which says what it showed."""
+        shown = re.search(r"sha256:[0-9a-f]{64}", self.get(f"/requests/{request}/").text)
+        return self.post(f"/requests/{request}/decide/", **{"digest": shown.group() if shown else "", **fields})
 
     def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Page:
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)

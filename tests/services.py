@@ -5,6 +5,7 @@ What is missing is said aloud in one line, however many tests it skips; with REQ
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+
+from tests.postgres import Cluster, NotFound, started
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -35,6 +38,15 @@ def real_processes() -> None:
         socket.create_server(("127.0.0.1", 0)).close()
     except OSError as error:
         missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Cluster:
+    """A PostgreSQL that runs, the one of this test run."""
+    try:
+        return started()
+    except NotFound as error:
+        missing(str(error), "apt-get install postgresql, or set PG_BIN to the folder with its programs.")
 
 
 def find_chromium() -> str:
@@ -61,6 +73,13 @@ def find_npm() -> str:
 
 def install_packages(folder: Path) -> None:
     """What the folder's package-lock.json says, installed beside it once."""
+    with (folder / "package.json").open() as mark:
+        # Tests that run in several processes would install into each other's folder.
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        _install(folder)
+
+
+def _install(folder: Path) -> None:
     wanted, done = folder / "package-lock.json", folder / "node_modules" / ".installed"
     if done.exists() and done.read_text() == wanted.read_text():
         return

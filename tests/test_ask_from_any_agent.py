@@ -53,7 +53,9 @@ def test_the_commands_of_the_guide_do_what_it_says(tmp_path):
         digest = made["approved_digest"]
         assert json.loads(run("/result", ID=asked["id"], DIGEST=digest, **keys))["state"] == "succeeded"
         assert json.loads(run("/end", **keys))["state"] == "completed"
-        assert json.loads(run("Idempotency-Key", **keys))["default_response"] == "M"
+        assert json.loads(run("size-of-4711", **keys))["default_response"]["selected"] == ["M"]
+        trip = json.loads(run("trip-4711", **keys))
+        assert (trip["kind"], [message["role"] for message in trip["messages"]]) == ("form", ["user", "assistant"])
         events = [json.loads(line)["event"] for line in run("/audit", **keys).splitlines()]
         assert events == ["request.created", "request.decided", "tool.result"]
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8

@@ -73,7 +73,9 @@ def test_a_late_answer_gets_410_on_the_page_and_changes_nothing():
     browser = Client()
     browser.force_login(decider)
     for _ in range(2):
-        late = browser.post(f"/requests/{request.pk}/decide/", {"verdict": "respond", "text": "blue"})
+        late = browser.post(
+            f"/requests/{request.pk}/decide/", {"verdict": "respond", "text": "blue", "digest": request.input_digest}
+        )
         assert late.status_code == 410
     with pytest.raises(Expired):
         decide(request, decider, Verdict.RESPOND, answer="blue")

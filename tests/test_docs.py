@@ -16,6 +16,7 @@ from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowS
 from chats.agent.demo import SCRIPT
 from chats.routing import websocket_urlpatterns as chat_sockets
 from chats.states import CallState, FinishReason, TurnState
+from hitlsite import probes
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -80,7 +81,8 @@ def routes(resolver: URLResolver, prefix: str = "/") -> list[str]:
 
 def test_every_address_is_documented():
     documented = first_cells(REFERENCE / "pages.md") + first_cells(REFERENCE / "api.md")
-    assert sorted(cell for cell in documented if "/" in cell) == sorted(routes(get_resolver()))
+    known = [*routes(get_resolver()), *probes.ADDRESSES]
+    assert sorted(cell for cell in documented if "/" in cell) == sorted(known)
 
 
 def test_every_code_of_a_refusal_is_documented():

@@ -145,7 +145,7 @@ def test_a_refused_card_gives_it_back_as_text(bob, desk_of_evil, evil):
     client.force_login(bob)
     names = [f"input.{evil}", "input.number", "input.list", "text", "comment", "choice"]
     for request, verdict in zip(requests[:6], ["edit", "respond", "respond", evil, "respond", "respond"], strict=True):
-        typed = dict.fromkeys(names, evil) | {"verdict": verdict}
+        typed = dict.fromkeys(names, evil) | {"verdict": verdict, "digest": request.input_digest}
         refused = client.post(f"{request.get_absolute_url()}decide/", typed, headers={"HX-Request": "true"})
         assert refused.status_code == 422
         assert_harmless(refused.text)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals import machines
 from approvals.auth import create_key
-from approvals.models import ApiKey
+from approvals.keys import ApiKey
 from chats.models import Chat
 from tests import people
 from tests.machines import Client, Machine, machine

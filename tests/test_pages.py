@@ -51,6 +51,8 @@ def addresses(everybody):
         "chat": f"/chats/{chat.pk}/",
         "checkpoints": f"/chats/{chat.pk}/checkpoints/",
         "checkpoint": f"/chats/checkpoints/{checkpoint.pk}/",
+        "timeline": f"/chats/{chat.pk}/timeline/",
+        "compare": f"/chats/{chat.pk}/compare/",
     }
 
 
@@ -60,6 +62,8 @@ ABSENT = {
     "chat": "/chats/999/",
     "checkpoints": "/chats/999/checkpoints/",
     "checkpoint": "/chats/checkpoints/999/",
+    "timeline": "/chats/999/timeline/",
+    "compare": "/chats/999/compare/",
 }
 
 
@@ -78,7 +82,9 @@ def test_what_is_not_yours_looks_exactly_like_what_does_not_exist(everybody, add
 
 
 @pytest.mark.parametrize(
-    "address", ["{request}decide/", "{request}cancel/", "{chat}messages/", "{chat}stop/"], ids=lambda a: a.strip("/")
+    "address",
+    ["{request}decide/", "{request}cancel/", "{chat}messages/", "{chat}stop/", "{checkpoint}branch/"],
+    ids=lambda a: a.strip("/"),
 )
 def test_acting_on_what_is_not_yours_looks_exactly_like_acting_on_what_does_not_exist(everybody, addresses, address):
     data = {"verdict": "approve", "text": "Hello?"}
@@ -114,7 +120,18 @@ def test_an_anonymous_visitor_is_sent_to_the_log_in_and_from_there_to_the_page(e
 
 @pytest.mark.parametrize(
     "address",
-    ["/", "/workflows/", "/chats/", "{workflow}", "{request}", "{chat}", "{checkpoints}", "{checkpoint}"],
+    [
+        "/",
+        "/workflows/",
+        "/chats/",
+        "{workflow}",
+        "{request}",
+        "{chat}",
+        "{checkpoints}",
+        "{checkpoint}",
+        "{timeline}",
+        "{compare}",
+    ],
 )
 def test_a_page_that_is_only_read_takes_no_post(everybody, addresses, address):
     refused = everybody["Bob"].post(address.format(**addresses))

@@ -123,11 +123,22 @@ def test_the_desk_costs_the_same_however_much_waits(rows):
     waiting(rows)
     made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
     assert of_page(bob_once(), "/") == SIGNED_IN + 5
-    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 2
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 4
     assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 5
     decide(made, made.requested_by, Verdict.APPROVE)
     assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 3
     assert of_push(made.workflow) == SIGNED_IN + 3
+
+
+@pytest.mark.parametrize("rows", [10, MANY])
+def test_a_request_costs_the_same_however_much_was_decided_before_it(rows):
+    owner, decider = alice(), bob_once()
+    for _ in range(rows):
+        decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
+    said = [{"role": "user", "text": "Please."}]
+    made = make_request(owner, tool_name="refund", said_before=said)
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 3
+    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 3
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -142,7 +153,7 @@ def test_alices_own_desk_costs_the_same_however_much_she_asked(rows):
     owner = alice()
     for _ in range(rows):
         make_request(owner)
-    assert of_page(owner, "/") == SIGNED_IN + 5
+    assert of_page(owner, "/") == SIGNED_IN + 6
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -157,14 +168,16 @@ def test_a_workflow_costs_the_same_however_many_steps_it_has(rows):
 def test_catching_up_costs_the_same_however_much_was_missed(rows):
     waiting(rows // 2)
     ended(rows // 4)
-    assert of_catching_up() == 8
+    assert of_catching_up() == 9
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_a_chat_costs_the_same_however_much_was_said_and_asked(rows):
     found = talk(rows)
     user, page = bob_once(), found.get_absolute_url()
-    assert of_page(user, page) == SIGNED_IN + 7
+    assert of_page(user, page) == SIGNED_IN + 8
+    assert of_page(user, f"{page}timeline/") == SIGNED_IN + 14
+    assert of_page(user, f"{page}compare/") == SIGNED_IN + 5
     assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
     assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
     user = User.objects.get(pk=user.pk)

@@ -1,14 +1,17 @@
 """The only writers of workflows, requests and decisions; every door ends here.
 
-`asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call);
-`attending` (which processes live), `pruning` (what is old enough to go). All writes of one action are one transaction.
-Signals and rings leave after its commit, and a failing one never turns a recorded decision into an error.
+`asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
+`handing` (who is at it), `commenting` (what they say of it); `attending` (which processes live), `pruning` (what is old
+enough to go). All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one
+never turns a recorded decision into an error.
 """
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
 from approvals.actions.attending import gone, seen
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
+from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
+from approvals.actions.handing import assign, claim, free_lapsed, release
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
 
 __all__ = [
@@ -17,11 +20,15 @@ __all__ = [
     "Outcome",
     "Result",
     "ask_for_client",
+    "assign",
     "cancel",
+    "claim",
     "close_workflow",
+    "comment",
     "decide",
     "end_workflow",
     "expire",
+    "free_lapsed",
     "gone",
     "hold_workflow",
     "old_delivered",
@@ -29,6 +36,7 @@ __all__ = [
     "open_workflow",
     "prune_delivered",
     "prune_sessions",
+    "release",
     "report_result",
     "request_approval",
     "seen",

@@ -11,10 +11,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from approvals import telling
+from approvals import oneatatime, telling
+from approvals.actions.indexing import index_request
 from approvals.asks import ABSENT, URGENCY, Ask
 from approvals.canonical import digest
 from approvals.exceptions import Conflict
+from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import CLIENT, WorkflowState
 from approvals.telling import tell
@@ -95,6 +97,9 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: User) -> Asked:
     ask.check()
     try:
         with transaction.atomic():
+            if ask.tool_call_id is not None:
+                # An approval and a question for one call: no constraint keeps two kinds apart.
+                oneatatime.hold(f"{origin.scope} {ask.tool_call_id}")
             known = _known(ask, origin)
             return Asked(known, replayed=True) if known else Asked(_ask(ask, origin, by=by))
     except IntegrityError:
@@ -127,6 +132,7 @@ def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
         raise Conflict("The workflow has ended; it can ask nothing more.")
     now = timezone.now()
     request = ApprovalRequest.objects.create(**_frozen(workflow, ask, now), **more)
+    index_request(request)
     workflow.open_count += 1
     workflow.state = WorkflowState.SUSPENDED
     workflow.suspended_at = workflow.suspended_at or now
@@ -171,16 +177,20 @@ def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
 
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
-    default = fields.pop("default_response")
+    fields.pop("default_response")
+    default = ask.default
     return fields | {
         "workflow": workflow,
         "scope": workflow.scope,
+        "agent": workflow.agent,
         "input": dict(ask.input),
         "input_digest": digest(dict(ask.input)),
         "options": [dict(option) for option in ask.options],
         "suggestions": list(ask.suggestions),
+        "said_before": [dict(message) for message in ask.said_before],
         "step_path": list(ask.step_path),
         "urgency": URGENCY[ask.priority],
+        "words": words_to_read(ask.title, ask.message, dict(ask.input)),
         "has_default": default is not ABSENT,
         "default_response": None if default is ABSENT else default,
         "created_at": now,

@@ -11,14 +11,15 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import auth, rulings, signals, telling
+from approvals.actions.indexing import index_decision
 from approvals.asks import ABSENT
 from approvals.canonical import clean_text
-from approvals.exceptions import AlreadyDecided, Expired, NotAllowed, NotFound
+from approvals.exceptions import AlreadyDecided, Changed, Expired, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
 from approvals.states import ASK_HUMAN, CLIENT, OUTCOMES, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
@@ -42,26 +43,39 @@ def decide(
     comment: str = "",
     edited_input: Any = ABSENT,
     answer: Any = ABSENT,
+    shown_digest: str | None = None,
 ) -> Outcome:
     """End a request with a person's verdict; the first one wins.
 
-    NotFound, NotAllowed, Invalid (the answer does not meet its schema), AlreadyDecided (names the winner), Expired.
+    `shown_digest` is the digest of the input that the person was shown. NotFound, NotAllowed, Changed (another input was
+    shown), Invalid (the answer does not meet its schema), AlreadyDecided (names the winner), Expired.
     """
     ruling = Ruling(
         verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
     )
+    # Before the lock: a client's schema may take its time, and nothing that it is checked against ever changes.
+    seen = _closable(_timed().filter(pk=request_id).first(), by)
+    fit = None
+    if seen.pending and not _overdue(seen):
+        if shown_digest not in {None, seen.input_digest}:
+            raise Changed(seen.input_digest)
+        fit = rulings.checked(seen, ruling)
     with transaction.atomic():
-        request = locked(request_id)
-        if request is None or not auth.may_see(by, request):
-            raise NotFound
-        if not auth.may_close(by, request):
-            raise NotAllowed("You may see this request, but deciding it is for others.")
+        request = _closable(locked(request_id), by)
         if request.pending and _overdue(request):
             _end(request, rulings.expiry_of(request))
         elif request.pending:
-            return Outcome(_end(request, rulings.checked(request, ruling)))
+            return Outcome(_end(request, fit or rulings.checked(request, ruling)))
     # Outside the block: an expiry that was just written has to stay, whatever is raised about it.
     return Outcome(rulings.replayed(request.decision, rulings.normalised(request, ruling)), replayed=True)
+
+
+def _closable(request: ApprovalRequest | None, by: User) -> ApprovalRequest:
+    if request is None or not auth.may_see(by, request):
+        raise NotFound
+    if not auth.may_close(by, request):
+        raise NotAllowed("You may see this request, but deciding it is for others.")
+    return request
 
 
 def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
@@ -125,7 +139,7 @@ def locked(request_id: UUID) -> ApprovalRequest | None:
     workflow = Workflow.objects.select_for_update(of=("self",), no_key=True).filter(requests=request_id).first()
     if workflow is None:
         return None
-    request = ApprovalRequest.objects.annotate(clock=Now()).get(pk=request_id)
+    request = _timed().get(pk=request_id)
     request.workflow = workflow
     return request
 
@@ -137,6 +151,11 @@ def hold_workflow(*, scope: str, key: str) -> Workflow | None:
     the numbers of its events, so that no two wait for each other.
     """
     return Workflow.objects.select_for_update(no_key=True).filter(scope=scope, key=key).first()
+
+
+def _timed() -> QuerySet[ApprovalRequest]:
+    """Requests with the database's time as `clock`."""
+    return ApprovalRequest.objects.defer("said_before").annotate(clock=Now())
 
 
 def _overdue(request: ApprovalRequest) -> bool:
@@ -164,6 +183,7 @@ def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
         answer=None if ruling.answer is ABSENT else ruling.answer,
         decided_at=now,
     )
+    index_decision(decision)
     request.status, request.changed_at, request.decision = status, now, decision
     _release(request)
     event = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}.get(

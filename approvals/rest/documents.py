@@ -11,6 +11,7 @@ from approvals.canonical import MAX_BYTES, digest
 from approvals.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId
 from approvals.rulings import MAX_COMMENT
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 
 MAX_TIMEOUT = 10 * 365 * 86_400_000
 MAX_ERROR = 20_000
@@ -32,6 +33,11 @@ class Option(Document):
     description: Annotated[str, Field(max_length=2000)] | None = None
 
 
+class Said(Document):
+    role: Literal["user", "assistant", "system", "tool"]
+    text: Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
+
+
 class NewRequest(Document):
     """What is asked. Of `timeout` (milliseconds, 0 for none) and `deadline` give one."""
 
@@ -50,6 +56,11 @@ class NewRequest(Document):
     field_name: Short = ""
     suggestions: list[Label] = Field(default_factory=list, max_length=MAX_SUGGESTIONS)
     context: Any = Field(default=None, description="Anything that helps the person; shown beside the request.")
+    messages: list[Said] = Field(
+        default_factory=list,
+        max_length=MAX_MESSAGES,
+        description=f"What was said before, the oldest first; shown to the person. {MAX_TEXT_BYTES:,} bytes in all.",
+    )
     priority: Literal["low", "normal", "high", "critical"] = "normal"
     timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT)] = 0
     deadline: Moment | None = None
@@ -69,17 +80,20 @@ class NewRequest(Document):
 
     def digest(self) -> str:
         """Of all that is asked; the same whether a default is written out or left out."""
-        said = self.model_dump(mode="json") | {"has_default": self.has_default}
+        # What was asked before there were messages keeps its digest.
+        unsaid = None if self.messages else {"messages"}
+        said = self.model_dump(mode="json", exclude=unsaid) | {"has_default": self.has_default}
         return digest(said, max_bytes=2 * MAX_BYTES)
 
 
 class NewDecision(Document):
-    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`."""
+    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is of what was shown."""
 
     verdict: Annotated[str, AfterValidator(_known_verdict), Field(json_schema_extra={"enum": list(VERDICT_WORDS)})]
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
     edited_input: dict[str, Any] | None = None
     answer: Any = None
+    input_digest: Digest | None = Field(None, description="Refused with 409 `changed` if the request has another.")
 
 
 class NewCancel(Document):
@@ -128,6 +142,8 @@ class Brief(BaseModel):
     status: Status
     requested_by: str
     assigned_to: str | None
+    claimed_by: str | None = Field(description="Who is on it; null once that has lapsed.")
+    claimed_until: Moment | None
     created_at: Moment
     changed_at: Moment
     deadline_at: Moment | None
@@ -144,6 +160,7 @@ class RequestDocument(Brief):
     field_name: str
     suggestions: list[str]
     context: Any
+    messages: list[dict[str, str]] = Field(description="What was said before, the oldest first.")
     has_default: bool
     default_response: Any
     callback_url: str | None

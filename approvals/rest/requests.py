@@ -48,7 +48,7 @@ class Filters(Document):
     workflow: WorkflowId | None = None
     thread: Name | None = None
     priority: Priority | None = None
-    text: Name | None = Field(None, description="Stands in the title or the message.")
+    text: Name | None = Field(None, description="Words that are in it: title, message, input, context, comments.")
     created_from: Moment | None = None
     created_until: Moment | None = None
     cursor: Name | None = Field(None, description="`next` of the page before.")
@@ -163,6 +163,7 @@ def decide_request(
         answer=sent.answer
         if "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
         else ABSENT,
+        shown_digest=sent.input_digest,
     )
     _say_replayed(response, outcome.replayed)
     return _document(caller.user, request_id)

@@ -10,10 +10,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals import transcripts
 from approvals.asks import ABSENT, Ask
+from approvals.comments import RequestComment
 from approvals.exceptions import Invalid
+from approvals.holders import LAPSES, assignee_name, claimant
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rest.documents import Brief, DecisionDocument, NewRequest, RequestDocument, WorkflowDocument
+from approvals.rest.people_documents import CommentDocument, HandlingDocument
 from approvals.states import Kind, Priority, Status, Verdict, WorkflowState
 
 
@@ -24,6 +28,9 @@ def ask_from(sent: NewRequest) -> Ask:
         errors["deadline"] = "give a timeout or a deadline, not both"
     if sent.kind == "form" and sent.response_schema is None:
         errors["response_schema"] = "is missing: a form is made from it"
+    said_before = [message.model_dump() for message in sent.messages]
+    if problem := transcripts.problem(said_before):
+        errors["messages"] = problem
     assignee = None
     if sent.assigned_to is not None:
         assignee = User.objects.filter(username=sent.assigned_to, is_active=True).first()
@@ -45,6 +52,7 @@ def ask_from(sent: NewRequest) -> Ask:
         field_name=sent.field_name,
         suggestions=sent.suggestions,
         context=sent.context,
+        said_before=said_before,
         priority=Priority(sent.priority),
         deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout else sent.deadline,
         default_response=sent.default_response if sent.has_default else ABSENT,
@@ -75,10 +83,26 @@ def _brief(request: ApprovalRequest) -> dict[str, Any]:
         "status": request.status,
         "requested_by": request.requested_by.get_username(),
         "assigned_to": request.assigned_to.get_username() if request.assigned_to else None,
+        **_claim(request),
         "created_at": request.created_at,
         "changed_at": request.changed_at,
         "deadline_at": request.deadline_at,
     }
+
+
+def _claim(request: ApprovalRequest) -> dict[str, Any]:
+    held = claimant(request, timezone.now()) is not None and request.pending and request.claimed_at is not None
+    until = request.claimed_at + LAPSES if held and request.claimed_at else None
+    return {"claimed_by": request.claimed_name if held else None, "claimed_until": until}
+
+
+def handling(request: ApprovalRequest) -> HandlingDocument:
+    assigned = assignee_name(request) or None
+    return HandlingDocument(request_id=str(request.pk), assigned_to=assigned, **_claim(request))
+
+
+def comment_document(said: RequestComment) -> CommentDocument:
+    return CommentDocument(id=said.pk, by=said.by_name, via=said.via, text=said.text, at=said.at)
 
 
 def document(request: ApprovalRequest) -> RequestDocument:
@@ -87,6 +111,7 @@ def document(request: ApprovalRequest) -> RequestDocument:
     return RequestDocument(
         **_brief(request),
         **{name: getattr(request, name) for name in names + more},
+        messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
     )

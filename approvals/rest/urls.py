@@ -14,7 +14,7 @@ from ninja import NinjaAPI
 from ninja.operation import Operation
 
 from approvals.handover import take_back
-from approvals.rest import record, requests, workflows
+from approvals.rest import people, record, requests, workflows
 from approvals.rest.callers import Bearer, refuse_in_our_words
 from approvals.rest.openapi import operations, with_problems
 from approvals.views import problem
@@ -39,7 +39,7 @@ api = DeskAPI(
     urls_namespace=app_name,
 )
 refuse_in_our_words(api)
-for router in (requests.router, workflows.router, record.router):
+for router in (requests.router, people.router, workflows.router, record.router):
     api.add_router("", router)
 
 

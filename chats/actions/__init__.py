@@ -2,12 +2,14 @@
 
 `arriving` (what people send), `answering` (answers inside a client's copy of a message), `claiming` (who runs a turn),
 `stepping` (what the runner commits), `calling` (tool calls), `delegating` (sub-agents), `ending` (stop, fail, finish),
-`resuming` (what decisions do to a turn), `together` (two of these in one commit), `pruning` (what is old enough to go);
+`resuming` (what decisions do to a turn), `together` (two of these in one commit), `branching` (a new chat from a
+checkpoint), `pruning` (what is old enough to go);
 `keeping` holds what several of them write.
 """
 
 from chats.actions.answering import take_answers
 from chats.actions.arriving import add_user_message, answer_again, open_chat, post_message
+from chats.actions.branching import branch_chat
 from chats.actions.calling import claim_call, finish_call, lose_call
 from chats.actions.claiming import claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
@@ -22,6 +24,7 @@ __all__ = [
     "answer_again",
     "append_events",
     "begin_pruning",
+    "branch_chat",
     "claim_call",
     "claim_turn",
     "commit_step",

@@ -60,11 +60,19 @@ def hold_workflow(turn: Turn) -> Workflow | None:
 
 
 def write_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
+    """Store events, inside the fence. Those that are there are this runner's own, of a commit whose answer got lost."""
     TurnEvent.objects.bulk_create(
-        TurnEvent(
-            turn_id=claim.turn_id, seq=item.seq, attempt=claim.attempt, step=item.step, chunk=events.to_json(item.event)
-        )
-        for item in recorded
+        (
+            TurnEvent(
+                turn_id=claim.turn_id,
+                seq=item.seq,
+                attempt=claim.attempt,
+                step=item.step,
+                chunk=events.to_json(item.event),
+            )
+            for item in recorded
+        ),
+        ignore_conflicts=True,
     )
 
 

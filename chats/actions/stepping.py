@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from django.db import transaction
@@ -11,13 +12,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import hints, outbox
-from approvals.asks import ABSENT, Ask
+from approvals import hints, oneatatime
+from approvals.asks import ABSENT, MAX_MESSAGE, Ask
 from approvals.canonical import clean_json
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
-from chats import nesting
+from approvals.transcripts import kept
+from chats import nesting, queries
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -72,7 +74,7 @@ def commit_step(
         ids = [call.tool_call_id for call in planned]
         if turn.root_id is not None:
             # Two sub-agents at once could otherwise both find an id unused.
-            outbox.hold_stream(outbox.stream_of(turn.chat.scope, str(turn.top.run_id)))
+            oneatatime.hold(f"calls of {turn.top.run_id}")
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
@@ -124,7 +126,7 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
         turn = fenced(claim)
         if turn.stopped:
             raise StopRequested
-        asked, closing = _ask_all(turn, agent)
+        asked, closing = ask_all(turn, agent)
         resting = nesting.at_rest(turn)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
@@ -140,12 +142,19 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
     return last
 
 
-def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[events.Event]]:
-    """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about."""
+def ask_all(
+    turn: Turn, agent: Agent, *, notes: Mapping[str, str] | None = None
+) -> tuple[list[ApprovalRequest], list[events.Event]]:
+    """The requests, and what followers are told: approvals that are asked for, and calls that could not be asked about.
+
+    `notes` (Markdown, by toolCallId) are for people, behind what is asked.
+    """
     asked: list[ApprovalRequest] = []
     told: list[events.Event] = []
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
+    # Frozen now: whatever becomes of the chat, people see what was said when they were asked.
+    said_before = kept(queries.last_said(turn.chat))
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
@@ -160,6 +169,9 @@ def _ask_all(turn: Turn, agent: Agent) -> tuple[list[ApprovalRequest], list[even
         told.append(events.ToolFailed(call.tool_call_id, words))
     for call, ask in asks:
         assert workflow is not None
+        ask = replace(ask, said_before=said_before)
+        if note := (notes or {}).get(call.tool_call_id):
+            ask = replace(ask, message=f"{ask.message[: MAX_MESSAGE - len(note) - 2]}\n\n{note}")
         request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)
         field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
         setattr(call, field, request)

@@ -172,7 +172,7 @@ async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator
         if chunks := stream.encode(event):
             yield frames(chunks)
     if not stream.closed:
-        yield frames(await dbpool.run(_rest, stream, turn.pk))
+        yield frames(await dbpool.insist(_rest, stream, turn.pk))
     yield DONE
 
 

@@ -242,7 +242,7 @@ async def _told(request: HttpRequest, telling: Telling) -> AsyncIterator[Payload
             for payload in answer.encode(event):
                 yield payload
         # Where somebody was quick on the dashboard, the turn goes on already.
-        rest = await dbpool.run(_rest, request, telling, answer)
+        rest = await dbpool.insist(_rest, request, telling, answer)
     for payload in rest:
         yield payload
 

@@ -87,6 +87,7 @@ class Asked(TypedDict, total=False):
     field_name: str
     suggestions: Sequence[str]
     context: Any
+    messages: Sequence[Mapping[str, str]]
     priority: Literal["low", "normal", "high", "critical"]
     timeout: timedelta | int
     deadline: datetime

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from approvals import actions, auth, machines, sweep
 from approvals.exceptions import Invalid
-from approvals.models import ApiKey, ApprovalRequest, AuditEntry, Workflow
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import Door, Verdict
 from tests.approvals.helpers import make_request
 from tests.machines import Answer, Machine, machine

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from approvals import doorbell, waitingroom
 from approvals.dbpool import run
-from approvals.models import ApiKey, ApprovalRequest
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest
 from tests.agentforge.test_ask_human import ADDRESS, QUESTION, only, respond
 from tests.machines import Answer, machine, served
 from tests.people import alice, bob

@@ -12,7 +12,7 @@ from django.utils import timezone
 from approvals import auth, machines
 from approvals import following as followers
 from approvals.dbpool import run
-from approvals.models import ApiKey
+from approvals.keys import ApiKey
 from approvals.states import Kind
 from tests.agentforge.following import ADDRESS, following
 from tests.approvals.helpers import make_request, make_workflow

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals import dbpool
 from chats import actions, doorbell
 from chats.agent import events
 from chats.models import Chat, Turn
@@ -135,7 +136,7 @@ def test_a_stop_in_mid_stream_aborts_and_keeps_what_was_said(odd):
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await asyncio.to_thread(Turn.objects.filter(events__isnull=False).exists):
+        while not await dbpool.run(Turn.objects.filter(events__isnull=False).exists):
             await asyncio.sleep(0.01)
         stopped = await client.astop()
         return stopped, await posting

@@ -11,7 +11,8 @@ from django.utils import timezone
 from approvals import notices, outbox, webhooks
 from approvals.auth import create_key
 from approvals.couriers import Couriers
-from approvals.models import ApiKey, OutboxEvent, Workflow
+from approvals.keys import ApiKey
+from approvals.models import OutboxEvent, Workflow
 from approvals.outbox import EVENTS
 from approvals.signing import new_secret
 from approvals.states import Channel

@@ -10,7 +10,8 @@ from django.test import Client, RequestFactory
 
 from approvals import actions, auth
 from approvals.asks import Ask
-from approvals.models import ApiKey, ApprovalRequest, AuditEntry, Decision
+from approvals.keys import ApiKey
+from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Kind, Verdict
 from chats.models import Turn
 from hitlsite.security import POLICY

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from approvals import actions, doorbell
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.signals import decided
 from approvals.states import Kind, Verdict
+from tests import vendors
 from tests.approvals.helpers import PAST, cancel, decide, decisions, events, make_request, make_workflow, stored, waits
 from tests.people import alice, bob
 
@@ -144,18 +145,9 @@ def test_a_ring_without_a_living_loop_is_no_error():
     assert decide(make_request(alice()), bob(), Verdict.APPROVE).decision.verdict == "approve"
 
 
-@contextmanager
-def no_audit_rows_can_be_written() -> Iterator[None]:
-    """A database that fails between a decision and its record (SQLite: a trigger; it raises as a constraint does)."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TRIGGER full BEFORE INSERT ON approvals_auditentry BEGIN SELECT RAISE(ABORT, 'disk full'); END"
-        )
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TRIGGER full")
+def no_audit_rows_can_be_written() -> AbstractContextManager[None]:
+    """A database that fails between a decision and its record."""
+    return vendors.refusing_inserts("approvals_auditentry", "disk full")
 
 
 @pytest.mark.parametrize("end", list(ENDS))

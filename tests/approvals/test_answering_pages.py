@@ -9,7 +9,7 @@ import pytest
 from approvals.models import Decision
 from approvals.states import Kind
 from tests.approvals.helpers import FUTURE, make_request, stored
-from tests.approvals.pressing import HTMX, at, browser, decision, press, refused
+from tests.approvals.pressing import HTMX, at, browser, decision, press, refused, seen
 from tests.markup import forms, parse
 from tests.people import alice, bob
 
@@ -43,7 +43,7 @@ def test_several_options_are_boxes_to_tick():
         ("choice", "0"),
         ("choice", "1"),
     ]
-    data = {"verdict": "respond", "choice": ["1", "0"], "text": "Both!"}
+    data = seen(asked) | {"verdict": "respond", "choice": ["1", "0"], "text": "Both!"}
     assert client.post(at(asked), data).status_code == 302
     answer = {"fieldName": "delivery", "selected": ["Standard", "Express"], "selectedIndex": [0, 1], "text": "Both!"}
     assert Decision.objects.get().answer == answer
@@ -93,7 +93,7 @@ def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():
         (["-1"], "That choice is not among the options. answer is not among the options"),
         (["0", "1"], "Choose one option. answer holds more than one option"),
     ):
-        data = {"verdict": "respond", "choice": choice, "text": "My words"}
+        data = seen(asked) | {"verdict": "respond", "choice": choice, "text": "My words"}
         assert refused(asked, asked.requested_by, data, 422, text="My words") == said
     assert stored(asked).status == "pending"
 
@@ -111,7 +111,7 @@ def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():
     ],
 )
 def test_a_decision_leads_nowhere_else(refund, elsewhere):
-    answer = browser(bob()).post(at(refund), {"verdict": "approve", "next": elsewhere})
+    answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "approve", "next": elsewhere})
     assert (answer.status_code, answer.headers["Location"]) == (302, refund.get_absolute_url())
 
 
@@ -139,7 +139,7 @@ def test_no_form_brings_the_server_down(kind, value):
     client = browser(bob())
     fields = ["verdict", "comment", "text", "choice", "from", "next", "input.amount", "input.nested", value or "x"]
     for verdict, headers in ((value, {}), ("edit", HTMX), ("respond", {}), ("approve", HTMX)):
-        data = dict.fromkeys(fields, value) | {"verdict": verdict}
+        data = dict.fromkeys(fields, value) | {"verdict": verdict, **seen(asked)}
         body = urlencode(data, errors="surrogatepass")
         sent = client.post(at(asked), body, "application/x-www-form-urlencoded", headers=headers)
         assert sent.status_code in {200, 302, 400, 409, 422}

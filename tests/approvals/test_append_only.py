@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
@@ -11,22 +12,29 @@ from django.contrib.auth.models import User
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import DatabaseError, connection, models, transaction
 
-from approvals import append_only, audit
+from approvals import actions, append_only, audit
 from approvals.checks import check_triggers
+from approvals.comments import RequestComment
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 from chats.models import TurnCheckpoint
+from tests import vendors
 from tests.approvals.helpers import decide, make_request
 from tests.people import alice, bob
 
-PROTECTED: list[type[models.Model]] = [AuditEntry, Decision, TurnCheckpoint]
+PROTECTED: list[type[models.Model]] = [AuditEntry, Decision, RequestComment, TurnCheckpoint]
+AUDIT_REFUSAL = "approvals_auditentry is append-only: rows are never changed or deleted"
 TABLES = [model._meta.db_table for model in PROTECTED]
-TRIGGERS = [f"{table}_no_{change}" for table in TABLES for change in ("update", "delete")]
+SQLITE_ONLY = pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="only SQLite rebuilds tables, and then loses triggers"
+)
 
 
 def fill() -> None:
     """One row in each protected table."""
-    decide(make_request(alice()), bob(), Verdict.APPROVE)
+    request, by = make_request(alice()), bob()
+    actions.comment(request.pk, by=by, via=Door.DASHBOARD, text="Fine with me.")
+    decide(request, by, Verdict.APPROVE)
     TurnCheckpoint.objects.create(
         chat_pk=1, turn_pk=1, run_id=uuid4(), message_id="m", ordinal=0, kind="final", finish_reason="stop", kept=0
     )
@@ -51,9 +59,9 @@ def assert_refused(statement: str, table: str) -> None:
 def test_every_column_refuses_an_update_and_every_row_a_delete(model):
     fill()
     before, table = rows(), model._meta.db_table
-    for column in sorted(field.column for field in model._meta.concrete_fields):
-        if column not in {"retry_count", "last_seen_at"}:
-            assert_refused(f'UPDATE {table} SET "{column}" = "{column}" || 1', table)
+    for field in model._meta.concrete_fields:
+        if field.column not in {"retry_count", "last_seen_at"}:
+            assert_refused(f'UPDATE {table} SET "{field.column}" = {vendors.other_value(field)}', table)
     assert_refused(f"DELETE FROM {table}", table)
     assert_refused(f"DELETE FROM {table} WHERE id = {before[PROTECTED.index(model)][0]['id']}", table)
     assert rows() == before
@@ -75,8 +83,9 @@ def test_inserting_over_a_row_is_refused_too():
     for table, copied in zip(TABLES, before, strict=True):
         columns = ", ".join(f'"{field}"' for field in copied[0])
         over = f"INTO {table} ({columns}) SELECT {columns} FROM {table}"
-        assert_refused(f"INSERT {over} WHERE true ON CONFLICT (id) DO UPDATE SET id = {table}.id", table)
-        assert_refused(f"REPLACE {over}", table)
+        assert_refused(f"INSERT {over} WHERE true ON CONFLICT (id) DO UPDATE SET id = {table}.id + 1", table)
+        if connection.vendor == "sqlite":
+            assert_refused(f"REPLACE {over}", table)
     assert rows() == before
 
 
@@ -90,6 +99,7 @@ def test_deleting_what_a_record_is_about_leaves_the_record_alone():
     assert rows() == before
 
 
+@SQLITE_ONLY
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("model", PROTECTED)
 def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_migrate_puts_them_back(model):
@@ -115,14 +125,42 @@ def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_
     assert_refused(f"DELETE FROM {table}", table)
 
 
+def expected_triggers() -> list[tuple[str, str]]:
+    """Table and name of each."""
+    changes = ["update", "delete", *["delete_all"] * (connection.vendor == "postgresql")]
+    return [(table, f"{table}_no_{change}") for table in TABLES for change in changes]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_trigger_that_is_gone_is_missed_aloud_and_put_back():
+    for table, name in expected_triggers():
+        vendors.drop_trigger(name, table)
+        assert append_only.missing(connection) == [name]
+        assert [error.msg for error in check_triggers(databases=["default"])] == [
+            f"The trigger {name} is missing: its rows can be changed."
+        ]
+        append_only.install(connection)
+        assert append_only.missing(connection) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL can switch a trigger off, or truncate")
+def test_a_trigger_that_was_switched_off_is_missed_and_put_back_and_no_table_is_emptied():
+    fill()
+    for table, name in expected_triggers():
+        run(f"ALTER TABLE {table} DISABLE TRIGGER {name}")
+        assert append_only.missing(connection) == [name]
+        append_only.install(connection)
+        assert append_only.missing(connection) == []
+        assert_refused(f"TRUNCATE {table} CASCADE", table)
+
+
 @pytest.mark.django_db
 def test_installing_again_changes_nothing():
-    query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
-    with connection.cursor() as cursor:
-        before = cursor.execute(query).fetchall()
-        append_only.install(connection)
-        assert cursor.execute(query).fetchall() == before
-    assert sorted(name for name, _ in before) == sorted(TRIGGERS)
+    before = vendors.triggers()
+    append_only.install(connection)
+    assert vendors.triggers() == before
+    assert [name for name, _ in before] == sorted(name for _, name in expected_triggers())
 
 
 def test_a_check_that_was_given_no_database_says_nothing():
@@ -130,7 +168,7 @@ def test_a_check_that_was_given_no_database_says_nothing():
 
 
 def refused_elsewhere(statement: str, *, patience: int = 20_000) -> str:
-    """Try it on a connection of its own, in a thread; the words of the refusal, or "" if it went through.
+    """Try it on a connection of its own, in a thread; the first line of the refusal, or "" if it went through.
 
     `patience` is for the write lock, in milliseconds.
     """
@@ -138,12 +176,12 @@ def refused_elsewhere(statement: str, *, patience: int = 20_000) -> str:
 
     def attempt() -> None:
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(f"PRAGMA busy_timeout = {patience}")
-                cursor.execute(statement)
+            with transaction.atomic() if connection.vendor == "postgresql" else nullcontext():
+                vendors.run(vendors.PATIENCE[connection.vendor].format(ms=patience))
+                vendors.run(statement)
             found.append("")
         except DatabaseError as error:
-            found.append(str(error))
+            found.append(str(error).splitlines()[0])
         finally:
             connection.close()
 
@@ -161,8 +199,9 @@ def test_maintenance_lets_this_transaction_change_rows_and_no_other():
     with append_only.maintenance(connection, "retention"):
         Decision.objects.update(comment="pruned")
         TurnCheckpoint.objects.all().delete()
-        # SQLite has one writer: the other waits and gives up. What it may read shows no switch.
-        assert refused_elsewhere(delete, patience=50) == "database is locked"
+        # SQLite has one writer: the other waits and gives up. PostgreSQL lets it in, and it sees no switch.
+        elsewhere = refused_elsewhere("DELETE FROM approvals_auditentry", patience=50)
+        assert elsewhere == {"sqlite": "database is locked", "postgresql": AUDIT_REFUSAL}[connection.vendor]
     assert (list(Decision.objects.values_list("comment", flat=True)), TurnCheckpoint.objects.count()) == (["pruned"], 0)
     assert "append-only" in refused_elsewhere(delete)
     assert_refused(delete, "approvals_decision")

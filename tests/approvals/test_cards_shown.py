@@ -6,13 +6,15 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.cards import Card, Row, card_for, refused_card, rows
+from approvals.cards import Card, card_for, refused_card
 from approvals.exceptions import Invalid
 from approvals.markdown import MAX_CHARACTERS, to_html
 from approvals.models import ApprovalRequest, Decision
+from approvals.readable import Row, rows
 from approvals.states import Door, Kind, Verdict
 from tests.approvals.helpers import decide, make_request, stored
 from tests.people import alice, bob, carol, make_person
@@ -111,15 +113,31 @@ def test_a_text_that_is_too_long_is_cut_and_says_so():
 
 
 def test_values_are_shown_in_rows_and_long_ones_in_blocks():
-    assert rows({"text": "a", "number": 1.5, "none": None, "list": [1], "long": "x" * 81, "lines": "a\nb"}) == [
-        Row("text", "a", False),
-        Row("number", "1.5", False),
-        Row("none", "null", False),
-        Row("list", "[\n  1\n]", True),
-        Row("long", "x" * 81, True),
-        Row("lines", "a\nb", True),
+    assert rows({"text": "a", "number": 1.5, "none": None, "list": [1, 2], "long": "x" * 81, "lines": "a\nb"}) == [
+        Row(name="text", value="a"),
+        Row(name="number", value="1.5"),
+        Row(name="none", value="null"),
+        Row(name="list", value="1, 2"),
+        Row(name="long", value="x" * 81, block=True),
+        Row(name="lines", value="a\nb", block=True),
     ]
-    assert rows(["\u20ac"]) == [Row("value", '[\n  "\u20ac"\n]', True)]
+    assert rows(["\u20ac"]) == [Row(name="", rows=[Row(name="1", value="\u20ac")])]
+    assert rows({}) == []
+
+
+def test_nested_values_are_tables_in_tables_down_to_where_they_are_json():
+    (row,) = rows({"a": {"b": {"c": {"d": {"e": 1}}}, "empty": {}}})
+    assert [inner.name for inner in row.rows] == ["b", "empty"]
+    assert row.rows[0].rows[0].rows == [Row(name="d", value='{\n  "e": 1\n}', block=True)]
+    assert row.rows[1] == Row(name="empty", value="{}")
+
+
+def test_long_values_are_folded_with_a_count_and_nothing_is_lost():
+    text, many, huge = rows({"text": "x" * 12_345, "many": ["a"] * 30, "huge": ["a"] * 1_600})
+    assert (text.value, text.folded, text.fold) == ("x" * 400 + "…", "x" * 12_345, "all 12,345 characters")
+    assert (len(many.rows), len(many.more), many.fold) == (20, 10, "10 more values")
+    assert (len(huge.rows) + len(huge.more), huge.more[-1].value) == (501, "1,100 more, in the raw JSON")
+    assert rows({"text": "x" * 500})[0].folded == ""
 
 
 @pytest.mark.parametrize(
@@ -130,6 +148,8 @@ def test_values_are_shown_in_rows_and_long_ones_in_blocks():
         ({"a": "x"}, {"a": "x", "b": None}, [("b", "", "null")]),
         ({"a": None}, {}, [("a", "null", "")]),
         ({"a": [0]}, {"a": [False]}, [("a", "[\n  0\n]", "[\n  false\n]")]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [("a.c", "2", "3")]),
+        ({"a": {"b": 1}}, {"a": {}}, [("a", '{\n  "b": 1\n}', "{}")]),
     ],
 )
 def test_every_change_of_an_edit_is_shown(before, after, shown):
@@ -174,25 +194,25 @@ def test_a_card_offers_each_person_their_own_buttons_and_nobody_any_once_it_is_c
 @pytest.mark.django_db
 def test_a_refused_edit_shows_what_was_typed_unticked_boxes_too():
     request = make_request(alice(), input={"amount": 5, "dry": True, "sure": False, "note": "x"})
-    typed = {"verdict": "edit", "input.amount": "lots", "input.sure": "on", "input.note": ""}
+    typed = QueryDict("verdict=edit&input.amount=lots&input.sure=0&input.note=")
     refusal = Invalid("The changed input cannot be read.", {"edited_input.amount": "must be a number"})
     card = refused_card(bob(), request, refusal, typed, Door.CHAT)
-    assert [(field.name, field.value, field.checked) for field in card.edit_fields if field.kind != "checkbox"] == [
-        ("amount", "lots", True),
-        ("note", "", True),
+    fields = [(field.name, field.value, sorted(field.chosen), field.error) for field in card.edit_form.children]
+    assert fields == [
+        ("input.amount", "lots", [], "must be a number"),
+        ("input.dry", "", [], ""),
+        ("input.sure", "0", [0], ""),
+        ("input.note", "", [], ""),
     ]
-    assert {field.name: field.checked for field in card.edit_fields if field.kind == "checkbox"} == {
-        "dry": False,
-        "sure": True,
-    }
     assert (card.refusal, card.errors, card.door) == (str(refusal), refusal.errors, "chat")
 
 
 @pytest.mark.django_db
 def test_a_refusal_of_another_button_leaves_the_edit_form_as_proposed():
     request = make_request(alice(), input={"amount": 5, "dry": True})
-    card = refused_card(bob(), request, Invalid("No.", {}), {"verdict": "reject", "comment": "c"}, Door.DASHBOARD)
-    assert [(field.name, field.value, field.checked) for field in card.edit_fields] == [
-        ("amount", "5", False),
-        ("dry", "", True),
+    typed = QueryDict("verdict=reject&comment=c")
+    card = refused_card(bob(), request, Invalid("No.", {}), typed, Door.DASHBOARD)
+    assert [(field.name, field.value, sorted(field.chosen)) for field in card.edit_form.children] == [
+        ("input.amount", "5", []),
+        ("input.dry", "", [0]),
     ]

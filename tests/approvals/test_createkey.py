@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from approvals.auth import find_key
-from approvals.models import ApiKey
+from approvals.keys import ApiKey
 from tests import people
 
 pytestmark = pytest.mark.django_db

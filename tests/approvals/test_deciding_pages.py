@@ -7,7 +7,7 @@ import pytest
 from approvals.models import Decision
 from approvals.states import Verdict
 from tests.approvals.helpers import PAST, cancel, decide, make_request, stored
-from tests.approvals.pressing import HTMX, at, browser, decision, press, refused
+from tests.approvals.pressing import HTMX, at, browser, decision, press, refused, seen
 from tests.markup import buttons, forms, parse
 from tests.people import alice, bob, carol, make_person
 
@@ -37,8 +37,10 @@ def test_a_plain_form_decides_and_leads_back_to_the_page_it_stood_on(refund, but
 def test_a_plain_form_approves_with_changes(refund):
     client = browser(bob())
     page = refund.get_absolute_url()
-    form = forms(client.get(page).text, "decide/")[1]
-    answer = press(client, form, "Approve with these changes", **{"input.amount": "125.50"})
+    (form,) = forms(client.get(page).text, "review/")
+    shown = press(client, form, "Review the changes", **{"input.amount": "125.50"})
+    (form,) = forms(shown.text, "decide/")
+    answer = press(client, form, "Approve with these changes")
     assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert decision(refund) == ("edit", "bob", "dashboard", "")
     assert Decision.objects.get().edited_input == {"amount": 125.5, "orderId": "4711"}
@@ -52,7 +54,7 @@ def test_alice_withdraws_what_she_asked(refund):
 
 
 def test_through_htmx_the_card_comes_back_with_its_outcome(refund):
-    answer = browser(bob()).post(at(refund), {"verdict": "approve", "from": "chat"}, headers=HTMX)
+    answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "approve", "from": "chat"}, headers=HTMX)
     assert answer.status_code == 200
     (card,) = parse(answer.text).inside
     assert (card.tag, card.attributes["id"]) == ("section", f"request-{refund.pk}")
@@ -67,14 +69,14 @@ def test_who_comes_second_is_told_who_was_first(refund):
     first = decide(refund, by, Verdict.REJECT, comment="No parcel.").decision
     words = refused(refund, eve, {"verdict": "approve", "comment": "Yes!"}, 409)
     assert words == f"Too late: rejected by bob at {first.decided_at:%Y-%m-%d %H:%M:%S} UTC."
-    card = browser(eve).post(at(refund), {"verdict": "approve"}, headers=HTMX).text
+    card = browser(eve).post(at(refund), seen(refund) | {"verdict": "approve"}, headers=HTMX).text
     assert parse(card).find("blockquote")[0].words == "No parcel."
     assert buttons(card) == []
 
 
 def test_who_says_the_same_again_is_told_that_it_is_done(refund):
     client = browser(bob())
-    data = {"verdict": "approve", "comment": "Fine."}
+    data = seen(refund) | {"verdict": "approve", "comment": "Fine."}
     assert [client.post(at(refund), data).status_code for _ in range(3)] == [302, 302, 302]
     assert client.post(at(refund), data | {"comment": "Fine!"}).status_code == 409
     assert Decision.objects.count() == 1
@@ -109,9 +111,9 @@ def test_carol_may_not_withdraw_what_alice_asked(refund):
 def test_a_change_that_cannot_be_read_comes_back_as_it_was_typed(refund):
     typed = {"input.amount": "a lot", "input.orderId": "4711 & <b>", "comment": 'My "reason" & <i>'}
     words = refused(refund, bob(), typed | {"verdict": "edit"}, 422, **typed)
-    assert words == "The changed input cannot be read. edited_input.amount must be a number"
+    assert words == "The changed input cannot be read. amount must be a number"
     eve = browser(make_person("eve", "decide_approvalrequest"))
-    card = eve.post(at(refund), typed | {"verdict": "edit"}, headers=HTMX).text
+    card = eve.post(at(refund), seen(refund) | typed | {"verdict": "edit"}, headers=HTMX).text
     (details,) = parse(card).find("details", class_="edit")
     assert "open" in details.attributes
 
@@ -124,6 +126,8 @@ def test_a_comment_that_is_too_long_comes_back_whole(refund):
 
 def test_a_comment_with_line_breaks_is_as_long_as_its_writer_sees_it(refund):
     written = ("x" * 99 + "\n") * 50
-    answer = browser(bob()).post(at(refund), {"verdict": "reject", "comment": written[:-1].replace("\n", "\r\n")})
+    answer = browser(bob()).post(
+        at(refund), seen(refund) | {"verdict": "reject", "comment": written[:-1].replace("\n", "\r\n")}
+    )
     assert answer.status_code == 302
     assert decision(refund)[3] == written[:-1]

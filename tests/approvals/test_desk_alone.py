@@ -34,7 +34,8 @@ request = actions.request_approval(workflow, ask, requested_by=alice)
 client = Client(headers={"host": "localhost"})
 told = {"before": client.get("/").status_code, "login": client.login(username="bob", password="pw")}
 desk, page = client.get("/"), client.get(request.get_absolute_url())
-decided = client.post(reverse("approvals:decide", args=[request.pk]), {"verdict": "reject", "comment": "Too much."})
+said = {"verdict": "reject", "comment": "Too much.", "digest": request.input_digest}
+decided = client.post(reverse("approvals:decide", args=[request.pk]), said)
 outcome = client.get(decided["Location"])
 told |= {
     "statuses": [desk.status_code, page.status_code, decided.status_code, outcome.status_code],

@@ -92,10 +92,10 @@ def test_a_card_shows_what_an_approver_needs_to_know():
     page = parse(browser(bob()).get("/").text)
     (card,) = page.find("section", id=f"request-{request.pk}")
     rows = {row.find("th")[0].words: row.find("td")[0].words for row in card.find("tr")}
-    assert rows == {"amount": "250", "orderId": "4711", "lines": '[ "a", "b" ]', "customer": "Jane Doe"}
+    assert rows == {"amount": "250", "orderId": "4711", "lines": "1 a 2 b", "1": "a", "2": "b", "customer": "Jane Doe"}
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
-    (deadline,) = card.find("span", class_="deadline")
-    assert re.fullmatch(r"denied (2|3).hours.*from now", deadline.words)
+    (deadline,) = card.find("p", class_="deadline")
+    assert re.fullmatch(r"Expires (2|3).hours.*from now this counts as no: it is then not run", deadline.words)
     assert [one.words for one in card.find("strong")] == ["money"]
     (head,) = page.find("header", class_="workflow-head")
     assert head.words.startswith("A refund agent support for alice from the API run run-")
@@ -108,7 +108,7 @@ def test_buttons_are_for_those_who_may_press_them():
             {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
     assert seen == {
         "Alice": ["Withdraw"],
-        "Bob": ["Approve", "Reject", "Approve with these changes", "Withdraw"],
+        "Bob": ["Approve", "Reject", "Review the changes", "Withdraw"],
         "Carol": [],
     }
 
@@ -121,7 +121,7 @@ def test_who_was_assigned_decides_although_the_rest_of_the_desk_stays_closed_to_
     page = browser(dora).get(workflow.get_absolute_url()).text
     assert titles(page) == ["For Dora"]
     assert parse(page).find("table", class_="list") == []
-    assert buttons(page) == ["Approve", "Reject", "Approve with these changes"]
+    assert buttons(page) == ["Approve", "Reject", "Review the changes"]
 
 
 def test_a_question_to_alice_offers_her_its_answers_and_carol_none():
@@ -215,7 +215,7 @@ def test_a_place_that_nobody_was_given_is_no_error(address, place):
 def test_a_request_whose_deadline_has_passed_cannot_be_told_from_one_that_waits_until_the_sweep_has_been():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Approve with these changes", "Withdraw"]
+    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw"]
     assert actions.expire(request.pk)
     page = browser(carol()).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")

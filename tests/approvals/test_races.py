@@ -1,4 +1,4 @@
-"""Who is first wins, in threads and in processes: real connections on a real file, all let go at the same moment."""
+"""Who is first wins, in threads and in processes: real connections on a real database, all let go at the same moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from approvals import actions, audit
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Kind, Verdict
+from tests import vendors
 from tests.approvals.helpers import PAST, cancel, decide, events, make_request, make_workflow, stored, waits
 from tests.people import alice, bob, make_person
 
@@ -155,8 +155,7 @@ print(json.dumps(found))
 
 
 def start_decider(name: str, verdict: str) -> subprocess.Popen[str]:
-    database = Path(connection.settings_dict["NAME"]).resolve()
-    environment = os.environ | {"DATABASE_URL": f"sqlite:///{database}", "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
+    environment = os.environ | {"DATABASE_URL": vendors.database_url(), "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
     return subprocess.Popen(
         [sys.executable, "-c", DECIDER, name, verdict],
         env=environment,
@@ -168,7 +167,7 @@ def start_decider(name: str, verdict: str) -> subprocess.Popen[str]:
     )
 
 
-def test_two_processes_on_one_file_have_one_winner_for_each_request_and_no_lock_errors():
+def test_two_processes_on_one_database_have_one_winner_for_each_request_and_no_lock_errors():
     owner, workflow = alice(), None
     verdicts = {"bob": "approve", "dora": "reject"}
     for name in verdicts:

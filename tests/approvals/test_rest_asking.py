@@ -39,6 +39,7 @@ def test_what_is_asked_is_stored_and_told():
         callback_url="https://agents.example.org/answers",
         assigned_to=bob().username,
         context={"customer": 4711},
+        messages=[{"role": "user", "text": "It arrived broken."}],
     )
     stored = ApprovalRequest.objects.select_related("workflow", "requested_by", "assigned_to").get()
     assert asked == {
@@ -63,10 +64,13 @@ def test_what_is_asked_is_stored_and_told():
         "field_name": "",
         "suggestions": [],
         "context": {"customer": 4711},
+        "messages": [{"role": "user", "text": "It arrived broken."}],
         "priority": "high",
         "status": "pending",
         "requested_by": "alice",
         "assigned_to": "bob",
+        "claimed_by": None,
+        "claimed_until": None,
         "created_at": asked["created_at"],
         "changed_at": asked["created_at"],
         "deadline_at": None,

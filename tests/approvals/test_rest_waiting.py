@@ -98,7 +98,7 @@ def connections_of(server: Server) -> int:
     for link in Path(f"/proc/{server.process.pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed since it was listed
             found.append(str(link.readlink()))
-    return found.count(str(server.database))
+    return found.count(str(server.database.path))
 
 
 async def test_a_decision_is_there_within_a_moment(tmp_path):

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from approvals import actions, posting
 from approvals.exceptions import Invalid
-from approvals.models import ApiKey, OutboxEvent
+from approvals.keys import ApiKey
+from approvals.models import OutboxEvent
 from approvals.states import Kind, Verdict
 from tests.approvals.carrying import carry, later, make_endpoint, make_key, states, workflow_of
 from tests.approvals.helpers import PAST, REFUND, cancel, decide, make_ask, make_request, make_workflow

@@ -9,6 +9,9 @@ import itertools
 
 import pytest
 
+from tests.browser.test_forms import TRIP
+from tests.machine import Remote
+
 pytestmark = pytest.mark.browser
 
 PHONE = 360
@@ -83,13 +86,23 @@ def places(server, people) -> dict[str, tuple[str, str]]:
     for chat in (long, failed):
         server.wait_for_turn(chat, "completed")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
+    trip = Remote(server, "requester", ("ask",)).ask(
+        kind="form",
+        title=f"Whom? {LONG[:150]}",
+        response_schema=TRIP,
+        messages=[{"role": "user", "text": LONG * 3}],
+        timeout=900_000,
+    )
     workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
     return {
         "desk": ("approver", "/"),
         "own desk": ("requester", "/"),
+        "requests": ("approver", "/requests/?group=tool"),
+        "decided": ("auditor", "/requests/?status=any"),
         "workflows": ("auditor", "/workflows/"),
         "workflow": ("auditor", f"/workflows/{workflow}/"),
         "request": ("approver", f"/requests/{decided}/"),
+        "form": ("approver", f"/requests/{trip['id']}/"),
         "edited": ("requester", f"/requests/{edited}/"),
         "chats": ("requester", "/chats/"),
         "asking": ("requester", f"/chats/{asking}/"),
@@ -99,6 +112,9 @@ def places(server, people) -> dict[str, tuple[str, str]]:
         "failed": ("requester", f"/chats/{failed}/"),
         "checkpoints": ("auditor", f"/chats/{asking}/checkpoints/"),
         "checkpoint": ("auditor", f"/chats/checkpoints/{checkpoint}/"),
+        "branchable": ("requester", f"/chats/checkpoints/{checkpoint}/"),
+        "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
+        "compare": ("auditor", f"/chats/{asking}/compare/"),
         "absent": ("requester", "/absent/"),
         "log-in": ("", "/login/"),
     }
@@ -144,7 +160,7 @@ def test_light_and_dark_differ(windows, people):
 
 
 def test_everything_can_be_reached_with_the_tab_key_and_shows_it(windows, people, server, places):
-    wanted = {name: places[name] for name in ("chats", "asking", "mixed", "checkpoints")}
+    wanted = {name: places[name] for name in ("requests", "chats", "asking", "mixed", "checkpoints")}
     schemes = itertools.cycle(SCHEMES)
     for name, page in each_page(windows, people, server, wanted):
         page.emulate_media(color_scheme=next(schemes))

@@ -78,6 +78,7 @@ def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itsel
 
     card.get_by_text("Edit the input, then approve").click()
     card.get_by_label("amount").fill("200")
+    card.get_by_role("button", name="Review the changes").click()
     card.get_by_role("button", name="Approve with these changes").click()
     outcome = card.locator(".outcome")
     assert outcome.locator("p").first.inner_text().startswith("Approved with changes by approver")

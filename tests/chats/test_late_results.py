@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from approvals import dbpool
 from approvals.models import AuditEntry, Decision
 from approvals.states import Verdict
 from chats import runner
@@ -89,9 +90,9 @@ def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
 
     async def story() -> tuple[str, str, list[str]]:
         await runner.advance(turn.pk, asyncio.Event())
-        paused = await asyncio.to_thread(stands)
+        paused = await dbpool.run(stands)
         release.set()
-        while await asyncio.to_thread(open_requests, turn):
+        while await dbpool.run(open_requests, turn):
             await asyncio.sleep(0.01)
         return paused
 
@@ -156,8 +157,8 @@ def test_a_person_may_let_it_run_again_while_the_first_run_still_hangs():
 
     async def story() -> None:
         await runner.advance(turn.pk, asyncio.Event())
-        (question,) = await asyncio.to_thread(open_requests, turn)
-        await asyncio.to_thread(decide, question, bob, Verdict.APPROVE)
+        (question,) = await dbpool.run(open_requests, turn)
+        await dbpool.run(decide, question, bob, Verdict.APPROVE)
         release.set()
         await runner.advance(turn.pk, asyncio.Event())
 

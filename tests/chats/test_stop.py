@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from approvals import dbpool
 from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Decision, Workflow
 from approvals.states import Door, Verdict
@@ -83,9 +84,9 @@ def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
     async def story() -> None:
         cut = asyncio.Event()
         task = asyncio.create_task(runner.advance(turn.pk, cut))
-        while not await asyncio.to_thread(chunks, turn, "TextDelta"):
+        while not await dbpool.run(chunks, turn, "TextDelta"):
             await asyncio.sleep(0.01)
-        await asyncio.to_thread(stop, turn, alice)
+        await dbpool.run(stop, turn, alice)
         cut.set()
         await asyncio.wait_for(task, 60)
 

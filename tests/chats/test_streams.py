@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from approvals import dbpool
 from chats import actions, runner, streams
 from chats.actions.keeping import Recorded
 from chats.agent import events
@@ -61,7 +62,7 @@ def test_one_who_joins_late_misses_nothing():
     async def story():
         task = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
         early = asyncio.create_task(collect(turn))
-        while not await asyncio.to_thread(turn.events.filter(seq__gte=8).exists):
+        while not await dbpool.run(turn.events.filter(seq__gte=8).exists):
             await asyncio.sleep(0.01)
         late = await collect(turn)
         await task
@@ -87,10 +88,10 @@ def test_a_follower_in_another_process_reads_what_is_stored():
     async def story():
         follower = asyncio.create_task(collect(turn))
         for seq, word in enumerate(["a", "b", "c"], 1):
-            await asyncio.to_thread(actions.append_events, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
+            await dbpool.run(actions.append_events, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
         finished = events.ModelFinished([{"type": "text", "text": "abc"}], "end_turn", "m")
-        await asyncio.to_thread(actions.commit_step, claim, 0, finished, [], [], provider="p")
-        await asyncio.to_thread(actions.finish_turn, claim, "stop", 0, [], 4)
+        await dbpool.run(actions.commit_step, claim, 0, finished, [], [], provider="p")
+        await dbpool.run(actions.finish_turn, claim, "stop", 0, [], 4)
         return await asyncio.wait_for(follower, 60)
 
     found = asyncio.run(story())

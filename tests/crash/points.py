@@ -110,7 +110,7 @@ NESTED: dict[str, Callable[[str], None]] = {
     "delegation, in": lambda p: after(p, delegating, "_begin"),
     "delegation": lambda p: after(p, actions, "delegate_call"),
     "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
-    "waking above": lambda p: above(p, resuming, "queue_after_commit"),
+    "waking above": lambda p: above(p, resuming, "queue_turn"),
     "the end below": lambda p: committed(p, "finish_turn"),
     "settling, in": lambda p: after(p, delegating, "close_call"),
     "settling": lambda p: after(p, actions, "settle_delegated"),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.crash.browser import words
 from tests.crash.points import NESTED
-from tests.crash.test_write_points import trying, verdict
+from tests.crash.test_write_points import seen, trying, verdict
 from tests.crash.till import Till, open_requests, patiently
 
 ROUNDS = 3
@@ -54,7 +54,7 @@ def play_round(till: Till, ref: str) -> None:
             break
         for request, kind in open_requests(till, chat):
             with trying(till):
-                till.bob.post(f"/requests/{request}/decide/", **verdict(till, kind, ref))
+                till.bob.post(f"/requests/{request}/decide/", **seen(till, request), **verdict(till, kind, ref))
     for _ in patiently("the kill"):
         till.up()
         if till.kills > kills:

@@ -7,10 +7,12 @@ the rounds before left behind.
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -63,7 +65,7 @@ def play_round(till: Till, ref: str) -> None:
             break
         for request, kind in open_requests(till, chat):
             with trying(till):
-                till.bob.post(f"/requests/{request}/decide/", **verdict(till, kind, ref))
+                till.bob.post(f"/requests/{request}/decide/", **seen(till, request), **verdict(till, kind, ref))
     for _ in patiently("the events, and the kill"):
         till.up()
         # Not as soon as the control file is gone: its server may still be about to die.
@@ -79,6 +81,11 @@ def trying(till: Till) -> Any:
     with contextlib.suppress(*GONE):
         yield
     till.up()
+
+
+def seen(till: Till, request: UUID) -> dict[str, str]:
+    """What the form that Bob presses sends anyway."""
+    return {"digest": re.search(r"sha256:[0-9a-f]{64}", till.bob.get(f"/requests/{request}/")).group()}
 
 
 def verdict(till: Till, kind: str, ref: str) -> dict[str, str]:

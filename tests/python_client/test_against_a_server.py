@@ -133,7 +133,8 @@ def test_an_approval_is_asked_waited_for_run_and_reported(server, agent, decider
 def test_a_question_that_nobody_answers_gets_its_default(server, agent, carried):
     asked = {"kind": "question", "options": ["S", "M"], "timeout": 300, "default_response": "M"}
     outcome = carried(server.address, agent.key, "await_human", "Which size?", **asked)
-    assert (outcome.timed_out, outcome.by, outcome.answer) == (True, None, "M")
+    answer = {"fieldName": "", "selected": ["M"], "selectedIndex": 1}
+    assert (outcome.timed_out, outcome.by, outcome.answer) == (True, None, answer)
 
 
 @BOTH

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management import CommandError
 from django.core.management.base import BaseCommand
 
-from approvals.models import ApiKey
+from approvals.keys import ApiKey
 from approvals.signing import new_secret
 
 

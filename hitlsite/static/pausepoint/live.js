@@ -62,7 +62,8 @@
     }
     if (event.detail.shouldSwap && shown.contains(document.activeElement)) {
       // Whoever has just decided keeps the focus on the outcome.
-      queueMicrotask(() => fresh.querySelector(".outcome")?.focus());
+      // A line that says who is on it keeps it as a whole: its button may say something else by now.
+      queueMicrotask(() => (fresh.matches(".holder") ? fresh : fresh.querySelector(".outcome"))?.focus());
     }
   });
 
@@ -83,7 +84,8 @@
   }
 
   function inUse(card) {
-    if (card.contains(document.activeElement)) return true;
+    if (card.contains(document.activeElement) || card.dataset.inUse !== undefined) return true;
+    if ([...card.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.value)) return true;
     return [...card.querySelectorAll("input:not([type=hidden]), textarea")].some(
       (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked
     );
@@ -106,18 +108,12 @@
     live.querySelector(".live-words").textContent = words;
   }
 
-  // --- After every push: the title counts what waits, and text of committed steps gives way to its stored form.
+  // --- After every push: text of committed steps gives way to its stored form.
   document.addEventListener("htmx:wsAfterMessage", tidy);
   document.addEventListener("htmx:afterSettle", tidy);
   document.addEventListener("DOMContentLoaded", tidy);
 
   function tidy() {
-    const counts = document.getElementById("counts");
-    if (counts) {
-      const waiting = Number(counts.dataset.waiting);
-      document.title = document.title.replace(/^\(\d+\) /, "");
-      if (waiting) document.title = `(${waiting}) ${document.title}`;
-    }
     const turn = document.getElementById("turn");
     if (turn) {
       const runs = turn.dataset.state === "queued" || turn.dataset.state === "running";

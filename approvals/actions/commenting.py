@@ -1,0 +1,47 @@
+"""What people say about a request: kept for good, and told to whoever has it open."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from approvals import auth
+from approvals.actions.deciding import locked
+from approvals.canonical import clean_text
+from approvals.comments import MAX_TEXT, RequestComment
+from approvals.exceptions import Invalid, NotAllowed, NotFound
+from approvals.holders import claimant
+from approvals.models import ApprovalRequest
+from approvals.states import Door
+from approvals.telling import handled
+
+
+def comment(request_id: UUID, *, by: User, via: Door, text: str) -> RequestComment:
+    """Say something in a request's thread, also when it has ended; who has taken it keeps it for another while.
+
+    NotFound, NotAllowed, Invalid (empty, or longer than MAX_TEXT characters).
+    """
+    text = clean_text(text.strip())
+    with transaction.atomic():
+        request = locked(request_id)
+        if request is None or not auth.may_see(by, request):
+            raise NotFound
+        if not auth.may_comment(by, request):
+            raise NotAllowed("You may read this thread; writing is for its owner and for those who may decide.")
+        if not text or len(text) > MAX_TEXT:
+            words = f"is longer than {MAX_TEXT:,} characters" if text else "is empty"
+            raise Invalid("This comment cannot be kept.", {"text": words})
+        now = timezone.now()
+        said = RequestComment.objects.create(
+            request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now
+        )
+        changes = {"touched_at": now}
+        if request.pending and claimant(request, now) == by.pk:
+            changes["claimed_at"] = now
+        ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
+        record = {"comment_id": said.pk, "text": text}
+        handled("request.commented", request, record=record, actor=by, via=via, comment=said.pk)
+    return said

@@ -1,0 +1,157 @@
+"""Who is at a request: taken, given back, handed over. A courtesy among people: the deadline and every decision go before it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from approvals import auth, outbox
+from approvals.actions.deciding import expire, locked
+from approvals.exceptions import AlreadyDecided, Expired, Invalid, NotAllowed, NotFound, Taken
+from approvals.holders import LAPSES, assignee_name, claimant
+from approvals.models import ApprovalRequest
+from approvals.states import Door, Verdict
+from approvals.telling import handled
+
+
+def claim(request_id: UUID, *, by: User, via: Door, over: str = "") -> ApprovalRequest:
+    """Take a request. `over` names who is seen to have it, where it is to be taken over.
+
+    Taking what one has already keeps it for another while. NotFound, NotAllowed, Taken (somebody else has it, or has
+    taken it over meanwhile), AlreadyDecided, Expired.
+    """
+    with transaction.atomic():
+        request = _locked_for(by, request_id)
+        if request.pending:
+            _may_handle(by, request)
+            held = claimant(request, _clock(request))
+            if held == by.pk:
+                return _touched(request, claimed_at=timezone.now())
+            name = request.claimed_name if held is not None else ""
+            if name and name != over:
+                raise _taken(f"{name} is on it. Take it over, or leave it to them.", request, claimed_by=name)
+            now = timezone.now()
+            _touched(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=now)
+            handled("request.claimed", request, record={"over": name or None}, actor=by, via=via)
+            return request
+    raise _too_late(request)
+
+
+def release(request_id: UUID, *, by: User, via: Door) -> ApprovalRequest:
+    """Give back what one has taken; where nobody has it (any more), nothing changes. Errors as for `claim`."""
+    with transaction.atomic():
+        request = _locked_for(by, request_id)
+        if request.pending:
+            held = claimant(request, _clock(request))
+            if held is not None and held != by.pk:
+                words = f"{request.claimed_name} is on it, and only they can give it back."
+                raise _taken(words, request, claimed_by=request.claimed_name)
+            if held is not None:
+                _free(request)
+                handled("request.released", request, record={"of": by.get_username()}, actor=by, via=via)
+            else:
+                _may_handle(by, request)
+            return request
+    raise _too_late(request)
+
+
+def assign(request_id: UUID, *, by: User, via: Door, to: User | None, instead_of: str = "") -> ApprovalRequest:
+    """Hand a request to a person, or back to all (None). `instead_of` names to whom it is seen to be assigned.
+
+    The person is told, and may see and decide it from now on; who has it assigned no more may not, unless they could
+    without. Invalid (not active, or asked for it themselves and may not decide it); other errors as for `claim`.
+    """
+    with transaction.atomic():
+        request = _locked_for(by, request_id)
+        if request.pending:
+            _may_handle(by, request)
+            before, name = request.assigned_to, assignee_name(request)
+            if (to.pk if to else None) == request.assigned_to_id:
+                return request
+            if name != instead_of:
+                now = f"assigned to {name} by now" if name else "not assigned to anybody any more"
+                raise _taken(f"Somebody was faster: it is {now}.", request, claimed_by=request.claimed_name)
+            _check_assignee(request, to)
+            _touched(request, assigned_to=to)
+            if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
+                _free(request)
+            record = {"to": to.get_username() if to else None, "from": name or None}
+            left = before.pk if before else None
+            handled("request.assigned", request, record=record, actor=by, via=via, people=[left])
+            if to is not None and to.pk != by.pk:
+                outbox.tell_person("request.assigned", request, to)
+            return request
+    raise _too_late(request)
+
+
+def free_lapsed(request_id: UUID) -> bool:
+    """Take off who took a request and left it alone; False if there is nobody to be taken off."""
+    with transaction.atomic():
+        request = locked(request_id)
+        if request is None or not request.pending or request.claimed_at is None:
+            return False
+        if request.claimed_at > _clock(request) - LAPSES:
+            return False
+        record = {"of": request.claimed_name}
+        _free(request)
+        handled("request.released", request, record=record, actor=None, via=Door.SYSTEM)
+    return True
+
+
+def _locked_for(by: User, request_id: UUID) -> ApprovalRequest:
+    """The request under its lock, ended by its deadline where that has passed. NotFound."""
+    expire(request_id)
+    request = locked(request_id)
+    if request is None or not auth.may_see(by, request):
+        raise NotFound
+    return request
+
+
+def _may_handle(by: User, request: ApprovalRequest) -> None:
+    if not auth.may_close(by, request):
+        raise NotAllowed(
+            "You may see this request, but deciding it is for others, and so is taking it or handing it over."
+        )
+
+
+def _check_assignee(request: ApprovalRequest, to: User | None) -> None:
+    if to is None:
+        return
+    if not to.is_active:
+        raise Invalid("It cannot be handed to them.", {"to": "is the name of no active user"})
+    if to.pk == request.requested_by_id and not auth.may_close(to, request):
+        # Else whoever decides could let people approve what they ask for themselves.
+        words = "asked for it and may not decide it"
+        raise Invalid(f"It cannot be handed to {to.get_username()}, who {words}.", {"to": words})
+
+
+def _clock(request: ApprovalRequest) -> datetime:
+    found: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
+    return found
+
+
+def _free(request: ApprovalRequest) -> None:
+    _touched(request, claimed_by_id=None, claimed_name="", claimed_at=None)
+
+
+def _touched(request: ApprovalRequest, **changes: Any) -> ApprovalRequest:
+    """Write who is at a request; the caller holds its lock."""
+    changes["touched_at"] = timezone.now()
+    ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(request, name, value)
+    return request
+
+
+def _taken(words: str, request: ApprovalRequest, *, claimed_by: str) -> Taken:
+    return Taken(words, claimed_by=claimed_by, assigned_to=assignee_name(request))
+
+
+def _too_late(request: ApprovalRequest) -> AlreadyDecided | Expired:
+    too_late = Expired if request.decision.verdict == Verdict.EXPIRE else AlreadyDecided
+    return too_late(request.decision)

@@ -1,0 +1,27 @@
+"""A machine's way in."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from approvals.fields import ExactJSONField
+
+User = settings.AUTH_USER_MODEL
+
+
+class ApiKey(models.Model):
+    """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=12, unique=True)
+    secret_hash = models.CharField(max_length=64)
+    scopes = ExactJSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

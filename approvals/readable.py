@@ -1,0 +1,102 @@
+"""JSON values as tables that can be read: nested ones too, long ones folded with a count, nothing left out unsaid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+#: A text of more characters is folded after as many; objects and lists after so many values.
+SHOWN_CHARACTERS = 400
+SHOWN_VALUES = 20
+#: Deeper than this a value is shown as JSON.
+MAX_LEVELS = 4
+#: Values in one table, all told; what is beyond is in the raw view.
+MAX_VALUES = 500
+#: A text of more characters than this gets a block of its own.
+LINE = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a table: a `value` in words, or `rows` of its own.
+
+    `block` where the value needs more than a line; `folded` is the value whole where only its beginning is shown, and
+    `more` the rows that are folded, both behind the words `fold`.
+    """
+
+    name: str
+    value: str = ""
+    block: bool = False
+    folded: str = ""
+    rows: Sequence[Row] = ()
+    more: Sequence[Row] = ()
+    fold: str = ""
+
+
+def rows(value: Any) -> list[Row]:
+    """A JSON object as lines of a table; anything else as one line."""
+    counter = iter(range(MAX_VALUES))
+    return [_row(name, item, 1, counter) for name, item in (value if isinstance(value, dict) else {"": value}).items()]
+
+
+def _row(name: str, value: Any, level: int, counter: Iterator[int]) -> Row:
+    left = next(counter, None) is not None
+    match value:
+        case dict() | list() if value and not (left and level < MAX_LEVELS):
+            return Row(name=name, value=pretty(value), block=True)
+        case dict() if value:
+            return _table(name, list(value.items()), level, counter)
+        case list() if value and all(isinstance(one, bool | int | float | None) for one in value) and len(value) < 30:
+            return Row(name=name, value=", ".join(map(pretty, value)))
+        case list() if value:
+            return _table(name, [(str(place), item) for place, item in enumerate(value, 1)], level, counter)
+        case str():
+            return _text(name, value)
+        case _:
+            return Row(name=name, value=pretty(value))
+
+
+def _table(name: str, items: list[tuple[str, Any]], level: int, counter: Iterator[int]) -> Row:
+    found = [_row(inner, item, level + 1, counter) for inner, item in items[:MAX_VALUES]]
+    if len(items) > MAX_VALUES:
+        left = len(items) - MAX_VALUES
+        words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
+        found.append(Row(name="…", value=words % {"count": f"{left:,}"}))
+    more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
+    words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
+    return Row(name=name, rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+
+
+def _text(name: str, value: str) -> Row:
+    if len(value) <= SHOWN_CHARACTERS + 100:
+        return Row(name=name, value=value, block="\n" in value or len(value) > LINE)
+    words = _("all %(count)s characters") % {"count": f"{len(value):,}"}
+    return Row(name=name, value=value[:SHOWN_CHARACTERS] + "…", block=True, folded=value, fold=words)
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[tuple[str, str, str]]:
+    """What differs between two objects: place, before, after; "" where there is nothing."""
+    found = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        one, other = before.get(name), after.get(name)
+        place = f"{path}.{name}" if path else name
+        if name in before and name in after and isinstance(one, dict) and isinstance(other, dict) and one and other:
+            found += changes(one, other, place)
+            continue
+        was, now = (pretty(side[name]) if name in side else "" for side in (before, after))
+        if was != now:
+            found.append((place, text(before.get(name, "")), text(after.get(name, ""))))
+    return found
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else pretty(value)
+
+
+def pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,84 @@
+"""Channels' layer on Redis, for a Redis that comes and goes: what was subscribed to meanwhile is heard when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from channels_redis.pubsub import RedisPubSubChannelLayer, RedisPubSubLoopLayer, RedisSingleShardConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+#: Seconds for making a connection and for a write, and between two tries to make up for what failed.
+PATIENCE, MEND = 2.0, 1.0
+#: What a Redis that is away, starts or hangs comes to here.
+GONE = (RedisError, OSError, TimeoutError)
+
+
+class PatientLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
+    """Pages open and close while Redis is away; only what is sent meanwhile is lost, and its sender is told."""
+
+    def _get_layer(self) -> Any:
+        layer = super()._get_layer()
+        if not isinstance(layer._shards[0], PatientConnection):
+            layer._shards = [PatientConnection(shard.host, layer) for shard in layer._shards]
+        return layer
+
+
+class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
+    """Keeps a list of what is to be heard, and makes Redis agree with it as soon as there is one."""
+
+    def __init__(self, host: dict[str, Any], channel_layer: RedisPubSubLoopLayer) -> None:
+        # One try again: the connection may have broken unseen while Redis was started anew.
+        retry = Retry(NoBackoff(), 1)
+        patience = {"socket_connect_timeout": PATIENCE, "socket_timeout": PATIENCE, "retry": retry}
+        super().__init__(patience | host, channel_layer)
+        self._wanted: set[str] = set()
+        self._mending: asyncio.Task[None] | None = None
+
+    async def subscribe(self, channel: str) -> None:
+        self._wanted.add(channel)
+        await self._agree_or_mend()
+
+    async def unsubscribe(self, channel: str) -> None:
+        self._wanted.discard(channel)
+        await self._agree_or_mend()
+
+    async def flush(self) -> None:
+        if self._mending is not None:
+            self._mending.cancel()
+        self._wanted = set()
+        await super().flush()
+
+    async def _agree_or_mend(self) -> None:
+        # While it is being mended nobody else tries: each try may take its time, and there may be hundreds of pages.
+        if self._mending is not None and not self._mending.done():
+            return
+        try:
+            await self._agree()
+        except GONE as error:
+            logger.warning("Redis is away (%s); what is to be heard is subscribed to when it is back.", error)
+            self._mending = asyncio.ensure_future(self._mend())
+
+    async def _mend(self) -> None:
+        while True:
+            await asyncio.sleep(MEND)
+            try:
+                await self._agree()
+            except GONE:
+                continue
+            return
+
+    async def _agree(self) -> None:
+        while missing := self._wanted - self._subscribed_to:
+            for channel in missing:
+                async with asyncio.timeout(PATIENCE):
+                    await super().subscribe(channel)
+        while surplus := self._subscribed_to - self._wanted:
+            for channel in surplus:
+                async with asyncio.timeout(PATIENCE):
+                    await super().unsubscribe(channel)

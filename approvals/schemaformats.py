@@ -1,0 +1,48 @@
+"""The formats of texts that are checked, beside what JSON Schema makes everybody check; all others are annotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+
+# Each looks at every character once.
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
+
+
+def has_format(name: str, text: str) -> bool:
+    """Whether a text is a `date`, `date-time` (RFC 3339), `email` or `uri`; True for formats that are not checked."""
+    check = FORMATS.get(name)
+    return check is None or check(text)
+
+
+def _is_day(text: str) -> bool:
+    return _DAY.fullmatch(text) is not None and _parses(date.fromisoformat, text)
+
+
+def _is_moment(text: str) -> bool:
+    if _MOMENT.fullmatch(text) is None:
+        return False
+    # As Python 3.11 reads it: six digits of a second, and no second that leaps.
+    plain = re.sub(r"(\.\d{1,6})\d*", r"\1", text.upper(), count=1)
+    plain = re.sub(r"(T\d\d:\d\d):60", r"\1:59", plain)
+    return _parses(datetime.fromisoformat, plain)
+
+
+def _parses(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+FORMATS: dict[str, Callable[[str], bool]] = {
+    "date": _is_day,
+    "date-time": _is_moment,
+    "email": lambda text: _EMAIL.fullmatch(text) is not None,
+    "uri": lambda text: _URI.fullmatch(text) is not None,
+}

@@ -1,0 +1,103 @@
+"""References within a JSON Schema: what they lead to, and that it is a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import SchemaError
+
+ONE = ("items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else")
+MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+#: Values in what is no part of the schema but for a reference into it, all told.
+MAX_STRAY_VALUES = 2_000
+
+
+class NoTarget(ValueError):
+    """A reference leads nowhere."""
+
+
+def target_of(schema: Any, reference: str) -> Any:
+    """What `#/a/b` leads to in a schema. NoTarget."""
+    found = schema
+    for part in unquote(reference).split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        match found:
+            case dict() if name in found:
+                found = found[name]
+            case list() if name.isascii() and name.isdigit() and int(name) < len(found):
+                found = found[int(name)]
+            case _:
+                raise NoTarget(f"refers to {reference[:100]!r}, which is not in it")
+    return found
+
+
+def followed(schema: Any, root: Mapping[str, Any]) -> Any:
+    """The schema behind a chain of bare references; itself where it is none, or where the chain has no end."""
+    seen: list[str] = []
+    while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str) and reference not in seen:
+        seen.append(reference)
+        beside = {name: value for name, value in schema.items() if name != "$ref"}
+        target = target_of(root, reference)
+        schema = {**target, **beside} if isinstance(target, Mapping) else target
+    return schema
+
+
+def check_references(schema: dict[str, Any]) -> None:
+    """Raise ValueError in words, unless every reference in a valid schema leads to what is a schema itself.
+
+    Most lead to a place where a schema stands anyway, and it has been checked with the whole; what stands elsewhere, such
+    as in an `enum`, is checked here.
+    """
+    places = {id(one): one for one in _subschemas(schema)}
+    left, room = list(places.values()), MAX_STRAY_VALUES
+    while left:
+        reference = left.pop().get("$ref")
+        if not isinstance(reference, str):
+            continue
+        target = target_of(schema, reference)
+        if isinstance(target, bool) or id(target) in places:
+            continue
+        room -= weight(target)
+        if not isinstance(target, dict) or room < 0 or not _is_schema(target):
+            raise ValueError(f"refers to {reference[:100]!r}, which is no JSON Schema")
+        new = {id(one): one for one in _subschemas(target) if id(one) not in places}
+        places |= new
+        left += new.values()
+
+
+def _is_schema(value: Any) -> bool:
+    try:
+        Draft202012Validator.check_schema(value, format_checker=FormatChecker(formats=()))
+    except SchemaError:
+        return False
+    return True
+
+
+def _subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """A schema and every schema in it."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    for name in ONE:
+        yield from _subschemas(schema.get(name))
+    for name in MANY:
+        for below in schema.get(name, ()):
+            yield from _subschemas(below)
+    for name in NAMED:
+        for below in schema.get(name, {}).values():
+            yield from _subschemas(below)
+
+
+def weight(value: Any) -> int:
+    """About how many values there are in a value."""
+    match value:
+        case dict():
+            return 1 + sum(map(weight, value.values()))
+        case list():
+            return 1 + sum(map(weight, value))
+        case _:
+            return 1

@@ -1,0 +1,46 @@
+"""What was said before a question, frozen with it: a few messages `{"role", "text"}`, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+MAX_MESSAGES = 6
+#: Of all texts together, in UTF-8.
+MAX_TEXT_BYTES = 20_000
+#: So much of one message is kept where we choose: what is longer would leave no room for the others.
+KEPT_CHARACTERS = 4_000
+ROLES = ("user", "assistant", "system", "tool")
+CUT = "\n\n[…]"
+
+
+def problem(messages: Sequence[Any]) -> str:
+    """Why this cannot be kept, in words that go behind its name; empty if it can."""
+    if len(messages) > MAX_MESSAGES:
+        return f"holds more than {MAX_MESSAGES} messages; send the last ones"
+    for message in messages:
+        if not isinstance(message, Mapping) or set(message) != {"role", "text"}:
+            return "holds what is no {role, text} object"
+        if message["role"] not in ROLES or not isinstance(message["text"], str):
+            return f"every message has a role ({', '.join(ROLES)}) and a text"
+    if sum(map(_size, messages)) > MAX_TEXT_BYTES:
+        return f"holds more than {MAX_TEXT_BYTES:,} bytes of text; send less of it"
+    return ""
+
+
+def kept(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """The last of these (role, text), the oldest first, as far as they fit; long ones are cut, and say so."""
+    found: list[dict[str, str]] = []
+    left = MAX_TEXT_BYTES
+    for role, text in reversed([(role, text.strip()) for role, text in messages if text.strip()]):
+        cut = text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + CUT
+        message = {"role": role, "text": cut}
+        left -= _size(message)
+        if left < 0 or len(found) == MAX_MESSAGES:
+            break
+        found.insert(0, message)
+    return found
+
+
+def _size(message: Mapping[str, Any]) -> int:
+    return len(message["text"].encode("utf-8", "replace"))

@@ -1,0 +1,95 @@
+"""The list of requests and decisions on many of them, as pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals import bulk, triage
+from approvals.exceptions import Invalid
+from approvals.lenses import AGES, ANY, GROUPS, OVER, WAITING, Lens, lens_from
+from approvals.lines import grouped
+from approvals.queries import COUNT_LIMIT
+from approvals.states import FINAL, Kind, Priority, Status, Verdict
+from approvals.views import SignedIn, refusals_as_pages
+
+
+@require_GET
+def requests_page(request: SignedIn) -> HttpResponse:
+    """The list through the lens that the address names; 422 where it names what there is not."""
+    rendered_at = timezone.now()
+    try:
+        lens = lens_from(request.GET)
+    except Invalid as refusal:
+        context = {"lens": Lens(), "refusal": refusal, "choices": choices(), "rendered_at": rendered_at}
+        return render(request, "approvals/requests.html", context, status=refusal.status)
+    rows, after = triage.page_of(request.user, lens)
+    context = {
+        "rendered_at": rendered_at,
+        "lens": lens,
+        "choices": choices(),
+        "groups": grouped(request.user, rows, lens),
+        "rows": rows,
+        "next": lens.at(after) if after else None,
+        "first": lens.at(None),
+        "live_query": replace(lens, after=None, group="").query,
+        "tools": sorted({row.tool_name for row in rows} - {""}),
+        "agents": sorted({row.agent for row in rows} - {""}),
+        "people": sorted({row.requested_by.get_username() for row in rows}),
+        **count(request.user, lens),
+    }
+    return render(request, "approvals/requests.html", context)
+
+
+def count(user: Any, lens: Lens) -> dict[str, int]:
+    """How many the lens finds, as the page and its pushes show it."""
+    return {"found_count": triage.count_of(user, lens), "count_limit": COUNT_LIMIT}
+
+
+def choices() -> dict[str, list[tuple[str, Any]]]:
+    """What the filters offer, as (value, words)."""
+    over = [(str(one), one.label) for one in Status if one in FINAL]
+    return {
+        "status": [(WAITING, "Waiting"), (OVER, "Decided"), *over, (ANY, "All")],
+        "kind": list(Kind.choices),
+        "priority": list(reversed(Priority.choices)),
+        "age": list(AGES.items()),
+        "group": [(group, group.capitalize()) for group in GROUPS],
+    }
+
+
+@require_POST
+@refusals_as_pages
+def bulk_page(request: SignedIn) -> HttpResponse:
+    """First what deciding all these would do; with `confirmed` it is done, and the page says what came of each."""
+    order = bulk.order_from(request.POST)
+    confirmed = request.POST.get("confirmed") == "yes"
+    steps = (bulk.carry_out if confirmed else bulk.plan)(request.user, order)
+    going = [step for step in steps if not step.code]
+    context = {
+        "order": order,
+        "approves": order.verdict == Verdict.APPROVE,
+        "steps": steps,
+        "going": going,
+        "left": [step for step in steps if step.code],
+        "tools": bulk.by_tool(going),
+        "back": back_to(request),
+    }
+    return render(
+        request, "approvals/bulk_done.html" if confirmed else "approvals/bulk.html", context, status=HTTPStatus.OK
+    )
+
+
+def back_to(request: SignedIn) -> str:
+    """The view of the list that the form stood in."""
+    target, home = request.POST.get("back", ""), reverse("approvals:requests")
+    ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return target if ours and (target == home or target.startswith(f"{home}?")) else home

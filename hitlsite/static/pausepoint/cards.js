@@ -1,0 +1,59 @@
+// Conveniences of a request's card, none of which is needed: rows for lists, a button that copies the raw JSON.
+(function () {
+  "use strict";
+
+  function ready(root) {
+    for (const rows of root.querySelectorAll("[data-rows]:not([data-ready])")) {
+      rows.dataset.ready = "";
+      const button = made(rows.dataset.add);
+      rows.after(button);
+      button.addEventListener("click", () => addRow(rows, button));
+      bound(rows, button);
+    }
+    for (const raw of root.querySelectorAll("details[data-copy]:not([data-ready])")) {
+      raw.dataset.ready = "";
+      if (!navigator.clipboard) continue;
+      const button = made(raw.dataset.copy);
+      raw.querySelector("pre").after(button);
+      button.addEventListener("click", () => copy(raw));
+    }
+  }
+
+  function made(words) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet";
+    button.textContent = words;
+    return button;
+  }
+
+  function addRow(rows, button) {
+    const row = rows.lastElementChild.cloneNode(true), number = rows.children.length;
+    const field = row.querySelector("input"), label = row.querySelector("label");
+    row.querySelector(".field-error")?.remove();
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+    field.value = "";
+    field.defaultValue = "";
+    field.id = field.id.replace(/\d+$/, String(number));
+    label.htmlFor = field.id;
+    label.textContent = label.textContent.replace(/\d+$/, String(number + 1));
+    rows.append(row);
+    bound(rows, button);
+    field.focus();
+  }
+
+  function bound(rows, button) {
+    const most = Number(rows.dataset.most || Infinity);
+    button.hidden = rows.children.length >= most;
+  }
+
+  async function copy(raw) {
+    await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
+    const said = document.getElementById("announcements");
+    if (said) said.textContent = raw.dataset.copied;
+  }
+
+  document.addEventListener("DOMContentLoaded", () => ready(document));
+  document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement || document));
+})();

@@ -1,0 +1,48 @@
+// How long a person has left: ticking in the last hour, and said aloud three times, not every second.
+(function () {
+  "use strict";
+
+  const CALLS = [300, 60, 0];
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const called = new WeakMap();
+
+  function refresh() {
+    for (const place of document.querySelectorAll("[data-deadline]")) {
+      const end = new Date(place.dataset.deadline);
+      const seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
+      show(place, end, seconds);
+      call(place, seconds);
+    }
+  }
+
+  function show(place, end, seconds) {
+    let left = place.querySelector(".left");
+    if (!left) {
+      left = document.createElement("span");
+      left.className = "left";
+      // The time beside it says the same in words, and is not read aloud every second.
+      left.setAttribute("aria-hidden", "true");
+      place.querySelector("time").after(left);
+    }
+    const shown = calm.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
+    const clock = end.toLocaleString([], { dateStyle: seconds > 72000 ? "medium" : undefined, timeStyle: "short" });
+    const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;
+    const words = seconds < 3600 ? `${clock} · ${ticks}` : clock;
+    if (left.textContent !== words) left.textContent = words;
+    place.classList.toggle("soon", seconds < 300);
+  }
+
+  function call(place, seconds) {
+    const due = CALLS.filter((limit) => seconds <= limit).length;
+    const before = called.get(place);
+    called.set(place, due);
+    const said = document.getElementById("announcements");
+    if (before === undefined || due <= before || !said) return;
+    said.textContent = place.dataset.title + ": " + (seconds ? place.querySelector("time").textContent : place.dataset.passed);
+  }
+
+  setInterval(refresh, 1000);
+  document.addEventListener("DOMContentLoaded", refresh);
+  document.addEventListener("htmx:wsAfterMessage", refresh);
+  document.addEventListener("htmx:afterSettle", refresh);
+})();

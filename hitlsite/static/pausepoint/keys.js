@@ -1,0 +1,179 @@
+// Keys of the list of requests. They act on the request that has the focus, and on it as it is shown.
+(function () {
+  "use strict";
+
+  const STORED = "pausepoint.keys";
+  const page = document.getElementById("triage");
+  const help = document.getElementById("keys"), hint = document.getElementById("keys-hint");
+  if (!page || !help) return;
+
+  const say = (words) => { document.getElementById("announcements").textContent = words; };
+
+  // --- On or off, kept in this browser.
+  const toggle = document.getElementById("keys-switch");
+  let on = read() !== "off";
+  function read() {
+    try { return localStorage.getItem(STORED); } catch { return null; }
+  }
+  function shown() {
+    toggle.checked = on;
+    hint.classList.toggle("keys-off", !on);
+  }
+  toggle.addEventListener("change", () => {
+    on = toggle.checked;
+    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { say("This browser keeps no settings; the keys come back with the next page."); }
+    shown();
+  });
+  document.getElementById("keys-open").addEventListener("click", () => help.showModal());
+  hint.hidden = false;
+  shown();
+
+  // --- Rows. The one with the focus in it is the marked one.
+  const rows = () => [...page.querySelectorAll(".triage-list > .triage-row")];
+  const marked = () => document.activeElement?.closest?.(".triage-row") ?? null;
+  const titleOf = (row) => row.querySelector(".row-title");
+  const cardOf = (row) => row.querySelector(".triage-card > .request");
+
+  function mark(row) {
+    titleOf(row).focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  function move(step) {
+    const found = rows(), from = marked();
+    const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
+    if (!next) {
+      say(step > 0 ? "This is the last request of this page." : "This is the first request of this page.");
+      return;
+    }
+    // Whoever reads card after card finds the next one open.
+    const reading = from && cardOf(from) !== null;
+    if (reading) titleOf(from).click();
+    mark(next);
+    if (reading && !cardOf(next)) open(next, () => next.scrollIntoView({ block: "nearest" }));
+  }
+
+  const waiting = new Map();
+  function open(row, then) {
+    waiting.set(row.id, then);
+    titleOf(row).click();
+  }
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const row = event.target.closest?.(".triage-row");
+    const then = row && waiting.get(row.id);
+    if (!then || !cardOf(row)) return;
+    waiting.delete(row.id);
+    then();
+  });
+
+  // --- What keys do to an open card.
+  const buttonOf = (card, verdict) => card.querySelector(`button[name="verdict"][value="${verdict}"]`);
+
+  function press(row, verdict) {
+    const card = cardOf(row), button = buttonOf(card, verdict);
+    if (!button) {
+      const first = card.querySelector("form button, form input:not([type=hidden]), form textarea");
+      say(first ? "This asks for something else: choose on the card." : "There is nothing to decide here.");
+      first?.focus();
+      return;
+    }
+    const folded = button.closest("details:not([open])");
+    const name = verdict === "approve" ? button.form.elements.typed_name : null;
+    if (folded) {
+      folded.open = true;
+      button.focus();
+      say("Press the button to do it.");
+    } else if (name && !name.value) {
+      name.focus();
+      say("Critical: type the name first.");
+    } else if (!button.disabled) {
+      // A click and not a submit: htmx sends the button that was clicked.
+      button.click();
+    }
+  }
+
+  function edit(row) {
+    const form = buttonOf(cardOf(row), "edit")?.form;
+    if (!form) return say("This input cannot be edited.");
+    const folded = form.closest("details");
+    if (folded) folded.open = true;
+    form.querySelector("input:not([type=hidden]), textarea, select").focus();
+  }
+
+  function comment(row) {
+    const field = cardOf(row).querySelector('textarea[name="comment"]');
+    if (!field) return say("There is nothing to comment on here.");
+    const folded = field.closest("details");
+    if (folded) folded.open = true;
+    field.focus();
+  }
+
+  function select(row) {
+    row.querySelector('input[name="pick"]')?.click() ?? say("This request cannot be selected.");
+  }
+
+  const ACTS = {
+    a: { does: (row) => press(row, "approve"), first: "Opened. Read it, then press a to approve it." },
+    r: { does: (row) => press(row, "reject"), first: "Opened. Read it, then press r to reject it." },
+    e: { does: edit, goesOn: true },
+    c: { does: comment, goesOn: true },
+  };
+
+  function act(key, row) {
+    const { does, first, goesOn } = ACTS[key];
+    if (cardOf(row)) return does(row);
+    // Nobody decides what they have not been shown.
+    open(row, () => { if (goesOn) does(row); else say(first); });
+  }
+
+  // --- What has changed, or is out of sight, is looked at before a key does anything to it.
+  function ready(row) {
+    if (!row) {
+      say("No request is marked: press j first.");
+      return false;
+    }
+    if (row.dataset.touched) {
+      delete row.dataset.touched;
+      row.classList.remove("touched");
+      say("This request has just changed. Look at it, then press again.");
+      return false;
+    }
+    const { top, bottom } = row.getBoundingClientRect();
+    if (bottom < 60 || top > innerHeight - 20) {
+      mark(row);
+      say("The marked request was out of sight. Look at it, then press again.");
+      return false;
+    }
+    if (row.querySelector(".htmx-request")) return false;
+    return true;
+  }
+
+  const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
+
+  document.addEventListener("keydown", (event) => {
+    if (!on || event.defaultPrevented || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    const row = marked();
+    if (event.target.matches?.(FIELDS)) {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      if (row) mark(row);
+      else event.target.blur();
+      return;
+    }
+    // A key that is held down moves, and decides nothing.
+    if (event.repeat && event.key !== "j" && event.key !== "k") return;
+    if (run(event.key, row, event.target)) event.preventDefault();
+  });
+
+  function run(key, row, target) {
+    if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
+    else if (key === "/") document.getElementById("filter-q").focus();
+    else if (key === "?") help.showModal();
+    else if (key === "x") { if (ready(row)) select(row); }
+    else if (key in ACTS) { if (ready(row)) act(key, row); }
+    else if (key === "Enter" && row && !target.closest("a, button, summary, input")) titleOf(row).click();
+    else return false;
+    return true;
+  }
+})();

@@ -1,0 +1,125 @@
+// The list of requests: cards open in place, what is new waits until it is asked for, boxes are counted.
+(function () {
+  "use strict";
+
+  const MAX_PICKS = 50;
+  const page = document.getElementById("triage");
+  const list = document.getElementById("triage-list");
+  const bar = document.getElementById("bulk");
+  if (!page || !list) return;
+
+  const say = (words) => { document.getElementById("announcements").textContent = words; };
+  const all = (selector, within = page) => [...within.querySelectorAll(selector)];
+
+  // --- A title opens its request's card below it, and closes it again; with a modifier it stays a link.
+  for (const title of all(".row-title")) title.setAttribute("aria-expanded", "false");
+  document.addEventListener("click", (event) => {
+    const title = event.target.closest?.(".triage-row .row-title");
+    if (!title || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const card = title.closest(".triage-row").querySelector(".triage-card");
+    if (!card.firstElementChild) return;
+    // Open already: htmx is not to fetch it again.
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    card.replaceChildren();
+    title.setAttribute("aria-expanded", "false");
+  }, true);
+
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const row = event.target.closest?.(".triage-row");
+    if (!row) return;
+    const card = row.querySelector(".triage-card > .request");
+    row.querySelector(".row-title").setAttribute("aria-expanded", String(card !== null));
+    if (card?.matches(".is-pending")) row.scrollIntoView({ block: "nearest" });
+    settle(row, card);
+  });
+
+  // What has just been decided in a card shows in its line at once; the push brings the line itself.
+  function settle(row, card) {
+    const head = row.querySelector(".row-head"), outcome = card?.querySelector(".outcome p");
+    if (!outcome || !head.matches(".is-pending")) return;
+    head.classList.replace("is-pending", "is-over");
+    head.querySelector(".row-gist").textContent = outcome.textContent.trim();
+    head.querySelector(".pick").replaceChildren();
+    count();
+  }
+
+  // --- A line that is pushed anew keeps the focus, and is marked: the next key on it does nothing but take the mark away.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const shown = event.detail.target, fresh = event.detail.fragment.firstElementChild;
+    const row = shown.closest?.(".triage-row");
+    if (!row || !fresh || fresh.id !== shown.id || fresh.dataset.version === shown.dataset.version) return;
+    if (row.contains(document.activeElement)) {
+      row.dataset.touched = "yes";
+      row.classList.add("touched");
+    }
+    const held = shown.contains(document.activeElement), head = shown.matches(".row-head");
+    queueMicrotask(() => {
+      if (head) fresh.querySelector(".row-title").setAttribute("aria-expanded", String(row.querySelector(".triage-card").childElementCount > 0));
+      if (held && head) fresh.querySelector(".row-title").focus({ preventScroll: true });
+      count();
+    });
+  });
+  document.addEventListener("focusin", (event) => {
+    const row = event.target.closest?.(".triage-row");
+    for (const other of all(".triage-row.touched")) if (other !== row) untouch(other);
+  });
+  function untouch(row) {
+    delete row.dataset.touched;
+    row.classList.remove("touched");
+  }
+
+  // --- What is new is announced, and comes to the end of the list when somebody wants to see it.
+  const arrivals = document.getElementById("arrivals"), note = document.getElementById("arrivals-note");
+  const show = document.getElementById("arrivals-show");
+  function announce() {
+    const waiting = arrivals.childElementCount;
+    const words = waiting === 1 ? "1 new request: show it" : `${waiting} new requests: show them`;
+    note.hidden = waiting === 0;
+    if (waiting && show.textContent !== words) {
+      show.textContent = words;
+      say(waiting === 1 ? "1 new request" : `${waiting} new requests`);
+    }
+  }
+  new MutationObserver(announce).observe(arrivals, { childList: true });
+  show.addEventListener("click", () => {
+    const rows = [...arrivals.children].sort((one, other) => one.dataset.urgency - other.dataset.urgency);
+    for (const row of rows) row.querySelector(".row-title").setAttribute("aria-expanded", "false");
+    list.append(...rows);
+    document.getElementById("triage-none")?.remove();
+    rows[0]?.querySelector(".row-title").focus();
+  });
+
+  // --- Boxes: how many, and no more than fit into one decision.
+  const total = document.getElementById("bulk-count"), every = document.getElementById("bulk-all");
+  const boxes = () => all('.triage-list input[name="pick"]');
+  function count() {
+    const picked = boxes().filter((box) => box.checked).length;
+    bar.classList.toggle("idle", picked === 0);
+    total.textContent = picked ? `${picked} selected` : "";
+    every.hidden = boxes().length === 0;
+    every.textContent = picked ? "Select none" : "Select all shown";
+  }
+  page.addEventListener("change", (event) => {
+    if (event.target.name !== "pick") return;
+    if (boxes().filter((box) => box.checked).length > MAX_PICKS) {
+      event.target.checked = false;
+      say(`At most ${MAX_PICKS} requests can be selected.`);
+    }
+    count();
+  });
+  every.addEventListener("click", () => {
+    const some = boxes().some((box) => box.checked);
+    boxes().forEach((box, place) => { box.checked = !some && place < MAX_PICKS; });
+    count();
+  });
+  count();
+
+  // --- Addresses of views hold what was chosen, and nothing empty.
+  document.getElementById("filters").addEventListener("submit", (event) => {
+    const empty = [...event.target.elements].filter((field) => field.name && !field.value);
+    for (const field of empty) field.disabled = true;
+    // Whoever comes back to this page finds its fields in order.
+    addEventListener("pageshow", () => { for (const field of empty) field.disabled = false; }, { once: true });
+  });
+})();

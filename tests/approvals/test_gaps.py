@@ -1,0 +1,88 @@
+"""Missing numbers: nothing that can still come is given up, and nothing that cannot is waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.gaps import Horizon
+
+
+def test_with_nobody_at_work_all_that_is_there_is_final_at_once():
+    assert Horizon().passed(7, oldest=100, coming=100, last=7)
+
+
+def test_one_at_work_holds_up_what_came_behind_it_until_it_has_ended():
+    horizon = Horizon()
+    assert not horizon.passed(7, oldest=90, coming=100, last=7)
+    assert not horizon.passed(7, oldest=99, coming=120, last=9)
+    assert horizon.passed(7, oldest=100, coming=130, last=12)
+    # What began meanwhile may still fill what is missing behind that.
+    assert not horizon.passed(8, oldest=100, coming=130, last=12)
+
+
+def test_one_that_begins_later_does_not_hold_up_what_was_missed_before():
+    horizon = Horizon()
+    assert not horizon.passed(7, oldest=90, coming=100, last=7)
+    assert horizon.passed(7, oldest=105, coming=110, last=9)
+    assert not horizon.passed(9, oldest=105, coming=110, last=9)
+
+
+@dataclass
+class Desk:
+    """Transactions that draw numbers and commit, or give up, in any order; PostgreSQL's in short."""
+
+    coming: int = 1
+    last: int = 0
+    working: dict[int, list[int]] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+
+    def begin(self) -> None:
+        self.working[self.coming] = []
+        self.coming += 1
+
+    def draw(self, which: int) -> None:
+        if self.working:
+            self.last += 1
+            self.working[sorted(self.working)[which % len(self.working)]].append(self.last)
+
+    def end(self, which: int, *, commits: bool) -> None:
+        if self.working:
+            drawn = self.working.pop(sorted(self.working)[which % len(self.working)])
+            self.seen |= set(drawn if commits else ())
+
+    def passed(self, horizon: Horizon, entry: int) -> bool:
+        oldest = min(self.working, default=self.coming)
+        return horizon.passed(entry, oldest=oldest, coming=self.coming, last=max(self.seen, default=0))
+
+    def can_still_come_below(self, entry: int) -> bool:
+        return any(number < entry for drawn in self.working.values() for number in drawn)
+
+
+DEEDS = st.lists(st.tuples(st.sampled_from(["begin", "draw", "draw", "commit", "give up", "look"]), st.integers(0, 9)))
+
+
+@given(DEEDS)
+def test_whatever_is_called_final_stays_so_and_in_the_end_everything_is(deeds):
+    desk, horizon, final = Desk(), Horizon(), set[int]()
+    for deed, which in deeds:
+        match deed:
+            case "begin":
+                desk.begin()
+            case "draw":
+                desk.draw(which)
+            case "look":
+                for entry in sorted(desk.seen):
+                    if desk.passed(horizon, entry):
+                        final.add(entry)
+                        assert not desk.can_still_come_below(entry)
+            case _:
+                came = set(desk.seen)
+                desk.end(which, commits=deed == "commit")
+                # Nothing appears below what was called final.
+                assert min(desk.seen - came, default=desk.last + 1) > max(final, default=0)
+    while desk.working:
+        desk.end(0, commits=False)
+    assert all(desk.passed(horizon, entry) for entry in desk.seen)

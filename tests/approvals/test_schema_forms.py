@@ -1,0 +1,290 @@
+"""Forms that are made from JSON Schemas: which field asks for what, what comes back, and what is said where it is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from approvals.asks import ABSENT
+from approvals.canonical import canonical
+from approvals.controls import Control, Widget
+from approvals.exceptions import Invalid
+from approvals.fieldvalues import Reading, edit_form, place_of, raw
+from approvals.forms import answer_form, sent_decision, wants_json
+from approvals.models import ApprovalRequest
+from approvals.schemaforms import form_of
+from approvals.schemas import schema_errors, schema_problem
+from approvals.states import Kind
+
+TRIP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 80, "title": "Full name", "description": "As in the passport"},
+        "mail": {"type": "string", "format": "email"},
+        "day": {"type": "string", "format": "date"},
+        "at": {"type": "string", "format": "date-time"},
+        "seats": {"type": "integer", "minimum": 1, "maximum": 9, "default": 1},
+        "class": {"enum": ["economy", "business"]},
+        "refundable": {"type": "boolean"},
+        "extras": {"type": "array", "items": {"enum": ["meal", "bag"]}},
+        "stops": {"type": "array", "items": {"type": "string", "minLength": 2}, "maxItems": 3},
+        "contact": {"type": "object", "properties": {"phone": {"type": "string"}}, "required": ["phone"]},
+        "agent": {"const": 7},
+        "notes": {"type": "string"},
+        "odd": {"type": "array", "items": {"type": "object"}},
+    },
+    "required": ["name", "seats", "refundable", "agent"],
+    "additionalProperties": False,
+}
+
+
+def form(kind: Kind = Kind.FORM, schema: dict[str, Any] = TRIP, **fields: Any) -> ApprovalRequest:
+    assert schema_problem(schema) == ""
+    return ApprovalRequest(**{"kind": kind, "response_schema": schema, "input": {}} | fields)
+
+
+def sent(verdict: str = "respond", **values: str | list[str]) -> QueryDict:
+    data = QueryDict(mutable=True)
+    data["verdict"] = verdict
+    for name, value in values.items():
+        data.setlist(f"{'answer' if verdict == 'respond' else 'input'}{'.' if name else ''}{name}",
+                     value if isinstance(value, list) else [value])  # fmt: skip
+    return data
+
+
+def refused(request: ApprovalRequest, data: QueryDict) -> dict[str, str]:
+    with pytest.raises(Invalid) as refusal:
+        sent_decision(request, data)
+    return dict(refusal.value.errors)
+
+
+def widgets(control: Control) -> dict[str, str]:
+    return {".".join(leaf.path): str(leaf.widget) for leaf in control.leaves()}
+
+
+def test_each_value_has_the_field_that_suits_it():
+    assert widgets(form_of(TRIP, "Answer")) == {
+        "name": "line",
+        "mail": "line",
+        "day": "line",
+        "at": "line",
+        "seats": "number",
+        "class": "choice",
+        "refundable": "choice",
+        "extras": "several",
+        "stops": "list",
+        "contact.phone": "lines",
+        "agent": "fixed",
+        "notes": "lines",
+        "odd": "json",
+    }
+
+
+def test_a_field_says_what_it_wants():
+    by_name = {leaf.path[-1]: leaf for leaf in form_of(TRIP, "Answer").leaves()}
+    told = {
+        name: (by_name[name].label, by_name[name].help, by_name[name].limits) for name in ("name", "seats", "stops")
+    }
+    assert told == {
+        "name": ("Full name", "As in the passport", "at most 80 characters"),
+        "seats": ("seats", "", "from 1 to 9, a whole number"),
+        "stops": ("stops", "", "at most 3 values, at least 2 characters"),
+    }
+    assert [by_name[name].input_type for name in ("name", "mail", "day", "at")] == [
+        "text",
+        "email",
+        "date",
+        "datetime-local",
+    ]
+    assert [by_name[name].required for name in ("name", "mail")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"oneOf": [{"type": "object", "properties": {"a": {}}}, {"type": "string"}]},
+        {"type": "object"},
+        {"type": "object", "properties": {"a": {}}, "if": {}},
+        {"type": "array", "items": {"type": "array"}},
+        {"$ref": "#"},
+        {},
+    ],
+)
+def test_what_no_fields_do_justice_to_is_written_as_json(schema):
+    request = form(schema=schema)
+    assert (form_of(schema, "Answer").widget, answer_form(request), wants_json(request)) == (Widget.JSON, None, True)
+
+
+def test_references_and_values_that_may_be_null_are_understood_as_pydantic_writes_them():
+    schema = {
+        "$defs": {"Size": {"enum": ["S", "M"], "type": "string"}, "Who": {"properties": {"n": {"type": "integer"}}}},
+        "properties": {
+            "size": {"$ref": "#/$defs/Size"},
+            "who": {"allOf": [{"$ref": "#/$defs/Who"}], "description": "Whose"},
+            "often": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+            "orderId": {"title": "Orderid", "type": ["string", "null"]},
+            "pick": {"oneOf": [{"const": 1, "title": "One"}, {"const": 2}]},
+        },
+        "required": ["often"],
+    }
+    found = form_of(schema, "Answer")
+    assert widgets(found) == {
+        "size": "choice",
+        "who.n": "number",
+        "often": "number",
+        "orderId": "lines",
+        "pick": "choice",
+    }
+    assert [child.label for child in found.children] == ["size", "who", "often", "orderId", "pick"]
+    assert [offer.words for offer in found.children[4].offers] == ["One", "2"]
+    answer = sent_decision(form(schema=schema), sent(size="1", often="", orderId="")).answer
+    assert answer == {"size": "M", "often": None}
+
+
+def test_a_whole_form_becomes_the_answer():
+    data = sent(**{"name": "Jane", "mail": "j@example.org", "day": "2026-12-01", "at": "2026-12-01T09:30", "seats": " 2 ",
+                   "class": "1", "refundable": "1", "extras": ["1", "0"], "stops": ["Rome", "", " "],
+                   "contact.phone": "+43 1", "notes": "a\r\nb", "odd": '[{"x": 1}]'})  # fmt: skip
+    answer = sent_decision(form(), data).answer
+    assert answer == {
+        "name": "Jane",
+        "mail": "j@example.org",
+        "day": "2026-12-01",
+        "at": "2026-12-01T09:30:00Z",
+        "seats": 2,
+        "class": "business",
+        "refundable": False,
+        "extras": ["meal", "bag"],
+        "stops": ["Rome"],
+        "contact": {"phone": "+43 1"},
+        "agent": 7,
+        "notes": "a\nb",
+        "odd": [{"x": 1}],
+    }
+    assert schema_errors(TRIP, answer) == {}
+
+
+def test_what_is_left_empty_is_left_out_and_what_is_required_is_asked_for():
+    assert sent_decision(form(), sent(name="Jane", seats="1", refundable="0")).answer == {
+        "name": "Jane",
+        "seats": 1,
+        "refundable": True,
+        "agent": 7,
+    }
+    assert refused(form(), sent()) == {
+        "answer.name": "is missing",
+        "answer.seats": "is missing",
+        "answer.refundable": "is missing",
+    }
+
+
+def test_everything_that_is_wrong_is_said_at_once_and_by_field():
+    data = sent(**{"mail": "nobody", "day": "tomorrow", "seats": "12", "class": "7", "stops": ["Rome", "x"],
+                   "contact.phone": "", "refundable": "yes", "odd": "{"})  # fmt: skip
+    errors = refused(form(), data)
+    assert {name: words.partition(":")[0] for name, words in errors.items()} == {
+        "answer.name": "is missing",
+        "answer.mail": "'nobody' is no email",
+        "answer.day": "'tomorrow' is no date",
+        "answer.seats": "12 is greater than the maximum of 9",
+        "answer.class": "is not among the options",
+        "answer.refundable": "is not among the options",
+        "answer.stops.1": "'x' is too short",
+        "answer.odd": "not valid JSON",
+    }
+
+
+def test_a_single_value_is_asked_for_by_a_single_field():
+    assert sent_decision(form(schema={"type": "integer"}), sent(**{"": "5"})).answer == 5
+    assert refused(form(schema={"type": "integer"}), sent(**{"": "x"})) == {"answer": "must be a number"}
+    question = form(Kind.QUESTION, {"type": "boolean"})
+    assert sent_decision(question, sent(**{"": "1"})).answer is False
+    assert answer_form(form(Kind.QUESTION, {"type": "string", "maxLength": 9})) is None
+
+
+def test_names_with_dots_in_them_are_no_paths():
+    schema = {
+        "properties": {"a.b": {"type": "string"}, "a": {"properties": {"b": {"type": "string"}}}, "~1": {"const": 1}}
+    }
+    names = [leaf.name("answer") for leaf in form_of(schema, "Answer").leaves()]
+    assert names == ["answer.a~1b", "answer.a.b", "answer.~01"]
+
+
+def test_an_input_is_edited_by_its_schema_and_what_that_does_not_know_or_hold_is_kept():
+    value = {
+        "name": "Jane",
+        "seats": "two",
+        "day": "soon",
+        "stops": ["a", ""],
+        "more": {"x": 1},
+        "class": "first",
+        "refundable": True,
+        "agent": 8,
+    }
+    found = widgets(edit_form(value, TRIP, "Input"))
+    assert [found[name] for name in ("name", "seats", "day", "stops", "more.x", "class", "notes")] == [
+        "line",
+        "json",
+        "json",
+        "json",
+        "number",
+        "json",
+        "lines",
+    ]
+    assert sent_decision(form(Kind.APPROVAL, input=value), untouched(value, TRIP)).edited_input == value
+
+
+def test_a_form_of_too_many_fields_is_one_of_json():
+    wide = {"properties": {str(number): {"$ref": "#/$defs/a"} for number in range(150)}}
+    wide["$defs"] = {"a": {"properties": {str(number): {"type": "string"} for number in range(150)}}}
+    assert (schema_problem(wide), form_of(wide, "Answer").widget) == ("", Widget.JSON)
+
+
+def untouched(value: dict[str, Any], schema: dict[str, Any]) -> QueryDict:
+    """The edit form of a value as a browser sends it back untouched."""
+    data = QueryDict(mutable=True)
+    data["verdict"] = "edit"
+    for leaf in edit_form(value, schema, "Input").leaves():
+        item: Any = value
+        for name in leaf.path:
+            item = item.get(name, ABSENT) if isinstance(item, dict) else ABSENT
+        _fill(data, leaf, item)
+    return data
+
+
+def _fill(data: QueryDict, leaf: Control, item: Any) -> None:
+    name = leaf.name("input")
+    match leaf.widget:
+        case Widget.FIXED:
+            return
+        case Widget.CHOICE | Widget.SEVERAL:
+            items = item if leaf.widget == Widget.SEVERAL and isinstance(item, list) else [item]
+            data.setlist(name, [str(place_of(leaf, one)) for one in items if one is not ABSENT])
+        case Widget.LIST:
+            assert leaf.item is not None
+            data.setlist(name, [raw(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
+        case _:
+            data[name] = raw(leaf, item).replace("\n", "\r\n")
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=6)
+SCALAR = (
+    st.none() | st.booleans() | st.integers(-9, 9) | TEXT | st.sampled_from(["economy", "2026-12-01", "meal", "bag"])
+)
+VALUE = st.recursive(SCALAR, lambda b: st.lists(b, max_size=3) | st.dictionaries(TEXT, b, max_size=2), max_leaves=5)
+NAMES = st.sampled_from([name for name in TRIP["properties"] if name != "agent"]) | TEXT
+INPUTS = st.dictionaries(NAMES, VALUE, max_size=6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(INPUTS)
+def test_an_untouched_form_gives_back_any_input_whatever_its_schema(value):
+    reading = Reading(untouched(value, TRIP), "input", "edited_input", edits=True)
+    found = reading.read(edit_form(value, TRIP, "Input"), value)
+    missing = {f"edited_input.{name}" for name in ("name", "seats", "refundable") if name not in value}
+    assert canonical(found) == canonical(value)
+    assert set(reading.errors) - {"edited_input.contact.phone"} == missing

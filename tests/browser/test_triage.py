@@ -1,0 +1,212 @@
+"""The list of requests in a browser: by keys, live, and many at once; and nothing is pressed that was not seen."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+#: Each test asks for orders of its own, and looks at those only.
+batches = itertools.count(1)
+CRITICAL = """
+from django.contrib.auth.models import User
+from approvals import actions
+from approvals.asks import Ask
+from approvals.states import Kind, Priority
+owner = User.objects.get(username="requester")
+workflow = actions.open_workflow(scope="key:9", key="{word}", title="Critical", source="api", owner=owner)
+ask = Ask(kind=Kind.APPROVAL, title="Drop {word}", tool_name="dropTable", input={{"table": "{word}"}}, priority=Priority.CRITICAL)
+actions.request_approval(workflow, ask, requested_by=owner)
+"""
+
+
+@pytest.fixture
+def asked(people):
+    """A word of this test's own, and a way to ask for refunds with it; each gives the request's id."""
+    word = f"batch{next(batches)}"
+    numbers = itertools.count(1)
+    return word, lambda: people("requester").pause(f"Please refund order {word}-{next(numbers)}, 500 euros")[1]
+
+
+def row(page, request: str):
+    return page.locator(f"#row-{request}")
+
+
+def status(server, request: str) -> str:
+    return server.value("SELECT status FROM approvals_approvalrequest WHERE id = ?", request.replace("-", ""))
+
+
+def marked(page) -> str:
+    """The request with the focus in it."""
+    return page.evaluate("document.activeElement.closest('.triage-row')?.id.replace('row-', '') ?? ''")
+
+
+def announced(page, words: str) -> None:
+    page.locator("#announcements", has_text=words).wait_for(state="attached")
+
+
+def outcome(page, request: str):
+    return row(page, request).locator(".triage-card .outcome p").first
+
+
+def tops(page) -> list[float]:
+    return page.evaluate("[...document.querySelectorAll('.triage-row')].map(one => one.getBoundingClientRect().top)")
+
+
+def test_three_requests_are_read_and_decided_by_keys_alone(windows, people, server, asked):
+    word, ask = asked
+    first, second, third = ask(), ask(), ask()
+    page = windows.open(people("approver"), f"/requests/?q={word}")
+    page.keyboard.press("a")
+    announced(page, "No request is marked: press j first.")
+    page.keyboard.press("j")
+    assert marked(page) == first
+    page.keyboard.press("a")
+    announced(page, "Opened. Read it, then press a to approve it.")
+    assert status(server, first) == "pending"
+    page.keyboard.press("a")
+    outcome(page, first).wait_for()
+    assert outcome(page, first).inner_text().startswith("Approved by approver")
+    page.keyboard.press("j")
+    row(page, second).locator(".triage-card .request").wait_for()
+    assert (marked(page), row(page, first).locator(".triage-card .request").count()) == (second, 0)
+    page.keyboard.press("c")
+    page.keyboard.type("not a, not r: just j and x")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    outcome(page, second).wait_for()
+    page.keyboard.press("j")
+    row(page, third).locator(".triage-card .request").wait_for()
+    page.keyboard.press("e")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("450")
+    page.keyboard.press("Escape")
+    assert [status(server, one) for one in (first, second, third)] == ["approved", "rejected", "pending"]
+    page.keyboard.press("k")
+    assert marked(page) == second
+    decided = server.value("SELECT comment FROM approvals_decision WHERE request_id = ?", second.replace("-", ""))
+    assert decided == "not a, not r: just j and x"
+    assert row(page, first).locator(".row-gist").inner_text().startswith("Approved by approver")
+
+
+def test_keys_can_be_switched_off_and_stay_so(windows, people, asked):
+    word, ask = asked
+    request = ask()
+    page = windows.open(people("approver"), f"/requests/?q={word}")
+    page.keyboard.press("?")
+    page.get_by_label("Use these keys in this browser").uncheck()
+    page.get_by_role("button", name="Close").click()
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("/")
+        assert marked(page) == ""
+        page.reload()
+    page.get_by_role("button", name="Keys").click()
+    page.get_by_label("Use these keys in this browser").check()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "filter-q"
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    assert (marked(page), page.locator("#bulk-count").inner_text()) == (request, "1 selected")
+
+
+def test_what_is_decided_elsewhere_shows_in_place_and_the_next_key_does_nothing(windows, people, server, asked):
+    word, ask = asked
+    first, second = ask(), ask()
+    page = windows.open(people("admin"), f"/requests/?q={word}")
+    before = tops(page)
+    page.keyboard.press("j")
+    people("approver").decide(first, verdict="reject", comment="A long story. " * 40)
+    gist = row(page, first).locator(".row-gist")
+    gist.get_by_text("approver").wait_for()
+    assert gist.inner_text().startswith("Rejected by approver")
+    assert (tops(page), marked(page)) == (before, first)
+    page.keyboard.press("x")
+    announced(page, "This request has just changed. Look at it, then press again.")
+    page.keyboard.press("x")
+    announced(page, "This request cannot be selected.")
+    page.keyboard.press("j")
+    assert (marked(page), status(server, second)) == (second, "pending")
+
+
+def test_what_is_new_waits_until_it_is_asked_for(windows, people, asked):
+    word, ask = asked
+    first = ask()
+    page = windows.open(people("approver"), f"/requests/?q={word}")
+    page.keyboard.press("j")
+    before = tops(page)
+    second = ask()
+    show = page.get_by_role("button", name="1 new request: show it")
+    show.wait_for()
+    third = ask()
+    show = page.get_by_role("button", name="2 new requests: show them")
+    show.wait_for()
+    assert (tops(page)[:1], marked(page), page.locator(".triage-list .triage-row").count()) == (before, first, 1)
+    assert page.locator("#triage-count").inner_text() == "3 waiting"
+    show.click()
+    assert page.locator(".triage-list .triage-row").count() == 3
+    assert marked(page) == second
+    page.keyboard.press("j")
+    assert marked(page) == third
+    # What this view does not show is not announced.
+    people("requester").pause("Please refund order elsewhere, 500 euros")
+    people("approver").decide(third, verdict="reject")
+    row(page, third).locator(".row-gist", has_text="approver").wait_for()
+    assert show.is_hidden()
+
+
+def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
+    windows.tolerate(" 422 ")
+    word, _ = asked
+    server.run(CRITICAL.format(word=word))
+    page = windows.open(people("approver"), f"/requests/?q={word}")
+    card = page.locator(".triage-card .request")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    card.wait_for()
+    page.keyboard.press("a")
+    assert page.evaluate("document.activeElement.name") == "typed_name"
+    page.keyboard.type("droptable")
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    card.locator(".field-error", has_text="Type exactly this: dropTable").wait_for()
+    card.get_by_label("Critical: type dropTable to approve").first.fill("dropTable")
+    card.get_by_role("button", name="Approve", exact=True).click()
+    assert card.locator(".outcome p").first.inner_text().startswith("Approved by approver")
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["javascript", "plain"])
+def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people, server, asked, scripted):
+    word, ask = asked
+    requests = [ask() for _ in range(3)]
+    page = windows.open(people("approver"), f"/requests/?q={word}", java_script_enabled=scripted)
+    for request in requests:
+        row(page, request).get_by_role("checkbox").check()
+    if scripted:
+        assert page.locator("#bulk-count").inner_text() == "3 selected"
+    page.get_by_label("Comment for all of them").fill("All the same.")
+    page.locator("#bulk").get_by_role("button", name="Approve…").click()
+    assert page.locator("h1").inner_text() == "Approve 3 requests?"
+    assert page.locator(".bulk-tools").inner_text().split() == ["3", "issueRefund"]
+    people("admin").decide(requests[1], verdict="reject")
+    page.get_by_role("button", name="Approve 3 requests").click()
+    assert page.locator("h1").inner_text().startswith("2 requests approved")
+    words = page.locator(".bulk-table tbody td:last-child").all_inner_texts()
+    assert (words[0], words[1][:27], words[2]) == ("Approved.", "Too late: rejected by admin", "Approved.")
+    assert [status(server, one) for one in requests] == ["approved", "rejected", "approved"]
+    page.get_by_role("link", name="Back to the list").click()
+    assert page.url == f"{server.address}/requests/?q={word}"
+
+
+def test_the_list_works_without_javascript(windows, people, asked):
+    word, ask = asked
+    request = ask()
+    page = windows.open(people("approver"), "/requests/", java_script_enabled=False)
+    page.get_by_label("Search").fill(word)
+    page.get_by_role("button", name="Show", exact=True).click()
+    row(page, request).locator(".row-title").click()
+    assert page.url.endswith(f"/requests/{request}/")

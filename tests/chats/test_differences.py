@@ -1,0 +1,175 @@
+"""What differs between two states of a message: applied to the left, it gives the right; and the work has an end."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chats import comparing
+from chats.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
+from chats.differences import MAX_CHANGES, Change, part_rows, same, value_changes
+
+scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 2.5]) | st.text("ab", max_size=3)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=4),
+    max_leaves=12,
+)
+objects = st.dictionaries(st.text("abc", max_size=2), values, max_size=4)
+texts = st.lists(st.sampled_from(["the ", "fox ", "fox", "\n", " ", "runs\n", "ä", "\r\n"]), max_size=30).map("".join)
+budgets = st.sampled_from([1, 10, 100, WORK]).map(Budget)
+said = st.builds(lambda text: {"type": "text", "text": text, "state": "done"}, texts)
+calls = st.builds(
+    lambda name, value, state: {"type": "tool-pay", "toolCallId": name, "input": value, "state": state},
+    st.sampled_from(["c1", "c2", "c3"]),
+    objects,
+    st.sampled_from(["input-available", "output-available"]),
+)
+messages = st.lists(said | calls | st.just({"type": "step-start"}), max_size=8)
+
+
+def applied(before: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
+    """The object after its changes."""
+    after = copy.deepcopy(before)
+    for change in changes:
+        *way, last = change.path
+        place: Any = after
+        for name in way:
+            place = place[name]
+        if change.op == Op.REMOVED:
+            # From the end of a list first: what stands behind a place that goes would move.
+            place[last] = REMOVED
+        elif isinstance(place, list) and last == len(place):
+            place.append(change.after)
+        else:
+            place[last] = change.after
+    return cleared(after)
+
+
+REMOVED = object()
+
+
+def cleared(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: cleared(item) for name, item in value.items() if item is not REMOVED}
+    return [cleared(item) for item in value if item is not REMOVED] if isinstance(value, list) else value
+
+
+@given(objects, objects)
+def test_the_changes_of_a_value_applied_to_the_left_give_the_right(before, after):
+    found = applied(before, value_changes(before, after))
+    assert same(found, after), (found, after)
+
+
+@given(objects)
+def test_what_is_the_same_has_no_changes(value):
+    assert value_changes(value, copy.deepcopy(value)) == []
+
+
+@given(texts, texts, budgets)
+def test_the_runs_of_a_text_hold_the_left_and_the_right(before, after, budget):
+    runs = text_runs(before, after, budget)
+    assert "".join(run.text for run in runs if run.op != Op.ADDED) == before
+    assert "".join(run.text for run in runs if run.op != Op.REMOVED) == after
+
+
+@given(st.lists(st.integers(0, 3), max_size=25), st.lists(st.integers(0, 3), max_size=25), budgets)
+def test_the_blocks_of_two_sequences_cover_both(left, right, budget):
+    blocks = align(left, right, budget)
+    assert [item for block in blocks for item in left[block.i1 : block.i2]] == left
+    assert [item for block in blocks for item in right[block.j1 : block.j2]] == right
+    shared = [block for block in blocks if block.op == Op.SAME]
+    assert [left[b.i1 : b.i2] for b in shared] == [right[b.j1 : b.j2] for b in shared]
+
+
+@given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=12))
+def test_with_enough_steps_no_more_is_shared_than_is_and_no_less(left, right):
+    shared = sum(block.i2 - block.i1 for block in align(left, right, Budget()) if block.op == Op.SAME)
+    longest = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i, one in enumerate(left):
+        for j, other in enumerate(right):
+            longest[i + 1][j + 1] = longest[i][j] + 1 if one == other else max(longest[i][j + 1], longest[i + 1][j])
+    assert shared == longest[-1][-1]
+
+
+@given(messages, messages, budgets)
+def test_the_rows_of_two_messages_hold_all_parts_of_both_in_order(before, after, budget):
+    rows = part_rows(before, after, budget)
+    assert [row.before for row in rows if row.before is not None] == before
+    assert [row.after for row in rows if row.after is not None] == after
+    for row in rows:
+        both = row.before is not None and row.after is not None
+        assert both == (row.op in {Op.SAME, Op.CHANGED})
+        assert not both or same(row.before, row.after) == (row.op == Op.SAME)
+
+
+@given(messages, messages)
+def test_a_page_can_be_made_of_any_two_messages(before, after):
+    found = comparing.compare(before, after)
+    words = [part for part in (*before, *after) if part["type"] != "step-start"]
+    assert (
+        found.same
+        == (
+            [part for part in before if part["type"] != "step-start"]
+            == [part for part in after if part["type"] != "step-start"]
+        )
+        or not words
+        or json.dumps(before) != json.dumps(after)
+    )
+
+
+def test_texts_differ_by_word():
+    assert text_runs("the quick brown fox", "the slow brown fox", Budget()) == [
+        Run(Op.SAME, "the "),
+        Run(Op.REMOVED, "quick "),
+        Run(Op.ADDED, "slow "),
+        Run(Op.SAME, "brown fox"),
+    ]
+
+
+def test_true_is_not_one_and_one_is_not_one_point_nought():
+    assert value_changes({"a": True, "b": 1}, {"a": 1, "b": 1.0}) == [
+        Change(("a",), Op.CHANGED, True, 1),
+        Change(("b",), Op.CHANGED, 1, 1.0),
+    ]
+
+
+def test_a_field_with_very_many_changes_is_told_as_a_whole():
+    before, after = {"input": {"rows": [0] * 10_000}}, {"input": {"rows": [1] * 10_000}}
+    assert value_changes(before, after) == [Change(("input",), Op.CHANGED, before["input"], after["input"])]
+    few = [1] * MAX_CHANGES + [0] * 9900
+    assert len(value_changes(before, {"input": {"rows": few}})) == MAX_CHANGES
+
+
+@pytest.mark.parametrize("words", [1000, MAX_WORDS + 1])
+def test_texts_without_anything_in_common_cost_a_bounded_number_of_steps_and_the_page_says_so(words):
+    before, after = " ".join(f"a{n}" for n in range(words)), " ".join(f"b{n}" for n in range(words))
+    budget = Budget()
+    assert [run.op for run in text_runs(before, after, budget)] == [Op.REMOVED, Op.ADDED]
+    assert (budget.coarse, WORK - budget.left < 3 * SHARE) == (True, True)
+    parts = [[{"type": "text", "text": text} for _ in range(40)] for text in (before, after)]
+    assert comparing.compare(*parts).coarse
+
+
+def test_a_long_text_is_compared_by_line():
+    lines = [f"Line {n} of many, many words.\n" for n in range(MAX_WORDS)]
+    changed = [*lines[:700], "Another line.\n", *lines[701:]]
+    runs = text_runs("".join(lines), "".join(changed), Budget())
+    assert [(run.op, run.text) for run in runs if run.op != Op.SAME] == [
+        (Op.REMOVED, lines[700]),
+        (Op.ADDED, "Another line.\n"),
+    ]
+
+
+def test_what_is_long_and_the_same_is_shown_at_its_ends():
+    long = "word " * 1000
+    before, after = [{"type": "text", "text": f"{long}old"}], [{"type": "text", "text": f"{long}new"}]
+    (pair,) = comparing.compare(before, after).pairs
+    (field,) = pair.fields
+    first, last = field.before
+    assert (first.hidden, len(first.text), len(first.rest), last.text) == (5000 - 320, 160, 160, "old")
