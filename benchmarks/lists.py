@@ -2,8 +2,9 @@
 
     .venv/bin/python -m benchmarks.lists [--requests 200000] [--rounds 20]
 
-The rows are copied by the database itself. One request of fifty waits; every tenth was asked by one person who sees only
-theirs. Times are those of the query with its rows fetched, on both databases; "reads all of" names tables that are scanned.
+The rows are copied by the database itself. One request of fifty waits; every tenth was asked by one person, who sees only
+theirs. Times are those of
+the query with its rows fetched, on both databases; "reads all of" names tables that the plan scans.
 """
 
 from __future__ import annotations

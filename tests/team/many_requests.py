@@ -7,6 +7,7 @@ from django.core.management.color import no_style
 from django.db import connection
 
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.searchtexts import SearchText
 
 #: Of so many requests one waits.
 ONE_WAITS_OF = 50
@@ -59,6 +60,8 @@ def fill(number: int, *, asker: User) -> None:
         created_at=_ago("n"),
         changed_at=_ago("n"),
     )
+    words = SearchText.objects.get(request=one)
+    _copy(SearchText, words.pk, number, id=f"{words.pk} + n", request_id=_uuid("n"), words="one.words || ' no' || n")
     _copy(
         Decision,
         decision.pk,
@@ -82,7 +85,7 @@ def fill(number: int, *, asker: User) -> None:
         last_seen_at=_ago(f"({number} - n)"),
     )
     with connection.cursor() as cursor:
-        for sql in connection.ops.sequence_reset_sql(no_style(), [Workflow, Decision, AuditEntry]):
+        for sql in connection.ops.sequence_reset_sql(no_style(), [Workflow, Decision, AuditEntry, SearchText]):
             cursor.execute(sql)
         cursor.execute("ANALYZE")
 
