@@ -65,7 +65,7 @@ class Desk(Site):
         self.control, self.charges, self.heard = folder / "armed", folder / "charges", folder / "heard"
         self.release = folder / "release"
         files = {CONTROL: self.control, CHARGES: self.charges, HEARD: self.heard, RELEASE: self.release}
-        given = {"HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": "tests.crash.agents.hear", "SHORT_LEASE": "1"}
+        given = {"HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": "tests.crash.agents.hear", "SHORT_LEASE": "3"}
         given |= {name: str(file) for name, file in files.items()}
         super().__init__(folder, **(given | settings))
         self.ports = {"web": free_port(), "web 2": free_port()}
