@@ -151,5 +151,9 @@ def check(desk: Desk, ref: str, chat: int, turn: int, alice: Person) -> None:
     assert (page.status, shown.count("I charge the card as soon as somebody agrees.")) == (200, 1)
     assert shown.count(f"That is done, and here is what I got: receipt {ref}") == 1
     heard = dict.fromkeys(line for line in desk.lines(desk.heard) if line.startswith(f"{scope}:"))
-    again = ["request.created", "turn.suspended", "request.decided"] * (asked - 1)
-    assert [line.split()[2] for line in heard] == [*STORY[:3], *again, *STORY[3:]]
+    # On a machine so slow that the lease of a living worker lapses, a tool's own result may overtake the question what
+    # became of it: between its beginning and its end the story is told in more than one order, and each thing once.
+    names = [line.split()[2] for line in heard]
+    assert (names[:3], names[-1]) == (STORY[:3], STORY[-1])
+    told = {"request.created": asked, "turn.suspended": asked, "request.decided": asked}
+    assert Counter(names) == told | {"tool.result": 1, "turn.completed": 1}
