@@ -7,7 +7,6 @@ import base64
 import os
 import time
 
-
 #: What a WebSocket answers a ping with, masked as a client's frames are.
 PING, PONG = b"\x89", b"\x8a\x80\0\0\0\0"
 
@@ -22,14 +21,16 @@ class Line:
         self._reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
-        while piece := await self._reader.read(65536):
-            self.seen += piece
-            # A pong too many does no harm, and without any the server takes the page for gone.
-            if self._answers and PING in piece:
-                self._writer.write(PONG)
+        try:
+            while piece := await self._reader.read(65536):
+                self.seen += piece
+                # A pong too many does no harm, and without any the server takes the page for gone.
+                if self._answers and PING in piece:
+                    self._writer.write(PONG)
+                self._came.set()
+        finally:
+            self._over = True
             self._came.set()
-        self._over = True
-        self._came.set()
 
     def answer_pings(self) -> None:
         """It is a WebSocket from now on."""
