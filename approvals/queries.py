@@ -79,7 +79,9 @@ def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = 
     if wanted.text is not None:
         found = with_words(found, wanted.text)
     if after is not None:
-        found = found.filter(Q(created_at__lt=after.moment) | Q(created_at=after.moment, pk__lt=after.pk))
+        # The bound is said apart: an index is entered at it, and walked from its beginning where it stands inside an "or".
+        found = found.filter(created_at__lte=after.moment)
+        found = found.filter(Q(created_at__lt=after.moment) | Q(pk__lt=after.pk))
     return found
 
 
@@ -107,7 +109,7 @@ def suspended_workflows_for(user: Person, *, after: Place | None = None) -> Quer
     if after is not None:
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
-        found = found.filter(Q(urgency__gt=after.urgency) | same & later)
+        found = found.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
     return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
 
 
@@ -115,7 +117,7 @@ def ended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet
     """Workflows that ended, the latest first."""
     found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:
-        found = found.filter(Q(ended_at__lt=after.moment) | Q(ended_at=after.moment, pk__lt=after.pk))
+        found = found.filter(ended_at__lte=after.moment).filter(Q(ended_at__lt=after.moment) | Q(pk__lt=after.pk))
     return found
 
 

@@ -35,7 +35,8 @@ def listed_chats_for(user: Person) -> QuerySet[Chat]:
 
 def chats_older_than(found: QuerySet[Chat], last: Chat) -> QuerySet[Chat]:
     """The page behind the one that `last` ends."""
-    return found.filter(Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk))
+    found = found.filter(updated_at__lte=last.updated_at)
+    return found.filter(Q(updated_at__lt=last.updated_at) | Q(pk__lt=last.pk))
 
 
 def get_chat_for(user: Person, pk: int) -> Chat:

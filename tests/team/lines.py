@@ -6,23 +6,42 @@ import asyncio
 import base64
 import os
 import time
-from dataclasses import dataclass
+
+#: What a WebSocket answers a ping with, masked as a client's frames are.
+PING, PONG = b"\x89", b"\x8a\x80\0\0\0\0"
 
 
-@dataclass
 class Line:
-    """An open connection, and what has come over it."""
+    """An open connection, read all the time, and what has come over it."""
 
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    seen: bytes = b""
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.seen = b""
+        self._reader, self._writer = reader, writer
+        self._came, self._over, self._answers = asyncio.Event(), False, False
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        try:
+            while piece := await self._reader.read(65536):
+                self.seen += piece
+                # A pong too many does no harm, and without any the server takes the page for gone.
+                if self._answers and PING in piece:
+                    self._writer.write(PONG)
+                self._came.set()
+        finally:
+            self._over = True
+            self._came.set()
+
+    def answer_pings(self) -> None:
+        """It is a WebSocket from now on."""
+        self._answers = True
 
     async def until(self, wanted: bytes) -> bytes:
         """Everything up to now, when `wanted` is in it."""
         while wanted not in self.seen:
-            piece = await self.reader.read(65536)
-            assert piece, f"closed before {wanted!r} came: {self.seen[-500:]!r}"
-            self.seen += piece
+            assert not self._over, f"closed before {wanted!r} came: {self.seen[-500:]!r}"
+            self._came.clear()
+            await self._came.wait()
         return self.seen
 
     def forget(self) -> None:
@@ -30,7 +49,8 @@ class Line:
         self.seen = b""
 
     def close(self) -> None:
-        self.writer.close()
+        self._reading.cancel()
+        self._writer.close()
 
 
 async def dial(port: int, method: str, path: str, body: bytes = b"", **headers: str) -> Line:
@@ -50,4 +70,5 @@ async def dashboard(port: int, cookie: str) -> Line:
     origin = f"http://127.0.0.1:{port}"
     line = await dial(port, "GET", f"/ws/desk/?since={int(time.time())}", Cookie=cookie, Origin=origin, **upgrade)
     await line.until(b"101 Switching Protocols")
+    line.answer_pings()
     return line

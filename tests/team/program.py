@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,8 @@ from uuid import uuid4
 from tests.deployed import PEOPLE, Site
 
 ASK = {"kind": "approval", "title": "Refund order 4711?", "tool_name": "refund", "input": {"amount": 120}}
+#: Seconds; a server closes a kept connection after a minute without use.
+IDLE = 20.0
 KEY = """
 from django.contrib.auth.models import User
 from approvals import auth
@@ -27,6 +30,7 @@ class Program:
 
     def __init__(self, port: int, key: str) -> None:
         self.line = HTTPConnection("127.0.0.1", port, timeout=120)
+        self.used = time.monotonic()
         self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def close(self) -> None:
@@ -34,6 +38,10 @@ class Program:
 
     def open(self, method: str, path: str, body: Any = None) -> HTTPResponse:
         """The response, whose body is still to come."""
+        if time.monotonic() - self.used > IDLE:
+            # The server may be about to close it; a new one is made by itself.
+            self.line.close()
+        self.used = time.monotonic()
         self.line.request(method, path, None if body is None else json.dumps(body), self.headers)
         return self.line.getresponse()
 
