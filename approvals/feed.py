@@ -25,7 +25,7 @@ from approvals.exceptions import Invalid
 from approvals.gaps import none_can_come_below
 from approvals.machines import Caller
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.queries import BODIES, UNLISTED
+from approvals.queries import BODIES, UNLISTED, UNREAD
 from approvals.states import ASK_HUMAN, Door, Verdict
 from approvals.wire import agentforge
 from approvals.wire.agentforge import Asked, Cursor, Ended, Told
@@ -135,7 +135,7 @@ class Teller:
         new = [entry for entry in entries if (entry.pk, entry.skip) not in self._known]
         if not new:
             return
-        found = ApprovalRequest.objects.select_related("workflow", "decision")
+        found = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
         requests = found.in_bulk([entry.request.pk for entry in new])
         for entry in new:
             told = _told(entry, requests[entry.request.pk])
@@ -154,7 +154,7 @@ def _light() -> QuerySet[ApprovalRequest]:
     size: Any = Value(0)
     for name in UNLISTED:
         size = size + Coalesce(Length(Cast(F(name), TextField())), 0)
-    return ApprovalRequest.objects.select_related("workflow").defer(*BODIES).annotate(size=size)
+    return ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD).annotate(size=size)
 
 
 def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:

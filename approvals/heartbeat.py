@@ -34,8 +34,10 @@ async def beat(kind: WorkerKind, running: Callable[[], int]) -> None:
         while True:
             try:
                 await dbpool.run(actions.seen, name, kind, started_at=started_at, running=running())
+            except dbpool.AWAY as error:
+                logger.warning("This process cannot say that it lives: the database is away (%s)", error)
             except Exception:
-                # A database that is away: the next beat tries again.
+                # The next beat tries again.
                 logger.warning("This process cannot say that it lives", exc_info=True)
             await asyncio.sleep(BEAT)
     finally:

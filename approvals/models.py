@@ -45,6 +45,9 @@ class Workflow(models.Model):
             models.Index(fields=["-ended_at", "-id"], name="workflow_ended"),
             models.Index(fields=["owner", "state"], name="workflow_owner"),
             models.Index(fields=["owner", "-ended_at", "-id"], name="workflow_owner_ended"),
+            # Clients name a workflow or a thread without its scope: lists of requests are filtered by them.
+            models.Index(fields=["key"], name="workflow_key"),
+            models.Index(fields=["thread_id"], name="workflow_thread"),
         ]
 
     def __str__(self) -> str:

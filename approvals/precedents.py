@@ -18,7 +18,7 @@ LISTED = 5
 LOOKED_THROUGH = 500
 #: Of each, only its title and its outcome are shown.
 UNSHOWN = (
-    *queries.UNLISTED,
+    *queries.BODIES,
     "step_path",
     "decision__edited_input",
     "decision__answer",

@@ -54,6 +54,21 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
         self._wanted = set()
         await super().flush()
 
+    async def _do_receiving(self) -> None:
+        """Channels' own, but no error ends it, and a Redis that is away is no traceback a second."""
+        while True:
+            try:
+                if self._pubsub and self._pubsub.subscribed:
+                    self._receive_message(await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=0.1))
+                else:
+                    await asyncio.sleep(0.1)
+            except GONE:
+                # The next try connects again, and subscribes to all that was subscribed to.
+                await asyncio.sleep(MEND)
+            except Exception:
+                logger.exception("A message of Redis is not understood")
+                await asyncio.sleep(MEND)
+
     async def _agree_or_mend(self) -> None:
         # While it is being mended nobody else tries: each try may take its time, and there may be hundreds of pages.
         if self._mending is not None and not self._mending.done():

@@ -45,8 +45,7 @@ def part_rows(before: Sequence[Part], after: Sequence[Part], budget: Budget) -> 
         if block.op == Op.SAME:
             rows += _paired(gone, come)
             gone, come = [], []
-            pairs = zip(before[block.i1 : block.i2], after[block.j1 : block.j2], strict=True)
-            rows += [Row(Op.SAME if same(one, other) else Op.CHANGED, one, other) for one, other in pairs]
+            rows += map(_row, before[block.i1 : block.i2], after[block.j1 : block.j2])
     return [*rows, *_paired(gone, come)]
 
 
@@ -70,6 +69,10 @@ def _keys(parts: Sequence[Part]) -> list[tuple[str, str | int]]:
     return keys
 
 
+def _row(before: Part, after: Part) -> Row:
+    return Row(Op.SAME if same(before, after) else Op.CHANGED, before, after)
+
+
 def _paired(gone: Sequence[Part], come: Sequence[Part]) -> Iterator[Row]:
     """Of what stood and stands in one place, parts of one sort are the same part, changed."""
     waiting = list(come)
@@ -80,7 +83,7 @@ def _paired(gone: Sequence[Part], come: Sequence[Part]) -> Iterator[Row]:
             continue
         place = kinds.index(part.get("type"))
         yield from (Row(Op.ADDED, None, each) for each in waiting[:place])
-        yield Row(Op.CHANGED, part, waiting[place])
+        yield _row(part, waiting[place])
         waiting = waiting[place + 1 :]
     yield from (Row(Op.ADDED, None, each) for each in waiting)
 

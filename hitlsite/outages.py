@@ -13,7 +13,9 @@ from django.core.signals import got_request_exception
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.views.debug import ExceptionReporter
 
 from approvals import dbpool
 from approvals.handover import Application, Message, Receive, Send, take_back
@@ -43,10 +45,21 @@ class OutageMiddleware:
         return unavailable(request) if isinstance(exception, dbpool.AWAY) else None
 
 
+class _NoReport(ExceptionReporter):
+    """In place of DEBUG's page, which would look everything up of which it shows code, in a database that is away."""
+
+    def get_traceback_html(self) -> SafeString:
+        return SafeString("")
+
+    def get_traceback_text(self) -> SafeString:
+        return SafeString("")
+
+
 @receiver(got_request_exception, dispatch_uid="hitlsite.outages")
 def note(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
     if request is not None and isinstance(sys.exc_info()[1], dbpool.AWAY):
         setattr(request, MET, True)
+        request.exception_reporter_class = _NoReport
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:

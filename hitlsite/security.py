@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
 from approvals import machines
-from approvals.exceptions import NotAuthenticated
+from approvals.exceptions import NotAuthenticated, NotFound
 from approvals.views import refusal_page
 
 POLICY = "; ".join(
@@ -58,3 +58,19 @@ class LoginRequired(LoginRequiredMiddleware):
         if refused is not None and request.method not in {"GET", "HEAD"}:
             return redirect("login")  # without a way back: the address of a form is no page
         return refused
+
+
+class PossibleNames:
+    """What an address names can only be there if a database can hold the name: PostgreSQL takes no NUL, not even to look."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
+    ) -> HttpResponseBase | None:
+        named = [value for value in view_kwargs.values() if isinstance(value, str)]
+        return refusal_page(request, NotFound()) if any("\0" in name for name in named) else None

@@ -137,8 +137,8 @@ def test_a_request_costs_the_same_however_much_was_decided_before_it(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
     said = [{"role": "user", "text": "Please."}]
     made = make_request(owner, tool_name="refund", said_before=said)
-    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 3
-    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 3
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 5
+    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 4
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from approvals import auth
 from approvals.actions.deciding import locked
+from approvals.actions.indexing import add_words
 from approvals.canonical import clean_text
 from approvals.comments import MAX_TEXT, RequestComment
 from approvals.exceptions import Invalid, NotAllowed, NotFound
@@ -42,6 +43,7 @@ def comment(request_id: UUID, *, by: User, via: Door, text: str) -> RequestComme
         if request.pending and claimant(request, now) == by.pk:
             changes["claimed_at"] = now
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
+        add_words(request.pk, text)
         record = {"comment_id": said.pk, "text": text}
         handled("request.commented", request, record=record, actor=by, via=via, comment=said.pk)
     return said

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from tests.machine import APPROVAL, Machine
-from tests.people import bob
+from tests.machine import API, APPROVAL, Machine
+from tests.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
@@ -89,3 +89,11 @@ class AnyBody(TestCase):
     @staticmethod
     def machine() -> Machine:
         return Machine(User.objects.filter(username="bob").first() or bob())
+
+
+def test_a_body_that_is_too_large_or_no_json_is_refused():
+    agent = Machine(alice())
+    assert agent.send("POST", "/requests", b" " * 1_000_001).refusal == (413, "too_large")
+    assert agent.send("POST", "/requests", b"{}", content_type="text/plain").refusal == (415, "not_json")
+    assert agent.post("/requests", [1]).refusal == (422, "invalid")
+    assert agent.client.post(f"{API}/requests", {"kind": "approval"}, headers=agent.headers).status_code == 415

@@ -46,7 +46,7 @@ def test_the_page_says_who_decided_what_and_through_which_door(settings):
     client.force_login(turn.chat.owner)
     page = parse(client.get(f"/chats/{turn.chat_id}/timeline/").text)
     (decided,) = page.find("li", class_="entry-decided")
-    assert decided.find("p")[1].words == "Approved by bob through: Dashboard : Run pay?"
+    assert decided.find("p")[1].words == "Approved by bob through: Dashboard: Run pay?"
     assert decided.find("blockquote")[0].words == "Go on."
 
 

@@ -18,6 +18,12 @@ from tests.crash.points import CONTROL
 from tests.deployed import PEOPLE, Site, new_database
 from tests.server import PATIENCE, ROOT, Person, free_port, until
 
+PREPARE = """
+import os; os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
+import django; django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+"""
 #: Seconds, for processes that start while many others do.
 STARTING = 4 * PATIENCE
 AGENTS = "tests.crash.agents.cashier,tests.crash.agents.manager,tests.team.reciter.reciter"
@@ -29,8 +35,8 @@ def template(server: str) -> str:
     name = f"template_{uuid4().hex}"
     _create(server, name)
     site = Site(Path("/nowhere"), DATABASE_URL=f"{server}/{name}")
-    site.manage("migrate", "--verbosity", "0")
-    site.run(PEOPLE)
+    command = [sys.executable, "-c", f"{PREPARE}\n{PEOPLE}"]
+    subprocess.run(command, cwd=ROOT, env=site.env, check=True, timeout=2 * STARTING)
     return name
 
 
@@ -65,7 +71,7 @@ class Desk(Site):
         self.control, self.charges, self.heard = folder / "armed", folder / "charges", folder / "heard"
         self.release = folder / "release"
         files = {CONTROL: self.control, CHARGES: self.charges, HEARD: self.heard, RELEASE: self.release}
-        given = {"HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": "tests.crash.agents.hear", "SHORT_LEASE": "1"}
+        given = {"HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": "tests.crash.agents.hear", "SHORT_LEASE": "3"}
         given |= {name: str(file) for name, file in files.items()}
         super().__init__(folder, **(given | settings))
         self.ports = {"web": free_port(), "web 2": free_port()}
@@ -84,7 +90,7 @@ class Desk(Site):
         """Start those of these that are gone, and wait until pages are served; each that was killed is counted."""
         for name, process in list(self.running.items()):
             if process.poll() is not None:
-                assert process.returncode == -signal.SIGKILL, self.said()
+                assert process.returncode == -signal.SIGKILL, (name, process.returncode, self.said()[-2000:])
                 self.kills[name.split()[0]] += 1
                 del self.running[name]
         for name in names:

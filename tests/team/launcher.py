@@ -1,7 +1,7 @@
 """`manage.py serve` and `manage.py worker` with a kill waiting at every write point: `python -m tests.team.launcher COMMAND ...`.
 
 Which of the points kills is said by the control file, and nobody dies without it. The lease is SHORT_LEASE seconds
-instead of fifteen, where that is set.
+instead of fifteen, where that is set; a Redis that is only slow, on a machine that is, is given PULSE_PATIENCE seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.core.management import execute_from_command_line
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 django.setup()
 
-from approvals import outbox  # noqa: E402 - models need the registry
+from approvals import outbox, pulse  # noqa: E402 - models need the registry
 from chats import runner  # noqa: E402
 from chats.actions import claiming  # noqa: E402
 from tests.team.points import WEB, WORKER  # noqa: E402
@@ -27,6 +27,8 @@ def main(*words: str) -> None:
     if lease := os.environ.get("SHORT_LEASE"):
         claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=float(lease)), timedelta(seconds=float(lease) / 4)
         outbox.CLAIM = timedelta(seconds=float(lease))
+    if patience := os.environ.get("PULSE_PATIENCE"):
+        pulse.PATIENCE = float(patience)
     hold_where_told()
     for point, install in (WEB | WORKER).items():
         install(point)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import time
 from dataclasses import dataclass
 
 
@@ -47,6 +48,6 @@ async def dashboard(port: int, cookie: str) -> Line:
     key = base64.b64encode(os.urandom(16)).decode()
     upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Key": key, "Sec_WebSocket_Version": "13"}
     origin = f"http://127.0.0.1:{port}"
-    line = await dial(port, "GET", "/ws/desk/?since=0", Cookie=cookie, Origin=origin, **upgrade)
+    line = await dial(port, "GET", f"/ws/desk/?since={int(time.time())}", Cookie=cookie, Origin=origin, **upgrade)
     await line.until(b"101 Switching Protocols")
     return line

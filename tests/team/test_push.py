@@ -20,7 +20,7 @@ FIRST_PIECE, WHOLE = f"{FIRST} {HELD} ", f"{FIRST} {HELD} {REST}"
 def desk(redis, tmp_path_factory):
     folder = tmp_path_factory.mktemp("push")
     # Nothing dies here, so nothing may be taken over either, however slow the machine is.
-    desk = Desk(folder, DATABASE_URL=copied_database(), REDIS_URL=redis.url, SHORT_LEASE="")
+    desk = Desk(folder, DATABASE_URL=copied_database(), REDIS_URL=redis.url, SHORT_LEASE="", PULSE_PATIENCE="240")
     try:
         desk.tend(*WEBS, "worker 1")
         desk.work()

@@ -42,12 +42,12 @@ def test_two_thousand_suspended_turns_hold_no_thread_no_task_and_no_connection(i
     found.work()
     web, worker = (process.pid for process in found.processes)
     program = Program(port, key)
-    request = program.pause("the first")
+    request = program.pause("the-first")
     held = connections(url)
     found.run(SCRIPT.format(number=TURNS, with_record=False))
     # The turns that were there all the time are gone through, and one of the crowd is answered and ends.
     program.approve(request)
-    until(lambda: program.status("the first") == "idle", "the answered turn has ended")
+    until(lambda: program.status("the-first") == "idle", "the answered turn has ended")
     assert (
         found.run("from chats.models import Turn; print(Turn.objects.filter(state='suspended').count())")
         == f"{TURNS}\n"

@@ -19,7 +19,7 @@ from tests.crash.browser import words
 from tests.crash.test_write_points import STORY, verdict
 from tests.server import Person, until
 from tests.services import real_processes  # noqa: F401 - a fixture
-from tests.team.desk import Desk, copied_database
+from tests.team.desk import STARTING, Desk, copied_database
 from tests.team.points import WEB, WORKER
 
 #: Desks at the same time, and rounds at each point.
@@ -92,7 +92,7 @@ def play_round(desk: Desk, point: str, ref: str, alice: Person, bob: Person) -> 
             alice.start_chat(text, agent="cashier")
         return False
 
-    until(stored, "the message is stored")
+    until(stored, "the message is stored", STARTING)
     sql = "SELECT t.chat_id, t.id FROM chats_turn t JOIN chats_chat c ON c.id = t.chat_id WHERE c.title = %s"
     ((chat, turn),) = desk.rows(sql, text)
 
@@ -102,14 +102,14 @@ def play_round(desk: Desk, point: str, ref: str, alice: Person, bob: Person) -> 
                 bob.decide(request, **verdict(desk, kind, ref))  # type: ignore[arg-type]
         return desk.rows("SELECT state FROM chats_turn WHERE id = %s", turn) == [("completed",)]
 
-    until(completed, f"the turn is completed after a kill at {point!r}")
+    until(completed, f"the turn is completed after a kill at {point!r}", STARTING)
 
     def over() -> bool:
         desk.tend("web")
         # Not as soon as the control file is gone: its process may still be about to die.
         return desk.kills.total() > kills and not undelivered(desk, chat)
 
-    until(over, f"the kill at {point!r}, and all events")
+    until(over, f"the kill at {point!r}, and all events", STARTING)
     check(desk, ref, chat, turn, alice)
 
 
@@ -151,5 +151,9 @@ def check(desk: Desk, ref: str, chat: int, turn: int, alice: Person) -> None:
     assert (page.status, shown.count("I charge the card as soon as somebody agrees.")) == (200, 1)
     assert shown.count(f"That is done, and here is what I got: receipt {ref}") == 1
     heard = dict.fromkeys(line for line in desk.lines(desk.heard) if line.startswith(f"{scope}:"))
-    again = ["request.created", "turn.suspended", "request.decided"] * (asked - 1)
-    assert [line.split()[2] for line in heard] == [*STORY[:3], *again, *STORY[3:]]
+    # On a machine so slow that the lease of a living worker lapses, a tool's own result may overtake the question what
+    # became of it: between its beginning and its end the story is told in more than one order, and each thing once.
+    names = [line.split()[2] for line in heard]
+    assert (names[:3], names[-1]) == (STORY[:3], STORY[-1])
+    told = {"request.created": asked, "turn.suspended": asked, "request.decided": asked}
+    assert Counter(names) == told | {"tool.result": 1, "turn.completed": 1}

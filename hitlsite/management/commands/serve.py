@@ -10,6 +10,7 @@ from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import CommandError
 from django.core.management.base import BaseCommand
+from django.db import connections
 from twisted.internet import defer, reactor
 
 from hitlsite.asgi import application
@@ -27,6 +28,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         self.check(databases=["default"])
+        # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
+        connections.close_all()
         if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
             raise CommandError("The static files are not collected. Run `manage.py collectstatic --no-input` first.")
         server = DeskServer(

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import CommandError
 from django.core.management.base import BaseCommand
+from django.db import connections
 
 from hitlsite.working import DeskWork
 
@@ -24,6 +25,8 @@ class Command(BaseCommand):
                 "and leave HITL_DISPATCH unset (or set it to workers)."
             )
         self.check(databases=["default"])
+        # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
+        connections.close_all()
         asyncio.run(work())
 
 

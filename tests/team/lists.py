@@ -1,0 +1,84 @@
+"""Every list of the desk as the query behind it, and how the database goes about each."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import QuerySet
+
+from approvals import queries
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.pages import ended_place, suspended_place
+from approvals.paging import Mark
+from approvals.queries import COUNT_LIMIT, PAGE, Wanted
+
+#: A read of a whole table, as PostgreSQL and SQLite say it.
+SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|chats)_\w+)\b(?! USING| VIRTUAL)")
+
+
+def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
+    """By name; `decider` sees everything, `owner` has asked for some of it."""
+    waiting, ended = queries.suspended_workflows_for(decider), queries.ended_workflows_for(decider)
+    every = ApprovalRequest.objects.order_by("-created_at", "-id")
+    middle = every[every.count() // 2]
+    deep_waiting = waiting[waiting.count() // 2]
+    deep_ended = ended[ended.count() // 2]
+    mark = Mark(middle.created_at, middle.pk)
+    asked = queries.matching_requests_for
+    return {
+        "desk: first page of what waits": waiting[: PAGE + 1],
+        "desk: deep page of what waits": queries.suspended_workflows_for(decider, after=suspended_place(deep_waiting))[
+            : PAGE + 1
+        ],
+        "desk: first page of what ended": ended[: PAGE + 1],
+        "desk: deep page of what ended": queries.ended_workflows_for(decider, after=ended_place(deep_ended))[
+            : PAGE + 1
+        ],
+        "desk: count of what waits": waiting.order_by()[:COUNT_LIMIT].values("pk"),
+        "desk: count of what ended": ended.order_by()[:COUNT_LIMIT].values("pk"),
+        "desk: an asker's own, waiting": queries.suspended_workflows_for(owner)[: PAGE + 1],
+        "desk: an asker's own, ended": queries.ended_workflows_for(owner)[: PAGE + 1],
+        "desk: changed since a moment": queries.changed_since(decider, middle.created_at + timedelta(hours=1))[:51],
+        "requests: first page": asked(decider, Wanted())[: PAGE + 1],
+        "requests: deep page": asked(decider, Wanted(), after=mark)[: PAGE + 1],
+        "requests: that wait": asked(decider, Wanted(status="pending"))[: PAGE + 1],
+        "requests: that were withdrawn (none)": asked(decider, Wanted(status="cancelled"))[: PAGE + 1],
+        "requests: of one tool": asked(decider, Wanted(tool_name="tool-7"))[: PAGE + 1],
+        "requests: of one tool, none": asked(decider, Wanted(tool_name="nothing"))[: PAGE + 1],
+        "requests: of one workflow": asked(decider, Wanted(workflow=middle.workflow.key))[: PAGE + 1],
+        "requests: search, many found": asked(decider, Wanted(text="Refund"))[: PAGE + 1],
+        "requests: search, one found": asked(decider, Wanted(text="no777"))[: PAGE + 1],
+        "requests: an asker's own": asked(owner, Wanted())[: PAGE + 1],
+        "audit: first page": AuditEntry.objects.order_by("pk")[:50],
+        "audit: deep page": AuditEntry.objects.filter(pk__gt=AuditEntry.objects.count() // 2).order_by("pk")[:50],
+        "audit: of one workflow": queries.trail_of(decider, Workflow.objects.get(pk=middle.workflow_id)),
+        "audit: of one tool": AuditEntry.objects.filter(tool_name="tool-7", pk__gt=100).order_by("pk")[:50],
+        "audit: of one tool, none": AuditEntry.objects.filter(tool_name="nothing").order_by("pk")[:50],
+        "audit: of one day": AuditEntry.objects.filter(at__gte=middle.created_at).order_by("pk")[:50],
+    }
+
+
+def plan(found: QuerySet[Any]) -> str:
+    """What the database means to do."""
+    return str(found.explain())
+
+
+def scanned(found: QuerySet[Any]) -> set[str]:
+    """The tables that are read from end to end."""
+    said = plan(found)
+    if connection.vendor == "sqlite" and "TEMP B-TREE FOR ORDER BY" not in said and found.query.is_sliced:
+        # A walk along the table's own order, which ends with the page.
+        return set()
+    return {one or other for one, other in SCAN.findall(said)}
+
+
+def rows(found: QuerySet[Any]) -> int:
+    """Run it in the database, without making objects of what it gives."""
+    sql, values = found.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return len(cursor.fetchall())
