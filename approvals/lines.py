@@ -42,7 +42,7 @@ class Line:
     def gist(self) -> str:
         """The input as names and values, or what a question says; its beginning, where it is long."""
         if self.request.kind in {Kind.QUESTION, Kind.FORM}:
-            return " ".join(getattr(self.request, "words", "").split())
+            return " ".join(getattr(self.request, "opening", "").split())
         return _gist(getattr(self.request, "gist", ""))
 
 

@@ -97,7 +97,7 @@ def _narrowed(found: QuerySet[ApprovalRequest], user: User, lens: Lens) -> Query
 
 
 def page_of(user: User, lens: Lens) -> tuple[list[ApprovalRequest], Spot | None]:
-    """One page of the list, each row with `gist` and `words`, and where the next one begins; None if this is the last."""
+    """One page of the list, each row with `gist` and `opening`, and where the next one begins; None if this is the last."""
     order = [*([COLUMNS[lens.group]] if lens.group else []), *order_of(lens).fields]
     sides = [side.order_by(*order) for side in _sides(user, lens)]
     if lens.after is not None:
@@ -112,10 +112,10 @@ def page_of(user: User, lens: Lens) -> tuple[list[ApprovalRequest], Spot | None]
 
 
 def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
-    """With what a row shows: `gist` and `words` are beginnings of input and message; what may be large only if `whole`."""
+    """With what a row shows: `gist` and `opening` are beginnings of input and message; what may be large only if `whole`."""
     beginnings = {
         name: Substr(F(column), 1, GIST, output_field=TextField())
-        for name, column in (("gist", "input"), ("words", "message"))
+        for name, column in (("gist", "input"), ("opening", "message"))
     }
     return (found if whole else found.defer(*HEAVY)).annotate(**beginnings)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser.places import places  # noqa: F401
 from tests.server import Person, Server
 from tests.services import find_chromium, real_processes  # noqa: F401
 

@@ -9,15 +9,13 @@ import itertools
 
 import pytest
 
-from tests.browser.test_forms import TRIP
-from tests.machine import Remote
+from tests.browser.places import each_page
 
 pytestmark = pytest.mark.browser
 
 PHONE = 360
 SIZES = {PHONE: 740, 1440: 900}
 SCHEMES = ("light", "dark")
-LONG = "x" * 300
 #: Smaller than a finger on purpose: they stand aside, and there is another way (the summary's own line, the card's page).
 QUIET = "button.quiet"
 
@@ -65,74 +63,6 @@ PALE = """() => {
     }
     return found;
 }"""
-
-
-@pytest.fixture(scope="module")
-def places(server, people) -> dict[str, tuple[str, str]]:
-    """Every kind of page with everything on it, also words without end: who looks, and where."""
-    alice, bob = people("requester"), people("approver")
-    _, decided = alice.pause("Please refund order 90, 500 euros")
-    bob.decide(decided, verdict="reject", comment=f"No. {LONG}")
-    _, edited = alice.pause("Please refund order 91, 500 euros")
-    bob.decide(edited, **{"verdict": "edit", "input.amount": "1", "input.orderId": "y" * 50})
-    asking, first = alice.pause("ask twice")
-    alice.decide(first, verdict="respond", choice=1)
-    server.wait_for_turn(asking, "suspended")
-    mixed, _ = alice.pause(f"Please refund order {'z' * 49}, 500 euros")
-    long = alice.start_chat(f"hello {LONG}\n\n{LONG} {LONG}")
-    stopped, _ = alice.pause("ask human")
-    alice.post(f"/chats/{stopped}/stop/")
-    failed = alice.start_chat("fail tool")
-    for chat in (long, failed):
-        server.wait_for_turn(chat, "completed")
-    checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
-    trip = Remote(server, "requester", ("ask",)).ask(
-        kind="form",
-        title=f"Whom? {LONG[:150]}",
-        response_schema=TRIP,
-        messages=[{"role": "user", "text": LONG * 3}],
-        timeout=900_000,
-    )
-    workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
-    return {
-        "desk": ("approver", "/"),
-        "own desk": ("requester", "/"),
-        "requests": ("approver", "/requests/?group=tool"),
-        "decided": ("auditor", "/requests/?status=any"),
-        "workflows": ("auditor", "/workflows/"),
-        "workflow": ("auditor", f"/workflows/{workflow}/"),
-        "request": ("approver", f"/requests/{decided}/"),
-        "form": ("approver", f"/requests/{trip['id']}/"),
-        "edited": ("requester", f"/requests/{edited}/"),
-        "chats": ("requester", "/chats/"),
-        "asking": ("requester", f"/chats/{asking}/"),
-        "mixed": ("approver", f"/chats/{mixed}/"),
-        "long": ("requester", f"/chats/{long}/"),
-        "stopped": ("auditor", f"/chats/{stopped}/"),
-        "failed": ("requester", f"/chats/{failed}/"),
-        "checkpoints": ("auditor", f"/chats/{asking}/checkpoints/"),
-        "checkpoint": ("auditor", f"/chats/checkpoints/{checkpoint}/"),
-        "branchable": ("requester", f"/chats/checkpoints/{checkpoint}/"),
-        "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
-        "compare": ("auditor", f"/chats/{asking}/compare/"),
-        "absent": ("requester", "/absent/"),
-        "log-in": ("", "/login/"),
-    }
-
-
-def each_page(windows, people, server, places):
-    """Every place in one window per person, everything unfolded."""
-    windows.tolerate(" 404 ")
-    opened = {}
-    for name, (who, path) in places.items():
-        if who not in opened:
-            opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
-        opened[who].goto(server.address + path)
-        if opened[who].locator("[ws-connect^='/ws/chats/']").count():
-            # What is pushed to a chat when it is opened is swapped in, and who stands there loses the focus.
-            opened[who].wait_for_selector("html[data-pushed]", state="attached")
-        opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-        yield name, opened[who]
 
 
 def test_every_page_fits_and_reads_well_on_a_phone_and_on_a_desktop_light_and_dark(windows, people, server, places):
