@@ -29,9 +29,11 @@ async def take_turns(jobs: Jobs, *, at_once: int) -> None:
     while True:
         try:
             await _work(jobs, at_once)
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():
+                # Told to end, it failed to take its leave of a database that is away: that is an end, too.
+                raise asyncio.CancelledError from error
             logger.warning("The queue of turns is away (%s); trying again. The sweep finds turns meanwhile.", error)
         await asyncio.sleep(RETRY)
 

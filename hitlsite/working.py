@@ -18,6 +18,10 @@ if apps.is_installed("chats"):
     from chats.jobs import Jobs
 
 
+#: Seconds for what runs beside turns to take its leave.
+LEAVING = 15.0
+
+
 class DeskWork:
     """The work of one process, on its loop. `runs_turns`: turns and the sweep too, and not only pages.
 
@@ -51,7 +55,8 @@ class DeskWork:
             task.cancel()
         if self._jobs is not None:
             await self._jobs.drain()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # What hangs on a database that is away is left behind: nothing of it is needed any more.
+        await asyncio.wait(self._tasks, timeout=LEAVING)
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(self._loop.create_task(work))
