@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import re
 import time
 
-#: What a WebSocket answers a ping with, masked as a client's frames are.
-PING, PONG = b"\x89", b"\x8a\x80\0\0\0\0"
+#: Daphne's ping, twelve bytes of a payload behind it; the pong brings them back, masked (with zeros) as a client's frames are.
+PING = re.compile(rb"\x89\x0c(.{12})", re.DOTALL)
+PONG = b"\x8a\x8c\0\0\0\0"
 
 
 class Line:
@@ -24,9 +26,9 @@ class Line:
         try:
             while piece := await self._reader.read(65536):
                 self.seen += piece
-                # A pong too many does no harm, and without any the server takes the page for gone.
-                if self._answers and PING in piece:
-                    self._writer.write(PONG)
+                # Without them the server takes the page for gone.
+                for payload in PING.findall(piece) if self._answers else ():
+                    self._writer.write(PONG + payload)
                 self._came.set()
         finally:
             self._over = True
