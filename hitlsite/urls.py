@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path, re_path
 
-from hitlsite import views
+from hitlsite import styleguide, views
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = "Records and keys"
@@ -17,6 +17,7 @@ urlpatterns = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
+    path("styleguide/", styleguide.styleguide, name="styleguide"),
     path("api/v1/", include("approvals.rest.urls")),
     path("", include("approvals.urls")),
     path("api/v1/", include("approvals.doors.urls")),

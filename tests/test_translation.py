@@ -14,7 +14,7 @@ NAMES = {"Pausepoint", "JSON", "CSV", "API", "OpenAPI 3.1", "p95"}
 #: Attributes whose text people read or hear.
 READ = {"title", "alt", "placeholder", "aria-label", "aria-description", "aria-valuetext", "hx-confirm", "label"}
 #: What stands in these is written by machines for machines.
-CODE = {"code", "kbd", "script", "style"}
+CODE = {"code", "kbd", "pre", "script", "style"}
 TRANSLATED = re.compile(
     r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*comment\b.*?{%\s*endcomment\s*%}|{#.*?#}|{%.*?%}|{{.*?}}",
     re.DOTALL,

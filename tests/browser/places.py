@@ -83,7 +83,7 @@ def places(server, people) -> dict[str, tuple[str, str]]:
         "branchable": ("requester", f"/chats/checkpoints/{checkpoint}/"),
         "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
         "compare": ("auditor", f"/chats/{asking}/compare/"),
-        "api": ("requester", "/api/v1/docs"),
+        "api": ("requester", "/api/v1/"),
         "absent": ("requester", "/absent/"),
         "log-in": ("", "/login/"),
     }

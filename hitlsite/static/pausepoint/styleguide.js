@@ -1,0 +1,27 @@
+// The contrast of each swatch, in the theme that is shown; and a dialog to look at.
+(function () {
+  "use strict";
+
+  const numbers = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+  const linear = (part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4);
+  const light = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+
+  function contrast(ink, ground) {
+    const [dark, bright] = [light(ink), light(ground)].sort((a, b) => a - b);
+    return (bright + 0.05) / (dark + 0.05);
+  }
+
+  function measure() {
+    for (const swatch of document.querySelectorAll(".swatch[data-least]")) {
+      const ratio = contrast(numbers(getComputedStyle(swatch).color), numbers(getComputedStyle(swatch.parentElement).backgroundColor));
+      const shown = swatch.querySelector(".ratio") || swatch.appendChild(document.createElement("span"));
+      shown.className = "ratio";
+      shown.textContent = `${ratio.toFixed(1)} ${ratio >= Number(swatch.dataset.least) ? "✓" : "✗"}`;
+    }
+  }
+
+  measure();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", measure);
+  const dialog = document.getElementById("styleguide-dialog");
+  document.getElementById("styleguide-open").addEventListener("click", () => dialog.showModal());
+})();
