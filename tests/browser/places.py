@@ -84,6 +84,7 @@ def places(server, people) -> dict[str, tuple[str, str]]:
         "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
         "compare": ("auditor", f"/chats/{asking}/compare/"),
         "api": ("requester", "/api/v1/"),
+        "styleguide": ("approver", "/styleguide/"),
         "absent": ("requester", "/absent/"),
         "log-in": ("", "/login/"),
     }

@@ -21,7 +21,7 @@ QUIET = "button.quiet"
 
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 TOO_LOW = f"""() => [...document.querySelectorAll('main button:not({QUIET}), main .button')]
-    .filter(one => one.offsetParent && one.getBoundingClientRect().height < 40)
+    .filter(one => one.offsetParent && Math.round(one.getBoundingClientRect().height) < 44)
     .map(one => `${{one.innerText}}: ${{one.getBoundingClientRect().height}}`)"""
 #: One press of Tab further: what has the focus now, and whether one can see it.
 FOCUSED = """() => {
