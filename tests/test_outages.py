@@ -25,6 +25,8 @@ from tests.people import alice, bob
 from tests.redis_server import RedisServer, started
 from tests.server import PATIENCE, free_port
 
+#: It has the shape of a key, so it is looked for.
+KEY = "pp_01234567_" + "x" * 30
 WORDS = "Nothing that was recorded is lost."
 
 
@@ -72,7 +74,7 @@ def test_a_form_sent_by_htmx_keeps_what_was_typed(browser):
 @pytest.mark.parametrize("path", ["/api/v1/requests", "/api/v1/workflows", "/api/chat/c1", "/chat/suspended"])
 def test_a_machine_gets_a_problem_document(browser, path):
     with connection.execute_wrapper(away):
-        answer = browser.get(path, headers={"Authorization": "Bearer pp_unknown"})
+        answer = browser.get(path, headers={"Authorization": f"Bearer {KEY}"})
     assert (answer.status_code, answer.headers["Content-Type"]) == (503, "application/problem+json")
     assert {name: answer.json()[name] for name in ("status", "code")} == {"status": 503, "code": "unavailable"}
     assert answer.headers["Retry-After"] == str(RETRY_AFTER)
@@ -84,7 +86,7 @@ def test_what_is_wrong_with_ourselves_stays_a_500(browser, settings):
         raise RuntimeError("a mistake")
 
     with connection.execute_wrapper(broken):
-        assert browser.get("/api/v1/requests", headers={"Authorization": "Bearer pp_x"}).status_code == 500
+        assert browser.get("/api/v1/requests", headers={"Authorization": f"Bearer {KEY}"}).status_code == 500
 
 
 async def answered(app) -> list[dict]:

@@ -95,7 +95,7 @@ async def test_bobs_desk_shows_alices_pause_at_once_and_again_when_it_is_decided
         seen = await page.until(f'id="request-{request.pk}"')
         (workflow,) = parse(seen).find("article", class_="workflow")
         assert workflow.attributes["id"] == f"workflow-{request.workflow_id}"
-        shown = ["Approve", "Reject", "Approve with these changes", "Withdraw"]
+        shown = ["Approve", "Reject", "Review the changes", "Withdraw"]
         assert cards(seen) == {f"request-{request.pk}": shown}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["1"]
 
@@ -120,7 +120,7 @@ async def test_each_person_is_pushed_their_own_buttons_and_mallory_nothing():
         seen = {name: await pages[name].until("request-") for name in ("Alice", "Bob", "Carol")}
         assert {name: cards(html)[f"request-{request.pk}"] for name, html in seen.items()} == {
             "Alice": ["Withdraw"],
-            "Bob": ["Approve", "Reject", "Approve with these changes", "Withdraw"],
+            "Bob": ["Approve", "Reject", "Review the changes", "Withdraw"],
             "Carol": [],
         }
         assert await pages["Mallory"].receive_nothing(QUIET)
@@ -130,7 +130,7 @@ async def test_whoever_is_assigned_is_pushed_the_request():
     owner, dora = await run(alice), await run(mallory)
     async with line("/ws/desk/", dora) as page:
         request = await run(make_request, owner, assigned_to=dora)
-        shown = ["Approve", "Reject", "Approve with these changes"]
+        shown = ["Approve", "Reject", "Review the changes"]
         assert cards(await page.until("request-")) == {f"request-{request.pk}": shown}
 
 

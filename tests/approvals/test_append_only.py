@@ -160,7 +160,8 @@ def test_installing_again_changes_nothing():
     before = vendors.triggers()
     append_only.install(connection)
     assert vendors.triggers() == before
-    assert [name for name, _ in before] == sorted(name for _, name in expected_triggers())
+    ours = [name for name, _ in before if not name.startswith("approvals_search")]
+    assert ours == sorted(name for _, name in expected_triggers())
 
 
 def test_a_check_that_was_given_no_database_says_nothing():

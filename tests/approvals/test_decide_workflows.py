@@ -203,5 +203,5 @@ def test_an_ask_at_its_bounds_is_taken():
         options=[{"label": "l" * 500}] * 100,
         suggestions=["s" * 500] * 50,
         tool_call_id="c" * 200,
-        default_response=None,
+        default_response="l" * 500,
     ).check()
