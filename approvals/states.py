@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 
 class Status(TextChoices):
     """Where a request stands."""
 
-    PENDING = "pending", "Pending"
-    APPROVED = "approved", "Approved"
-    REJECTED = "rejected", "Rejected"
-    ANSWERED = "answered", "Answered"
-    CANCELLED = "cancelled", "Cancelled"
-    EXPIRED = "expired", "Expired"
+    PENDING = "pending", _("Pending")
+    APPROVED = "approved", _("Approved")
+    REJECTED = "rejected", _("Rejected")
+    ANSWERED = "answered", _("Answered")
+    CANCELLED = "cancelled", _("Cancelled")
+    EXPIRED = "expired", _("Expired")
 
 
 FINAL = frozenset(Status) - {Status.PENDING}
@@ -23,21 +24,21 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {Status.PENDING: FINAL, **dict.fr
 class Kind(TextChoices):
     """What is asked of the person."""
 
-    APPROVAL = "approval", "Approval"
-    QUESTION = "question", "Question"
-    FORM = "form", "Form"
-    RECOVERY = "recovery", "Recovery"
+    APPROVAL = "approval", _("Approval")
+    QUESTION = "question", _("Question")
+    FORM = "form", _("Form")
+    RECOVERY = "recovery", _("Recovery")
 
 
 class Verdict(TextChoices):
     """What ended a request; a person gives one of the first four."""
 
-    APPROVE = "approve", "Approved"
-    REJECT = "reject", "Rejected"
-    EDIT = "edit", "Approved with changes"
-    RESPOND = "respond", "Answered"
-    CANCEL = "cancel", "Cancelled"
-    EXPIRE = "expire", "Expired"
+    APPROVE = "approve", _("Approved")
+    REJECT = "reject", _("Rejected")
+    EDIT = "edit", _("Approved with changes")
+    RESPOND = "respond", _("Answered")
+    CANCEL = "cancel", _("Cancelled")
+    EXPIRE = "expire", _("Expired")
 
 
 #: What a person may say to each kind. To a recovery, approve means "run it again", respond "it was done, with this
@@ -71,20 +72,20 @@ ALIASES: dict[str, Verdict] = {
 
 
 class Priority(TextChoices):
-    LOW = "low", "Low"
-    NORMAL = "normal", "Normal"
-    HIGH = "high", "High"
-    CRITICAL = "critical", "Critical"
+    LOW = "low", _("Low")
+    NORMAL = "normal", _("Normal")
+    HIGH = "high", _("High")
+    CRITICAL = "critical", _("Critical")
 
 
 class WorkflowState(TextChoices):
     """A workflow is suspended while at least one of its requests is open, running between pauses, or ended."""
 
-    RUNNING = "running", "Running"
-    SUSPENDED = "suspended", "Suspended"
-    COMPLETED = "completed", "Completed"
-    CANCELLED = "cancelled", "Cancelled"
-    FAILED = "failed", "Failed"
+    RUNNING = "running", _("Running")
+    SUSPENDED = "suspended", _("Suspended")
+    COMPLETED = "completed", _("Completed")
+    CANCELLED = "cancelled", _("Cancelled")
+    FAILED = "failed", _("Failed")
 
 
 #: The source of a workflow that is one question in AgentForge's shape, and ends with it.
@@ -102,33 +103,33 @@ ORIGINS = {"chat": "a chat", "cedar": "Cedar-OS", CLIENT: "the API", ASK_HUMAN: 
 class Door(TextChoices):
     """Through which door a decision came in."""
 
-    DASHBOARD = "dashboard", "Dashboard"
-    CHAT = "chat", "Chat page"
-    REST = "rest", "API"
-    AI_SDK = "ai-sdk", "AI SDK client"
-    CEDAR = "cedar", "Cedar-OS front end"
-    ADMIN = "admin", "Admin"
-    STOP = "stop", "Stop button"
-    DEADLINE = "deadline", "Deadline"
-    SYSTEM = "system", "Pausepoint itself"
+    DASHBOARD = "dashboard", _("Dashboard")
+    CHAT = "chat", _("Chat page")
+    REST = "rest", _("API")
+    AI_SDK = "ai-sdk", _("AI SDK client")
+    CEDAR = "cedar", _("Cedar-OS front end")
+    ADMIN = "admin", _("Admin")
+    STOP = "stop", _("Stop button")
+    DEADLINE = "deadline", _("Deadline")
+    SYSTEM = "system", _("Pausepoint itself")
 
 
 class Channel(TextChoices):
     """How an event of the outbox leaves."""
 
-    HANDLER = "handler", "Function of an app"
-    WEBHOOK = "webhook", "Webhook"
+    HANDLER = "handler", _("Function of an app")
+    WEBHOOK = "webhook", _("Webhook")
     #: To be spread over the people it concerns, one row each.
-    NOTICE = "notice", "Notice"
-    MAIL = "mail", "Mail"
-    SLACK = "slack", "Slack"
+    NOTICE = "notice", _("Notice")
+    MAIL = "mail", _("Mail")
+    SLACK = "slack", _("Slack")
 
 
 class Route(TextChoices):
     """How a person is told."""
 
-    MAIL = "mail", "Mail"
-    SLACK = "slack", "Slack"
+    MAIL = "mail", _("Mail")
+    SLACK = "slack", _("Slack")
 
 
 def verdict_from(word: str) -> Verdict | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 
 class TurnState(TextChoices):
     """Where one assistant turn stands, across all its pauses."""
 
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    SUSPENDED = "suspended", "Suspended"
-    COMPLETED = "completed", "Completed"
-    STOPPED = "stopped", "Stopped"
-    FAILED = "failed", "Failed"
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    SUSPENDED = "suspended", _("Suspended")
+    COMPLETED = "completed", _("Completed")
+    STOPPED = "stopped", _("Stopped")
+    FAILED = "failed", _("Failed")
 
 
 #: What brought a turn about: a message in a chat, or one of a Cedar-OS front end. Its workflow's `source`.
@@ -38,15 +39,15 @@ TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
 class CallState(TextChoices):
     """Where one tool call stands."""
 
-    WAITING = "waiting", "Waiting for a person"
-    READY = "ready", "Ready to run"
-    EXECUTING = "executing", "Running"
-    DELEGATED = "delegated", "With a sub-agent"
-    UNKNOWN = "unknown", "Outcome unknown"
-    SUCCEEDED = "succeeded", "Succeeded"
-    FAILED = "failed", "Failed"
-    DENIED = "denied", "Denied"
-    CANCELLED = "cancelled", "Cancelled"
+    WAITING = "waiting", _("Waiting for a person")
+    READY = "ready", _("Ready to run")
+    EXECUTING = "executing", _("Running")
+    DELEGATED = "delegated", _("With a sub-agent")
+    UNKNOWN = "unknown", _("Outcome unknown")
+    SUCCEEDED = "succeeded", _("Succeeded")
+    FAILED = "failed", _("Failed")
+    DENIED = "denied", _("Denied")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
 CLOSED = frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.DENIED, CallState.CANCELLED})
@@ -77,5 +78,5 @@ class FinishReason(TextChoices):
 
 
 class CheckpointKind(TextChoices):
-    PARTIAL = "partial", "Partial"
-    FINAL = "final", "Final"
+    PARTIAL = "partial", _("Partial")
+    FINAL = "final", _("Final")

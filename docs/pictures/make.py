@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PORT = 8765
-BASE = f"http://127.0.0.1:{PORT}"
 ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -21,23 +21,69 @@ ARGS = [
     "--disable-component-update",
     "--no-first-run",
 ]
-#: name, who looks, path, width, height, colour scheme
-PICTURES = [("desk", "approver", "/", 1280, 900, "light")]
+#: name, who looks, path; an empty path is in the scene.
+PAGES = [
+    ("desk", "approver", "/"),
+    ("requests", "approver", "/requests/"),
+    ("bulk", "approver", "/requests/"),
+    ("request", "approver", ""),
+    ("edit", "approver", ""),
+    ("critical", "approver", ""),
+    ("form", "approver", ""),
+    ("decided", "approver", ""),
+    ("insights", "approver", "/insights/"),
+    ("chat", "requester", ""),
+    ("timeline", "requester", ""),
+    ("compare", "requester", ""),
+    ("login", "", "/login/"),
+]
+#: Suffix of the file, width, height, colour scheme.
+SHAPES = [("", 1080, 720, "light"), ("-dark", 1080, 720, "dark"), ("-phone", 360, 700, "light")]
 
 
-def manage(environment: dict[str, str], *arguments: str) -> None:
-    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True)
+def manage(environment: dict[str, str], *arguments: str) -> str:
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def take(browser: Browser, name: str, who: str, path: str, width: int, height: int, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def prepare(page: Page, name: str) -> None:
+    """What a person does before the picture is taken."""
+    if name == "edit":
+        page.get_by_text("Edit the input, then approve").click()
+        page.get_by_label("amount").fill("945")
+        page.get_by_role("button", name="Review the changes").click()
+        page.locator(".review").wait_for()
+    if name == "bulk":
+        for box in page.locator("[name=pick]").all():
+            box.evaluate("one => one.click()")
+        page.locator("#bulk").evaluate("form => form.requestSubmit(form.querySelector('.primary'))")
+        page.wait_for_url("**/requests/bulk/")
+
+
+def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
+    """One page in each shape."""
+    context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
-    page.goto(f"{BASE}/login/?next={path}")
-    page.fill("#id_username", who)
-    page.fill("#id_password", "pausepoint")
-    page.click("button.primary")
-    page.wait_for_selector('#live[data-state="on"]')
-    page.screenshot(path=HERE / f"{name}.png")
+    if who:
+        page.goto(f"{base}/login/")
+        page.fill("#id_username", who)
+        page.fill("#id_password", "pausepoint")
+        page.click("button.primary")
+        page.wait_for_url(f"{base}/")
+    for suffix, width, height, scheme in SHAPES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        page.goto(base + path)
+        if page.locator("#live").count():
+            page.wait_for_selector('#live[data-state="on"]')
+        prepare(page, name)
+        page.screenshot(path=HERE / f"{name}{suffix}.png")
     context.close()
 
 
@@ -46,16 +92,17 @@ def main() -> None:
         environment = {**os.environ, "DEBUG": "1", "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3"}
         manage(environment, "migrate", "--verbosity", "0")
         manage(environment, "seed_demo")
-        command = [sys.executable, "manage.py", "serve", "--port", str(PORT)]
+        places = json.loads(manage(environment, "shell", "-c", (HERE / "scene.py").read_text()).splitlines()[-1])
+        port = free_port()
+        command = [sys.executable, "manage.py", "serve", "--port", str(port)]
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             assert server.stdout is not None and "listens" in server.stdout.readline()
             with sync_playwright() as play:
-                browser = play.chromium.launch(
-                    executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGS
-                )
-                for picture in PICTURES:
-                    take(browser, *picture)
+                chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+                browser = play.chromium.launch(executable_path=chromium, args=ARGS)
+                for name, who, path in PAGES:
+                    take(browser, f"http://127.0.0.1:{port}", name, who, path or places[name])
                 browser.close()
         finally:
             server.terminate()
