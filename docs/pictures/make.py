@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from palette import smaller
 from playwright.sync_api import Browser, Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
@@ -69,7 +70,7 @@ def prepare(page: Page, name: str) -> None:
 def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
     """One page in each shape."""
     context = browser.new_context(reduced_motion="reduce")
-    page = context.new_page()
+    page, decoder = context.new_page(), context.new_page()
     if who:
         page.goto(f"{base}/login/")
         page.fill("#id_username", who)
@@ -83,7 +84,7 @@ def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
         if page.locator("#live").count():
             page.wait_for_selector('#live[data-state="on"]')
         prepare(page, name)
-        page.screenshot(path=HERE / f"{name}{suffix}.png")
+        (HERE / f"{name}{suffix}.png").write_bytes(smaller(decoder, page.screenshot()))
     context.close()
 
 
