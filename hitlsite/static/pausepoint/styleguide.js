@@ -21,6 +21,11 @@
   }
 
   measure();
+  // Cards that were refused take the focus on their own pages; here one reads from the top.
+  addEventListener("load", () => {
+    document.activeElement.blur();
+    if (!location.hash) scrollTo({ top: 0 });
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", measure);
   const dialog = document.getElementById("styleguide-dialog");
   document.getElementById("styleguide-open").addEventListener("click", () => dialog.showModal());
