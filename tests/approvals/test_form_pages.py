@@ -55,7 +55,7 @@ def test_a_form_is_filled_in_and_sent_without_javascript():
 def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_stays():
     asked = a_form()
     typed = {"answer.name": "J" * 21, "answer.seats": "many", "answer.class": "0", "answer.stops": ["Rome"]}
-    refused = browser(bob()).post(at(asked), typed | {"verdict": "respond"}, headers=HTMX)
+    refused = browser(bob()).post(at(asked), typed | {"verdict": "respond", "digest": asked.input_digest}, headers=HTMX)
     assert refused.status_code == 422
     name, seats = only(refused.text, "input", name="answer.name"), only(refused.text, "input", name="answer.seats")
     assert [(one.attributes["value"], one.attributes["aria-invalid"]) for one in (name, seats)] == [
@@ -84,12 +84,16 @@ def test_a_schema_beyond_fields_is_answered_in_json_whose_errors_have_their_plac
     schema = {"oneOf": [{"type": "array", "items": {"type": "integer"}}], "type": "array", "items": {"type": "integer"}}
     asked = a_form(response_schema=schema)
     client = browser(bob())
-    refused = client.post(at(asked), {"verdict": "respond", "text": '[1, "x"]'}, headers=HTMX)
+    refused = client.post(
+        at(asked), {"verdict": "respond", "digest": asked.input_digest, "text": '[1, "x"]'}, headers=HTMX
+    )
     area = only(refused.text, "textarea", name="text")
     words = only(refused.text, "p", id=area.attributes["aria-describedby"]).words
     assert (area.text.strip(), area.attributes["aria-invalid"]) == ('[1, "x"]', "true")
     assert "1 'x' is not of type 'integer'" in words
-    assert client.post(at(asked), {"verdict": "respond", "text": "[1]"}).status_code == 302
+    assert (
+        client.post(at(asked), {"verdict": "respond", "digest": asked.input_digest, "text": "[1]"}).status_code == 302
+    )
     assert Decision.objects.get().answer == [1]
 
 
@@ -113,7 +117,12 @@ def test_options_are_answered_as_the_requests_own_schema_wants_it():
     asked = make_request(
         alice(), Kind.QUESTION, input={}, options=[{"label": "S"}, {"label": "M"}], response_schema={"enum": ["S", "M"]}
     )
-    assert browser(asked.requested_by).post(at(asked), {"verdict": "respond", "choice": "1"}).status_code == 302
+    assert (
+        browser(asked.requested_by)
+        .post(at(asked), {"verdict": "respond", "digest": asked.input_digest, "choice": "1"})
+        .status_code
+        == 302
+    )
     assert Decision.objects.get().answer == "M"
 
 
@@ -206,8 +215,6 @@ def test_an_answer_that_does_not_meet_its_schema_takes_no_lock():
     asked, by = make_request(alice(), Kind.FORM, response_schema=SCHEMA), bob()
     client = browser(by)
     with CaptureQueriesContext(connection) as found:
-        assert (
-            client.post(at(asked), {"verdict": "respond", "answer.name": "J" * 21, "answer.seats": "1"}).status_code
-            == 422
-        )
+        sent = {"verdict": "respond", "answer.name": "J" * 21, "answer.seats": "1", "digest": asked.input_digest}
+        assert client.post(at(asked), sent).status_code == 422
     assert [sql for query in found if (sql := query["sql"]).startswith("BEGIN") or "FOR UPDATE" in sql] == []
