@@ -87,7 +87,7 @@ def test_every_address_is_documented():
 
 def test_every_code_of_a_refusal_is_documented():
     documented = [cell for cell in first_cells(REFERENCE / "api.md") if "/" not in cell]
-    assert sorted(documented) == sorted({"csrf", "unavailable"} | {refusal.code for refusal in refusals(Refusal)})
+    assert sorted(documented) == sorted({"csrf"} | {refusal.code for refusal in refusals(Refusal)})
 
 
 def refusals(base: type[Refusal]) -> list[type[Refusal]]:

@@ -48,7 +48,7 @@ async def until_asked(count: int = 1) -> None:
 
 def waiting_tasks() -> set[str]:
     names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
-    return names & {"_Room._hear", "_Room._reread"}
+    return names & {"hear", "_Room._reread"}
 
 
 async def until_somebody_listens() -> None:
