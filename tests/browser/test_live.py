@@ -54,7 +54,11 @@ def test_what_is_decided_elsewhere_shows_in_place_and_moves_no_other_card(window
     assert outcome.locator("p").first.inner_text().startswith(words)
     assert outcome.inner_text().count("A long story.") == ruling.get("comment", "").count("A long story.")
     assert tops(page, *asked) == before
-    assert [card(page, one).locator("button[name=verdict]").count() > 0 for one in (above, decided, below)] == [True, False, True]
+    assert [card(page, one).locator("button[name=verdict]").count() > 0 for one in (above, decided, below)] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_what_somebody_is_typing_survives_what_is_pushed(windows, people):
