@@ -13,7 +13,6 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
@@ -23,7 +22,7 @@ from approvals.exceptions import Invalid, NotFound, Refusal
 from approvals.forms import sent_door
 from approvals.holders import holder_for
 from approvals.models import ApprovalRequest
-from approvals.views import SignedIn, refusals_as_pages
+from approvals.views import SignedIn, refusal_of, refusals_as_pages, request_response, sent_address
 
 
 @require_POST
@@ -51,7 +50,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
         seen = request.POST.get("instead_of", "")
         actions.assign(pk, by=request.user, via=sent_door(request.POST), to=to, instead_of=seen)
 
-    refusal = _tried(act)
+    refusal = refusal_of(act)
     found = queries.requests_for(request.user).filter(pk=pk).first()
     if found is None and refusal is None:
         said = gettext("Handed to %(name)s. You do not see it any more.") % {"name": name}
@@ -66,7 +65,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     typed = request.POST.get("text", "").replace("\r\n", "\n")
-    refusal = _tried(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=typed))
+    refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=typed))
     return _thread(request, queries.get_request_for(request.user, pk), refusal, typed=typed)
 
 
@@ -80,23 +79,13 @@ def _person(name: str) -> User:
     return found
 
 
-def _tried(act: Callable[[], Any]) -> Refusal | None:
-    try:
-        act()
-    except NotFound:
-        raise
-    except Refusal as refusal:
-        return refusal
-    return None
-
-
 def _status(refusal: Refusal | None) -> int:
     return HTTPStatus.OK if refusal is None else refusal.status
 
 
 def _held(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     """The line that says who is on it, after the act or with the reason why there was none; the whole page without htmx."""
-    refusal = _tried(act)
+    refusal = refusal_of(act)
     found = queries.get_request_for(request.user, pk)
     holder = holder_for(request.user, found, refusal=str(refusal or ""))
     card = replace(card_for(request.user, found, door=sent_door(request.POST)), holder=holder)
@@ -104,9 +93,8 @@ def _held(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
         context = {"card": card, "asked": found, "focus": True}
         return render(request, "approvals/_holder.html", context, status=_status(refusal))
     if refusal is None:
-        return HttpResponseRedirect(_next(request, found))
-    context = {"card": card, "workflow": found.workflow, "thread": threads.thread_for(request.user, found)}
-    return render(request, "approvals/request.html", context, status=_status(refusal))
+        return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())
+    return request_response(request, card, status=refusal.status)
 
 
 def _thread(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, **typed: str) -> HttpResponse:
@@ -115,21 +103,14 @@ def _thread(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, 
     if refusal is not None:
         errors = refusal.errors if isinstance(refusal, Invalid) else {}
         thread = replace(thread, refusal=str(refusal), errors=errors, **typed)  # type: ignore[arg-type]
-    context = {"thread": thread, "focus": True}
     if request.headers.get("HX-Request"):
         # What was changed shows at once, though no push may come.
-        context |= {"card": card_for(request.user, found), "swapped": True}
+        context = {"thread": thread, "focus": True, "card": card_for(request.user, found), "swapped": True}
         return render(request, "approvals/_thread.html", context, status=_status(refusal))
     if refusal is None:
         return HttpResponseRedirect(found.get_absolute_url() + "#talk")
-    context |= {"card": card_for(request.user, found), "workflow": found.workflow}
-    return render(request, "approvals/request.html", context, status=_status(refusal))
-
-
-def _next(request: SignedIn, found: ApprovalRequest) -> str:
-    target = request.POST.get("next", "")
-    same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    return target if target and same_site else found.get_absolute_url()
+    card = card_for(request.user, found)
+    return request_response(request, card, status=refusal.status, thread=thread, focus=True)
 
 
 def _away(request: SignedIn, address: str) -> HttpResponse:

@@ -7,8 +7,9 @@ import logging
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from channels.layers import get_channel_layer
 from django.conf import settings
+
+from approvals.echo import Echo
 
 logger = logging.getLogger(__name__)
 
@@ -44,9 +45,9 @@ def forget(page: Page) -> None:
 
 async def beat_for_ever() -> None:
     """Send a beat through the channel layer and wait for it, again and again, until cancelled."""
-    alone = not is_shared()
+    echo = Echo() if is_shared() else None
     while True:
-        await _told(live=_comes_by_itself() if alone else await _returns())
+        await _told(live=await _returns(echo) if echo is not None else _comes_by_itself())
         await asyncio.sleep(BEAT if is_live() else REREAD)
 
 
@@ -60,18 +61,9 @@ def _comes_by_itself() -> bool:
     return bool(settings.HITL_DISPATCH == "here")
 
 
-async def _returns() -> bool:
-    layer: Any = get_channel_layer()
+async def _returns(echo: Echo) -> bool:
     try:
-        async with asyncio.timeout(PATIENCE):
-            channel = await layer.new_channel("pulse")
-            receiving = asyncio.ensure_future(layer.receive(channel))
-            try:
-                await layer.send(channel, {"type": "beat"})
-                await receiving
-            finally:
-                # The layer forgets a channel when nobody receives on it any more.
-                receiving.cancel()
+        await echo.come_back(PATIENCE)
     except Exception as error:
         if _live:
             logger.warning("Redis does not answer (%s); open pages are read every %g s.", error or "timeout", REREAD)

@@ -10,7 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import bulk, triage
@@ -19,7 +18,7 @@ from approvals.lenses import AGES, ANY, GROUPS, OVER, WAITING, Lens, lens_from
 from approvals.lines import grouped
 from approvals.queries import COUNT_LIMIT
 from approvals.states import FINAL, Kind, Priority, Status, Verdict
-from approvals.views import SignedIn, refusals_as_pages
+from approvals.views import SignedIn, refusals_as_pages, sent_address
 
 
 @require_GET
@@ -90,6 +89,5 @@ def bulk_page(request: SignedIn) -> HttpResponse:
 
 def back_to(request: SignedIn) -> str:
     """The view of the list that the form stood in."""
-    target, home = request.POST.get("back", ""), reverse("approvals:requests")
-    ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    return target if ours and (target == home or target.startswith(f"{home}?")) else home
+    target, home = sent_address(request, "back"), reverse("approvals:requests")
+    return target if target == home or target.startswith(f"{home}?") else home

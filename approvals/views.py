@@ -12,7 +12,6 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
@@ -23,7 +22,6 @@ from approvals.care import shown_digest
 from approvals.exceptions import NotFound, Refusal, WrongMethod
 from approvals.forms import sent_decision, sent_door
 from approvals.machines import caller_of, is_for_machines
-from approvals.models import ApprovalRequest
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
 from approvals.paging import number_from, place_from
 from approvals.precedents import precedents_of
@@ -152,15 +150,24 @@ def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
 
 
 def request_response(
-    request: SignedIn, card: Card, *, rendered_at: datetime | None = None, status: int = HTTPStatus.OK
+    request: SignedIn,
+    card: Card,
+    *,
+    rendered_at: datetime | None = None,
+    status: int = HTTPStatus.OK,
+    **instead: Any,
 ) -> HttpResponse:
+    """The page of a request; `instead` is what a refused act has to say in place of a part of it, such as its `thread`."""
     context: dict[str, Any] = {
         "card": card,
         "workflow": card.request.workflow,
         "rendered_at": rendered_at or timezone.now(),
+        "precedents": precedents_of(request.user, card.request),
     }
-    context["thread"] = thread_for(request.user, card.request, before=number_from(request.GET.get("before", "")))
-    context["precedents"] = precedents_of(request.user, card.request)
+    if "thread" not in instead:
+        before = number_from(request.GET.get("before", ""))
+        context["thread"] = thread_for(request.user, card.request, before=before)
+    context |= instead
     return render(request, "approvals/request.html", context, status=status)
 
 
@@ -198,13 +205,7 @@ def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
 
 def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     """The card after the act, or with the reason why there was none; a whole page or a redirect without htmx."""
-    door, refusal = sent_door(request.POST), None
-    try:
-        act()
-    except NotFound:
-        raise
-    except Refusal as refused:
-        refusal = refused
+    door, refusal = sent_door(request.POST), refusal_of(act)
     found = queries.get_request_for(request.user, pk)
     if refusal is None:
         card = card_for(request.user, found, door=door)
@@ -215,10 +216,22 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
         return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
     if refusal is not None:
         return request_response(request, card, status=status)
-    return HttpResponseRedirect(_next(request, found))
+    return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())
 
 
-def _next(request: SignedIn, found: ApprovalRequest) -> str:
-    target = request.POST.get("next", "")
+def refusal_of(act: Callable[[], Any]) -> Refusal | None:
+    """Do it; gives why it was refused, where that can be said beside what was sent. NotFound."""
+    try:
+        act()
+    except NotFound:
+        raise
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def sent_address(request: SignedIn, name: str) -> str:
+    """The address on this site that a form carries in this field; empty where there is none, or it leads elsewhere."""
+    target = request.POST.get(name, "")
     same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    return target if target and same_site else reverse("approvals:request", args=[found.pk])
+    return target if same_site else ""

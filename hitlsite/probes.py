@@ -19,6 +19,7 @@ from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
 from approvals import dbpool
+from approvals.echo import Echo
 from approvals.handover import Application, Receive, Send
 from hitlsite import metrics, readiness
 from hitlsite.remembered import Remembered
@@ -56,7 +57,7 @@ class Probes:
     def __init__(self, app: Application) -> None:
         self.app = app
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pausepoint-probes")
-        self._channel = readiness.ChannelProbe()
+        self._echo = Echo()
         self._metrics = metrics.Metrics()
         self._ready = Remembered(self._look, READY_FOR)
         self._measured = Remembered(self._measure, MEASURED_FOR)
@@ -95,7 +96,7 @@ class Probes:
         return refused(scope) or await self._measured.get()
 
     async def _look(self) -> list[str]:
-        stored, heard = await asyncio.gather(self._database(), self._channel.look(PATIENCE))
+        stored, heard = await asyncio.gather(self._database(), readiness.listen(self._echo, PATIENCE))
         return [*stored, *heard]
 
     async def _database(self) -> list[str]:

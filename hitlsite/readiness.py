@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from functools import cache
-from typing import Any
-from uuid import uuid4
 
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from approvals import presence
+from approvals.echo import Echo
 from approvals.presence import WorkerKind
 
 logger = logging.getLogger(__name__)
@@ -47,24 +44,11 @@ def _last_migrations() -> list[tuple[str, str]]:
     return list(MigrationLoader(None).graph.leaf_nodes())
 
 
-class ChannelProbe:
-    """Sends a message through the channel layer to itself, on one channel for as long as the process lives."""
-
-    def __init__(self) -> None:
-        self._channel = ""
-
-    async def look(self, seconds: float) -> list[str]:
-        """What is wrong with the layer, a line; it may take so many seconds."""
-        layer: Any = get_channel_layer()
-        nonce = uuid4().hex
-        try:
-            async with asyncio.timeout(seconds):
-                self._channel = self._channel or await layer.new_channel("pausepoint.probe")
-                await layer.send(self._channel, {"type": "probe", "nonce": nonce})
-                while (await layer.receive(self._channel))["nonce"] != nonce:
-                    continue  # an answer to a look that was given up
-        except Exception as error:
-            logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
-            self._channel = ""
-            return ["channel layer: it does not answer"]
-        return []
+async def listen(echo: Echo, seconds: float) -> list[str]:
+    """What is wrong with the channel layer, a line; it may take so many seconds."""
+    try:
+        await echo.come_back(seconds)
+    except Exception as error:
+        logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
+        return ["channel layer: it does not answer"]
+    return []

@@ -29,6 +29,7 @@ RANKS = {
             "fields",
             "gaps",
             "hearing",
+            "echo",
             "pulse",
             "words",
             "searching",

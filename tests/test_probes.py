@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from approvals import actions
+from approvals import actions, echo
 from approvals.presence import Worker, WorkerKind
 from hitlsite import metrics, probes, readiness
 from hitlsite.probes import Probes, is_here
@@ -162,22 +162,22 @@ async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
             return None
 
     layers = [Deaf()]
-    monkeypatch.setattr(readiness, "get_channel_layer", lambda: layers[0])
-    probe = readiness.ChannelProbe()
-    assert await probe.look(0.05) == ["channel layer: it does not answer"]
+    monkeypatch.setattr(echo, "get_channel_layer", lambda: layers[0])
+    probe = echo.Echo()
+    assert await readiness.listen(probe, 0.05) == ["channel layer: it does not answer"]
     layers[0] = InMemoryChannelLayer()
-    assert await probe.look(30) == []
-    assert await probe.look(30) == []
+    assert await readiness.listen(probe, 30) == []
+    assert await readiness.listen(probe, 30) == []
 
 
 @pytest.mark.asyncio
 async def test_the_answer_to_a_look_that_was_given_up_is_not_taken_for_the_next_one(monkeypatch):
     layer = InMemoryChannelLayer()
-    monkeypatch.setattr(readiness, "get_channel_layer", lambda: layer)
-    probe = readiness.ChannelProbe()
-    assert await probe.look(30) == []
-    await layer.send(probe._channel, {"type": "probe", "nonce": "of yesterday"})
-    assert await probe.look(30) == []
+    monkeypatch.setattr(echo, "get_channel_layer", lambda: layer)
+    probe = echo.Echo()
+    assert await readiness.listen(probe, 30) == []
+    await layer.send(probe._channel, {"type": "echo", "nonce": "of yesterday"})
+    assert await readiness.listen(probe, 30) == []
     # No channel is left behind, however often somebody looks.
     assert [name for name in layer.channels if name != probe._channel] == []
 

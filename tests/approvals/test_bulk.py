@@ -116,7 +116,8 @@ def test_who_may_only_look_decides_nothing_and_others_see_nothing(asked):
     }
     stranger = confirm(browser(make_person("mallory")), picks)
     assert outcomes(stranger.text) == {ABSENT: "There is no such request, or you may not see it."}
-    assert "r0" not in stranger.text
+    shown = parse(stranger.text).words
+    assert [one.title for one in asked if one.title in shown] == []
     assert Decision.objects.count() == 0
 
 

@@ -50,6 +50,11 @@ def asked_at(server, title: str) -> float:
     return datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp() * 1000
 
 
+#: Run in the approver's page: where the focus is once the next answer is swapped in, before anything pushed can be.
+FOCUSED = """() => { window.focused = new Promise(done => document.addEventListener(
+    "htmx:afterSwap", () => setTimeout(() => done(document.activeElement.className)), { once: true })); }"""
+
+
 @pytest.fixture
 def refund(windows, server, people, capsys):
     """Alice asks for a refund while Bob has his desk open: her chat, his desk, the card. Measured is what Bob waits for."""
@@ -79,9 +84,12 @@ def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itsel
     card.get_by_text("Edit the input, then approve").click()
     card.get_by_label("amount").fill("200")
     card.get_by_role("button", name="Review the changes").click()
+    desk.locator(".review-title:focus").wait_for()
+    desk.evaluate(FOCUSED)
     card.get_by_role("button", name="Approve with these changes").click()
     outcome = card.locator(".outcome")
     assert outcome.locator("p").first.inner_text().startswith("Approved with changes by approver")
+    assert desk.evaluate("window.focused") == "outcome status-approved"
     card.locator(".outcome:focus").wait_for()
     assert desk.evaluate("window.untouched") is True
 
