@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from approvals.exceptions import Invalid
+from django.utils.translation import gettext as _
 
-NOT_OFFERED = "is not among the options"
+from approvals.exceptions import Invalid
 
 
 class Question(Protocol):
@@ -32,17 +32,17 @@ def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "")
     """
     if not question.options:
         if not text:
-            raise Invalid("Write an answer first.", {"answer": "is empty"})
+            raise Invalid(_("Write an answer first."), {"answer": _("is empty")})
         return text
     places = sorted(set(chosen))
     if any(not 0 <= place < len(question.options) for place in places):
         raise _not_offered()
     if len(places) > 1 and not question.multiple:
-        raise Invalid("Choose one option.", {"answer": "holds more than one option"})
+        raise Invalid(_("Choose one option."), {"answer": _("holds more than one option")})
     if text and not question.allow_text:
-        raise Invalid("This question takes one of its options only.", {"answer": "takes no text"})
+        raise Invalid(_("This question takes one of its options only."), {"answer": _("takes no text")})
     if not places and not text:
-        raise Invalid("Choose an option or write an answer.", {"answer": "is empty"})
+        raise Invalid(_("Choose an option or write an answer."), {"answer": _("is empty")})
     answer: dict[str, Any] = {
         "fieldName": question.field_name,
         "selected": [question.options[place]["label"] for place in places],
@@ -68,28 +68,30 @@ def shaped(question: Question, answer: Any) -> dict[str, Any]:
         case dict():
             return _read(question, labels, answer)
         case _:
-            raise Invalid("Answer with one of the options.", {"answer": "is no label, no list of labels and no answer"})
+            raise Invalid(
+                _("Answer with one of the options."), {"answer": _("is no label, no list of labels and no answer")}
+            )
 
 
 def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) -> dict[str, Any]:
     errors = {}
     for name in answer.keys() - {"fieldName", "selected", "selectedIndex", "text"}:
-        errors[f"answer.{name[:100]}"] = "is not expected here"
+        errors[f"answer.{name[:100]}"] = _("is not expected here")
     if answer.get("fieldName", question.field_name) != question.field_name:
-        errors["answer.fieldName"] = f"is not {question.field_name!r}, which was asked about"
+        errors["answer.fieldName"] = _("is not “%(name)s”, which was asked about") % {"name": question.field_name}
     selected, text = answer.get("selected", []), answer.get("text", "")
     if not isinstance(selected, list):
-        errors["answer.selected"] = "is not a list of labels"
+        errors["answer.selected"] = _("is not a list of labels")
     if not isinstance(text, str):
-        errors["answer.text"] = "is not text"
+        errors["answer.text"] = _("is not text")
     if errors:
-        raise Invalid("This is no answer to this question.", errors)
+        raise Invalid(_("This is no answer to this question."), errors)
     places = _places(answer, len(labels))
     if places is None:
         places = [_place(labels, label) for label in selected]
     elif "selected" in answer and [labels[place] for place in places] != selected:
         raise Invalid(
-            "This answer contradicts itself.", {"answer.selectedIndex": "names other options than `selected`"}
+            _("This answer contradicts itself."), {"answer.selectedIndex": _("names other options than `selected`")}
         )
     return _chosen(question, places, text.strip())
 
@@ -101,7 +103,7 @@ def _places(answer: Mapping[str, Any], offered: int) -> list[int] | None:
         return None
     places = given if isinstance(given, list) else [given]
     if any(type(place) is not int or not 0 <= place < offered for place in places):
-        raise Invalid("That choice is not among the options.", {"answer.selectedIndex": NOT_OFFERED})
+        raise _not_offered("answer.selectedIndex")
     return places
 
 
@@ -116,8 +118,8 @@ def _chosen(question: Question, places: Sequence[int], text: str = "") -> dict[s
     return found
 
 
-def _not_offered() -> Invalid:
-    return Invalid("That choice is not among the options.", {"answer": NOT_OFFERED})
+def _not_offered(field: str = "answer") -> Invalid:
+    return Invalid(_("That choice is not among the options."), {field: _("is not among the options")})
 
 
 def words_of(answer: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext as _
+
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision
 
@@ -26,8 +28,8 @@ class NotFound(Refusal):
     code = "not_found"
     status = 404
 
-    def __init__(self, what: str = "request") -> None:
-        super().__init__(f"There is no such {what}, or you may not see it.")
+    def __init__(self, what: str = "") -> None:
+        super().__init__(_("There is no such %(what)s, or you may not see it.") % {"what": what or _("request")})
 
 
 class NotAllowed(Refusal):
@@ -42,7 +44,7 @@ class NotAuthenticated(Refusal):
     status = 401
 
     def __init__(self) -> None:
-        super().__init__("Send a valid key as `Authorization: Bearer …`, or log in.")
+        super().__init__(_("Send a valid key as `Authorization: Bearer …`, or log in."))
 
 
 class ScopeMissing(Refusal):
@@ -52,7 +54,9 @@ class ScopeMissing(Refusal):
     status = 403
 
     def __init__(self, scope: str) -> None:
-        super().__init__(f"This key or token lacks the scope {scope!r}. Make one with it, or use another.")
+        super().__init__(
+            _("This key or token lacks the scope “%(scope)s”. Make one with it, or use another.") % {"scope": scope}
+        )
 
 
 class BadBody(Refusal):
@@ -71,7 +75,7 @@ class WrongMethod(Refusal):
     status = 405
 
     def __init__(self, allowed: str) -> None:
-        super().__init__(f"This address takes {allowed} only.")
+        super().__init__(_("This address takes %(allowed)s only.") % {"allowed": allowed})
 
 
 class NotJson(Refusal):
@@ -79,7 +83,7 @@ class NotJson(Refusal):
     status = 415
 
     def __init__(self) -> None:
-        super().__init__("Send JSON, with `Content-Type: application/json`.")
+        super().__init__(_("Send JSON, with `Content-Type: application/json`."))
 
 
 class AlreadyDecided(Refusal):
@@ -90,9 +94,14 @@ class AlreadyDecided(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        who = decision.by_name or "nobody (the system)"
-        what = decision.get_verdict_display().lower()
-        super().__init__(f"Too late: {what} by {who} at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC.")
+        super().__init__(
+            _("Too late: %(what)s by %(who)s at %(at)s UTC.")
+            % {
+                "what": decision.get_verdict_display().lower(),
+                "who": _name_of(decision),
+                "at": f"{decision.decided_at:%Y-%m-%d %H:%M:%S}",
+            }
+        )
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -106,8 +115,8 @@ class Expired(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S} UTC"
-        super().__init__(f"The deadline passed at {passed}, so this can no longer be answered.")
+        passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S}"
+        super().__init__(_("The deadline passed at %(at)s UTC, so this can no longer be answered.") % {"at": passed})
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -122,7 +131,7 @@ class Changed(Refusal):
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
         super().__init__(
-            "This is not what your page showed, so nothing was decided. Read it as it is now, then decide."
+            _("This is not what your page showed, so nothing was decided. Read it as it is now, then decide.")
         )
 
     def members(self) -> dict[str, Any]:
@@ -137,8 +146,10 @@ class Withdrawn(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        words = f" Their words: {decision.comment}" if decision.comment else ""
-        super().__init__(f"Withdrawn by {decision.by_name or 'nobody (the system)'} before it was answered.{words}")
+        words = _("Withdrawn by %(who)s before it was answered.") % {"who": _name_of(decision)}
+        if decision.comment:
+            words = f"{words} {_('Their words:')} {decision.comment}"
+        super().__init__(words)
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -193,7 +204,10 @@ class NotApproved(Refusal):
     status = 409
 
     def __init__(self, request: ApprovalRequest) -> None:
-        super().__init__(f"Only an approved call has a result; this {request.kind} is {request.status}.")
+        super().__init__(
+            _("Only an approved call has a result; this %(kind)s is %(status)s.")
+            % {"kind": request.kind, "status": request.status}
+        )
 
 
 class OtherInput(Refusal):
@@ -204,10 +218,14 @@ class OtherInput(Refusal):
 
     def __init__(self, approved_digest: str) -> None:
         self.approved_digest = approved_digest
-        super().__init__("The input that was run is not the one that was approved. Nothing was recorded.")
+        super().__init__(_("The input that was run is not the one that was approved. Nothing was recorded."))
 
     def members(self) -> dict[str, Any]:
         return {"approved_digest": self.approved_digest}
+
+
+def _name_of(decision: Decision) -> str:
+    return decision.by_name or _("nobody (the system)")
 
 
 def outcome_of(decision: Decision) -> dict[str, Any]:

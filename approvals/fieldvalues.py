@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, parse
@@ -159,14 +160,14 @@ class Reading:
             return self._nothing(control, proposed)
         place = _place(sent, len(control.offers))
         if place is None:
-            return self._wrong(control, "is not among the options")
+            return self._wrong(control, _("is not among the options"))
         return control.offers[place].value
 
     def _several(self, control: Control, proposed: Any) -> Any:
         sent = self.data.getlist(control.name(self.prefix))
         places = {place for text in sent if (place := _place(text, len(control.offers))) is not None}
         if len(places) < len(set(sent)):
-            return self._wrong(control, "is not among the options")
+            return self._wrong(control, _("is not among the options"))
         chosen = [control.offers[place].value for place in sorted(places)]
         if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
             return proposed
@@ -176,7 +177,7 @@ class Reading:
         assert control.item is not None
         sent = [lines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
         if len(sent) > MAX_ROWS:
-            return self._wrong(control, f"holds more than {MAX_ROWS:,} values")
+            return self._wrong(control, _("holds more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
         if isinstance(proposed, list) and sent == [raw(control.item, item) for item in proposed]:
             return proposed
         found = []
@@ -208,7 +209,7 @@ class Reading:
     def _nothing(self, control: Control, proposed: Any) -> Any:
         if control.nullable and (control.required or proposed is not ABSENT):
             return None
-        return self._wrong(control, "is missing") if control.required else ABSENT
+        return self._wrong(control, _("is missing")) if control.required else ABSENT
 
     def _wrong(self, control: Control, words: str) -> Any:
         self.errors[self._key(control)] = words
@@ -245,7 +246,7 @@ def _number(text: str) -> int | float:
         value = None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    raise NotCanonical("must be a number")
+    raise NotCanonical(_("must be a number"))
 
 
 def _place(sent: str, offered: int) -> int | None:

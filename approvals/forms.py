@@ -38,7 +38,7 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
     """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
-        raise Invalid("Press one of the buttons.", {"verdict": "is unknown"})
+        raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     check_typed_name(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
@@ -95,7 +95,7 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         value = reading.read(form)
         if reading.errors or value is ABSENT:
             errors = reading.errors | _also_wrong(request, value, reading)
-            raise Invalid(_("The answer cannot be taken like this."), errors or {"answer": "is missing"})
+            raise Invalid(_("The answer cannot be taken like this."), errors or {"answer": _("is missing")})
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
@@ -103,12 +103,12 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
             int(place) for place in data.getlist("choice") if place.isascii() and place.isdigit() and len(place) < 6
         ]
         if len(chosen) != len(data.getlist("choice")):
-            raise Invalid("That choice is not among the options.", {"answer": "is not among the options"})
+            raise Invalid(_("That choice is not among the options."), {"answer": _("is not among the options")})
         return _as_wanted(request, answer_to(request, chosen=chosen, text=text))
     try:
         return parse(text)
     except NotCanonical as error:
-        raise Invalid("The answer is not JSON.", {"answer": str(error)}) from error
+        raise Invalid(_("The answer is not JSON."), {"answer": str(error)}) from error
 
 
 def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import actions, queries, threads
@@ -53,8 +53,8 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
     refusal = refusal_of(act)
     found = queries.requests_for(request.user).filter(pk=pk).first()
     if found is None and refusal is None:
-        said = gettext("Handed to %(name)s. You do not see it any more.") % {"name": name}
-        messages.success(request, gettext("Handed back. You do not see it any more.") if back else said)
+        said = _("Handed to %(name)s. You do not see it any more.") % {"name": name}
+        messages.success(request, _("Handed back. You do not see it any more.") if back else said)
         return _away(request, reverse("approvals:dashboard"))
     if found is None:
         raise NotFound
@@ -73,9 +73,7 @@ def _person(name: str) -> User:
     """The active person of that name. Invalid."""
     found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
     if found is None:
-        raise Invalid(
-            gettext("Nobody here has that name. Pick one of the list."), {"to": "is the name of no active user"}
-        )
+        raise Invalid(_("Nobody here has that name. Pick one of the list."), {"to": _("is the name of no active user")})
     return found
 
 

@@ -63,7 +63,7 @@ class Workflow(models.Model):
     @property
     def origin(self) -> str:
         """Where it comes from, in words; the source itself where it is an app's own."""
-        return ORIGINS.get(self.source, self.source)
+        return str(ORIGINS.get(self.source, self.source))
 
 
 class ApprovalRequest(models.Model):

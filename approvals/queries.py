@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from approvals.auth import Person, may_see_workflow, sees_everything
 from approvals.exceptions import NotFound
@@ -131,7 +132,7 @@ def get_workflow_for(user: Person, pk: int) -> Workflow:
 def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
     found = workflows_for(user).filter(scope=scope, key=key).first()
     if found is None:
-        raise NotFound("workflow")
+        raise NotFound(_("workflow"))
     return found
 
 

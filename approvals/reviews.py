@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import queries, rulings
@@ -48,7 +49,7 @@ def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Revie
     if not found.pending:
         raise AlreadyDecided(found.decision)
     if not may_close:
-        raise NotAllowed("You may see this request, but deciding it is for others.")
+        raise NotAllowed(_("You may see this request, but deciding it is for others."))
     sent = sent_decision(found, request.POST)
     ruling = Ruling(
         verdict=Verdict.EDIT,

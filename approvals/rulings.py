@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
 
 from approvals.answers import shaped
 from approvals.asks import ABSENT
@@ -42,7 +43,10 @@ def expiry_of(request: ApprovalRequest) -> Ruling:
 def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
     """The ruling as it may be stored; raises Invalid, naming each field that does not fit."""
     if ruling.verdict not in VERDICTS[Kind(request.kind)]:
-        raise Invalid(f"{ruling.verdict.value!r} is no answer to this kind of request.", {"verdict": "does not fit"})
+        raise Invalid(
+            _("“%(verdict)s” is no answer to this kind of request.") % {"verdict": ruling.verdict.value},
+            {"verdict": _("does not fit")},
+        )
     ruling = normalised(request, ruling)
     errors = _comment_errors(ruling)
     for name, value, wanted in (
@@ -50,13 +54,13 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
         ("answer", ruling.answer, ruling.verdict == Verdict.RESPOND),
     ):
         if wanted != (value is not ABSENT):
-            errors[name] = "is missing" if wanted else "does not belong to this verdict"
+            errors[name] = _("is missing") if wanted else _("does not belong to this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value)
     if not errors and _is_choice(request, ruling):
         shaped(request, ruling.answer)
     if errors:
-        raise Invalid("This cannot be stored as it is.", errors)
+        raise Invalid(_("This cannot be stored as it is."), errors)
     return ruling
 
 
@@ -64,7 +68,7 @@ def withdrawal(*, by: User, via: Door, comment: str) -> Ruling:
     """The end by a person who takes the question back; raises Invalid if the comment is too long."""
     ruling = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip()))
     if errors := _comment_errors(ruling):
-        raise Invalid("This cannot be stored as it is.", errors)
+        raise Invalid(_("This cannot be stored as it is."), errors)
     return ruling
 
 
@@ -114,7 +118,7 @@ def _said(ruling: Ruling) -> tuple[str, str, Any, Any]:
 
 def _comment_errors(ruling: Ruling) -> dict[str, str]:
     too_long = len(ruling.comment) > MAX_COMMENT
-    return {"comment": f"holds more than {MAX_COMMENT:,} characters"} if too_long else {}
+    return {"comment": _("holds more than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -131,6 +135,6 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, 
     except NotCanonical as error:
         return {name: str(error)}
     if name == "edited_input" and not isinstance(value, dict):
-        return {name: "must be a JSON object"}
+        return {name: _("must be a JSON object")}
     found = schema_errors(request.response_schema, value)
     return {f"{name}.{path}" if path else name: message for path, message in found.items()}

@@ -97,7 +97,7 @@ ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowSta
 #: The `source` of a workflow that a client of the API began.
 CLIENT = "api"
 #: What people read for where a workflow comes from.
-ORIGINS = {"chat": "a chat", "cedar": "Cedar-OS", CLIENT: "the API", ASK_HUMAN: "ask-human"}
+ORIGINS = {"chat": _("a chat"), "cedar": "Cedar-OS", CLIENT: _("the API"), ASK_HUMAN: "ask-human"}
 
 
 class Door(TextChoices):

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from approvals import queries, triage
 from approvals.cards import card_for
@@ -27,7 +28,7 @@ class RequestsConsumer(DeskConsumer):
         try:
             self.lens = lens_from(query)
         except Invalid as refusal:
-            raise NotFound("list") from refusal
+            raise NotFound(_("list")) from refusal
         return super().groups_for(user)
 
     def catch_up(self, user: User) -> str:

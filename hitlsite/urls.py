@@ -14,6 +14,7 @@ admin.site.index_title = "Records and keys"
 
 urlpatterns = [
     path("favicon.ico", views.favicon),
+    path("words.js", views.script_words, name="words"),
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),

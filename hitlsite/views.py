@@ -13,16 +13,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import cache_control
+from django.views.i18n import JavaScriptCatalog
 
 from approvals import dbpool, views
 from hitlsite.outages import unavailable
 
 WORDS = {
-    HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back, reload the page and try again.",
-    HTTPStatus.FORBIDDEN: "You may not do this. Ask somebody with the right to, or log in as another user.",
-    HTTPStatus.NOT_FOUND: "There is nothing here, or it is not for you to see.",
-    HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong on our side. It has been logged; nothing that was recorded is lost.",
+    HTTPStatus.BAD_REQUEST: _("The request could not be understood. Go back, reload the page and try again."),
+    HTTPStatus.FORBIDDEN: _("You may not do this. Ask somebody with the right to, or log in as another user."),
+    HTTPStatus.NOT_FOUND: _("There is nothing here, or it is not for you to see."),
+    HTTPStatus.INTERNAL_SERVER_ERROR: _(
+        "Something went wrong on our side. It has been logged; nothing that was recorded is lost."
+    ),
 }
+
+
+#: What scripts show, in the language of the page.
+script_words = login_not_required(cache_control(max_age=3600)(JavaScriptCatalog.as_view()))
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
@@ -37,7 +46,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
     """An error page, or what it is to a fragment and to a machine."""
-    return views.problem(request, status, words or WORDS[status], code or status.name.lower())
+    return views.problem(request, status, words or str(WORDS[status]), code or status.name.lower())
 
 
 @login_not_required

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import auth
 from approvals.actions.deciding import locked
@@ -31,10 +32,10 @@ def comment(request_id: UUID, *, by: User, via: Door, text: str) -> RequestComme
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_comment(by, request):
-            raise NotAllowed("You may read this thread; writing is for its owner and for those who may decide.")
+            raise NotAllowed(_("You may read this thread; writing is for its owner and for those who may decide."))
         if not text or len(text) > MAX_TEXT:
-            words = f"is longer than {MAX_TEXT:,} characters" if text else "is empty"
-            raise Invalid("This comment cannot be kept.", {"text": words})
+            words = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
+            raise Invalid(_("This comment cannot be kept."), {"text": words})
         now = timezone.now()
         said = RequestComment.objects.create(
             request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now

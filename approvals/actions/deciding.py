@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import auth, rulings, signals, telling
 from approvals.actions.indexing import index_decision
@@ -74,7 +75,7 @@ def _closable(request: ApprovalRequest | None, by: User) -> ApprovalRequest:
     if request is None or not auth.may_see(by, request):
         raise NotFound
     if not auth.may_close(by, request):
-        raise NotAllowed("You may see this request, but deciding it is for others.")
+        raise NotAllowed(_("You may see this request, but deciding it is for others."))
     return request
 
 
@@ -85,7 +86,7 @@ def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outco
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_cancel(by, request.requested_by_id):
-            raise NotAllowed("Only its owner and those who may decide can withdraw a request.")
+            raise NotAllowed(_("Only its owner and those who may decide can withdraw a request."))
         ruling = rulings.withdrawal(by=by, via=via, comment=comment)
         if request.pending and not _overdue(request):
             return Outcome(_end(request, ruling))

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import auth, outbox
 from approvals.actions.deciding import expire, locked
@@ -34,7 +35,11 @@ def claim(request_id: UUID, *, by: User, via: Door, over: str = "") -> ApprovalR
                 return _touched(request, claimed_at=timezone.now())
             name = request.claimed_name if held is not None else ""
             if name and name != over:
-                raise _taken(f"{name} is on it. Take it over, or leave it to them.", request, claimed_by=name)
+                raise _taken(
+                    _("%(name)s is on it. Take it over, or leave it to them.") % {"name": name},
+                    request,
+                    claimed_by=name,
+                )
             now = timezone.now()
             _touched(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=now)
             handled("request.claimed", request, record={"over": name or None}, actor=by, via=via)
@@ -49,7 +54,7 @@ def release(request_id: UUID, *, by: User, via: Door) -> ApprovalRequest:
         if request.pending:
             held = claimant(request, _clock(request))
             if held is not None and held != by.pk:
-                words = f"{request.claimed_name} is on it, and only they can give it back."
+                words = _("%(name)s is on it, and only they can give it back.") % {"name": request.claimed_name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
             if held is not None:
                 _free(request)
@@ -74,8 +79,10 @@ def assign(request_id: UUID, *, by: User, via: Door, to: User | None, instead_of
             if (to.pk if to else None) == request.assigned_to_id:
                 return request
             if name != instead_of:
-                now = f"assigned to {name} by now" if name else "not assigned to anybody any more"
-                raise _taken(f"Somebody was faster: it is {now}.", request, claimed_by=request.claimed_name)
+                words = _("Somebody was faster: it is not assigned to anybody any more.")
+                if name:
+                    words = _("Somebody was faster: it is assigned to %(name)s by now.") % {"name": name}
+                raise _taken(words, request, claimed_by=request.claimed_name)
             _check_assignee(request, to)
             _touched(request, assigned_to=to)
             if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
@@ -115,7 +122,7 @@ def _locked_for(by: User, request_id: UUID) -> ApprovalRequest:
 def _may_handle(by: User, request: ApprovalRequest) -> None:
     if not auth.may_close(by, request):
         raise NotAllowed(
-            "You may see this request, but deciding it is for others, and so is taking it or handing it over."
+            _("You may see this request, but deciding it is for others, and so is taking it or handing it over.")
         )
 
 
@@ -123,11 +130,11 @@ def _check_assignee(request: ApprovalRequest, to: User | None) -> None:
     if to is None:
         return
     if not to.is_active:
-        raise Invalid("It cannot be handed to them.", {"to": "is the name of no active user"})
+        raise Invalid(_("It cannot be handed to them."), {"to": _("is the name of no active user")})
     if to.pk == request.requested_by_id and not auth.may_close(to, request):
         # Else whoever decides could let people approve what they ask for themselves.
-        words = "asked for it and may not decide it"
-        raise Invalid(f"It cannot be handed to {to.get_username()}, who {words}.", {"to": words})
+        words = _("It cannot be handed to %(name)s, who asked for it and may not decide it.")
+        raise Invalid(words % {"name": to.get_username()}, {"to": _("asked for it and may not decide it")})
 
 
 def _clock(request: ApprovalRequest) -> datetime:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from ninja import Query, Router
 from ninja.responses import Status as Answer
 from pydantic import Field
@@ -86,7 +87,7 @@ def assign_request(
     if sent.to is not None:
         to = User.objects.filter(username=sent.to, is_active=True).first()
         if to is None:
-            raise Invalid("It cannot be handed to them.", {"to": "is the name of no active user"})
+            raise Invalid(_("It cannot be handed to them."), {"to": _("is the name of no active user")})
     seen = sent.instead_of or ""
     return handling(actions.assign(request_id, by=caller.user, via=Door.REST, to=to, instead_of=seen))
 

@@ -25,6 +25,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from urllib.parse import quote
 
 import httpx
 
@@ -211,15 +212,26 @@ def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, 
     if isinstance(deadline := body.get("deadline"), datetime):
         body["deadline"] = deadline.isoformat()
     # Without a name of its own the request gets one here, so that a lost answer makes no second request.
-    name = key or ("" if "tool_call_id" in asked else str(uuid.uuid4()))
+    name = _sendable("idempotency_key", key) or ("" if asked.get("tool_call_id") else str(uuid.uuid4()))
     return (yield from _sure(Call("POST", "/requests", body, {"Idempotency-Key": name} if name else {}), patience))
+
+
+def _sendable(name: str, value: str) -> str:
+    """What goes into a header; ValueError where none can carry it."""
+    if not value.isascii() or not value.isprintable():
+        raise ValueError(f"{name} may hold printable ASCII only: {value!r}")
+    return value
+
+
+def _place(kind: str, known_by: str, then: str = "") -> str:
+    return f"/{kind}/{quote(known_by, safe='')}{then}"
 
 
 def _wait(patience: float, request_id: str, give_up_after: float | None) -> Talk[Outcome]:
     until = math.inf if give_up_after is None else time.monotonic() + give_up_after
     while True:
         seconds = max(0, math.ceil(min(WAIT, until - time.monotonic())))
-        call = Call("GET", f"/requests/{request_id}?wait={seconds}", seconds=seconds + GRACE)
+        call = Call("GET", _place("requests", request_id, f"?wait={seconds}"), seconds=seconds + GRACE)
         found = yield from _sure(call, patience)
         if found["status"] != "pending":
             return _outcome(found)
@@ -236,12 +248,14 @@ def _await_human(patience: float, title: str, key: str, give_up_after: float | N
 
 def _cancel(patience: float, request_id: str, comment: str) -> Talk[Outcome]:
     try:
-        found = yield from _sure(Call("POST", f"/requests/{request_id}/cancel", {"comment": comment}), patience)
+        found = yield from _sure(
+            Call("POST", _place("requests", request_id, "/cancel"), {"comment": comment}), patience
+        )
     except Refused as refused:
         # Withdrawn by an earlier try whose answer was lost, or by somebody else: it is what was wanted.
         if (refused.problem.get("decision") or {}).get("verdict") != "cancel":
             raise
-        found = yield from _sure(Call("GET", f"/requests/{request_id}"), patience)
+        found = yield from _sure(Call("GET", _place("requests", request_id)), patience)
     return _outcome(found)
 
 
@@ -249,11 +263,11 @@ def _report(patience: float, outcome: Outcome, said: Mapping[str, Any]) -> Talk[
     if outcome.digest is None:
         raise ValueError(f"Request {outcome.request_id} was not approved: there is no call to report about.")
     body = {"input_digest": outcome.digest, **said}
-    yield from _sure(Call("POST", f"/requests/{outcome.request_id}/result", body), patience)
+    yield from _sure(Call("POST", _place("requests", outcome.request_id, "/result"), body), patience)
 
 
 def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]]:
-    return (yield from _sure(Call("POST", f"/workflows/{workflow_id}/end", {"outcome": outcome}), patience))
+    return (yield from _sure(Call("POST", _place("workflows", workflow_id, "/end"), {"outcome": outcome}), patience))
 
 
 def _outcome(found: Mapping[str, Any]) -> Outcome:
@@ -287,7 +301,7 @@ class _Settings:
             raise ValueError(f"The desk's address has to begin with https:// or http://: {address!r}")
         self.patience = patience
         self.base = address.rstrip("/") + "/api/v1"
-        self.headers = {"Authorization": f"Bearer {key}", "User-Agent": "pausepoint-python"}
+        self.headers = {"Authorization": f"Bearer {_sendable('key', key)}", "User-Agent": "pausepoint-python"}
 
     def _request(self, call: Call) -> dict[str, Any]:
         headers = {**self.headers, **call.headers}

@@ -63,7 +63,7 @@ def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
         ({}, {"selectedIndex": True}, {"answer.selectedIndex": "is not among the options"}),
         ({}, {"selectedIndex": 3}, {"answer.selectedIndex": "is not among the options"}),
         ({}, {"selected": ["S"], "extra": 1}, {"answer.extra": "is not expected here"}),
-        ({}, S | {"fieldName": "colour"}, {"answer.fieldName": "is not 'size', which was asked about"}),
+        ({}, S | {"fieldName": "colour"}, {"answer.fieldName": "is not “size”, which was asked about"}),
         ({"allow_text": True}, " ", {"answer": "is empty"}),
     ],
 )

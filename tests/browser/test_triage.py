@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 
@@ -112,6 +113,47 @@ def test_keys_can_be_switched_off_and_stay_so(windows, people, asked):
     page.keyboard.press("j")
     page.keyboard.press("x")
     assert (marked(page), page.locator("#bulk-count").inner_text()) == (request, "1 selected")
+
+
+def test_the_raw_json_is_one_key_away(windows, people, asked):
+    word, ask = asked
+    request = ask()
+    page = windows.open(people("approver"), f"/requests/?q={word}")
+    page.keyboard.press("j")
+    page.keyboard.press("v")
+    raw = row(page, request).locator("pre")
+    page.locator(".raw pre:focus").wait_for()
+    assert json.loads(raw.inner_text()) == {"amount": 500, "orderId": f"{word}-1"}
+    page.keyboard.press("v")
+    raw.wait_for(state="hidden")
+    assert marked(page) == request
+
+
+def test_a_request_on_its_own_page_is_read_and_decided_by_keys(windows, people, server, asked):
+    request = asked[1]()
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("v")
+    page.locator(".raw pre:focus").wait_for()
+    page.keyboard.press("c")
+    page.keyboard.type("a reason, not r")
+    page.keyboard.press("Escape")
+    assert status(server, request) == "pending"
+    page.keyboard.press("r")
+    page.locator(".outcome:focus").wait_for()
+    assert page.locator(".outcome blockquote").inner_text() == "a reason, not r"
+    page.keyboard.press("a")
+    announced(page, "There is nothing to decide here.")
+    assert status(server, request) == "rejected"
+
+
+def test_a_key_does_nothing_to_a_page_that_has_just_changed(windows, people, server, asked):
+    request = asked[1]()
+    page = windows.open(people("admin"), f"/requests/{request}/")
+    people("approver").decide(request, verdict="reject")
+    page.locator(".outcome").wait_for()
+    page.keyboard.press("a")
+    announced(page, "This request has just changed. Look at it, then press again.")
+    assert status(server, request) == "rejected"
 
 
 def test_what_is_decided_elsewhere_shows_in_place_and_the_next_key_does_nothing(windows, people, server, asked):

@@ -185,3 +185,21 @@ def test_where_the_desk_is_has_to_be_said(kind, monkeypatch):
         kind("desk.example.com")
     monkeypatch.setenv("PAUSEPOINT_URL", "https://desk.example.com/")
     assert kind().base == "https://desk.example.com/api/v1"
+
+
+def test_no_tool_call_id_is_none_given():
+    assert len(asking(tool_call_id=None).headers["Idempotency-Key"]) == 36
+    assert asking(tool_call_id="call-1").headers == {}
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\x00", "schlüssel"])
+def test_what_no_header_can_carry_is_said_at_once(value):
+    with pytest.raises(ValueError, match="idempotency_key may hold printable ASCII only"):
+        asking(key=value)
+    with pytest.raises(ValueError, match="key may hold printable ASCII only"):
+        pausepoint.Desk("http://desk", value)
+
+
+def test_an_id_stays_one_part_of_the_address():
+    _, (call,), _ = carry_out(pausepoint._end(60, "a/../b?c", "completed"), [said({})])
+    assert call.path == "/workflows/a%2F..%2Fb%3Fc/end"

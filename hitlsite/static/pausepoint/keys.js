@@ -1,11 +1,12 @@
-// Keys of the list of requests. They act on the request that has the focus, and on it as it is shown.
+// Keys of the list of requests, where they act on the one that has the focus, and of a request's own page. They act on it as
+// it is shown.
 (function () {
   "use strict";
 
   const STORED = "pausepoint.keys";
-  const page = document.getElementById("triage");
+  const list = document.getElementById("triage"), alone = document.querySelector(".request-main");
   const help = document.getElementById("keys"), hint = document.getElementById("keys-hint");
-  if (!page || !help) return;
+  if (!help) return;
 
   const say = (words) => { document.getElementById("announcements").textContent = words; };
 
@@ -21,7 +22,7 @@
   }
   toggle.addEventListener("change", () => {
     on = toggle.checked;
-    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { say("This browser keeps no settings; the keys come back with the next page."); }
+    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { say(gettext("This browser keeps no settings; the keys come back with the next page.")); }
     shown();
   });
   document.getElementById("keys-open").addEventListener("click", () => help.showModal());
@@ -29,10 +30,10 @@
   shown();
 
   // --- Rows. The one with the focus in it is the marked one.
-  const rows = () => [...page.querySelectorAll(".triage-list > .triage-row")];
-  const marked = () => document.activeElement?.closest?.(".triage-row") ?? null;
-  const titleOf = (row) => row.querySelector(".row-title");
-  const cardOf = (row) => row.querySelector(".triage-card > .request");
+  const rows = () => [...list.querySelectorAll(".triage-list > .triage-row")];
+  const marked = () => (list ? document.activeElement?.closest?.(".triage-row") : alone.querySelector(":scope > .request")) ?? null;
+  const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a");
+  const cardOf = (row) => (list ? row.querySelector(".triage-card > .request") : row);
 
   function mark(row) {
     titleOf(row).focus({ preventScroll: true });
@@ -43,7 +44,7 @@
     const found = rows(), from = marked();
     const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
     if (!next) {
-      say(step > 0 ? "This is the last request of this page." : "This is the first request of this page.");
+      say(step > 0 ? gettext("This is the last request of this page.") : gettext("This is the first request of this page."));
       return;
     }
     // Whoever reads card after card finds the next one open.
@@ -73,7 +74,7 @@
     const card = cardOf(row), button = buttonOf(card, verdict);
     if (!button) {
       const first = card.querySelector("form button, form input:not([type=hidden]), form textarea");
-      say(first ? "This asks for something else: choose on the card." : "There is nothing to decide here.");
+      say(first ? gettext("This asks for something else: choose on the card.") : gettext("There is nothing to decide here."));
       first?.focus();
       return;
     }
@@ -82,10 +83,10 @@
     if (folded) {
       folded.open = true;
       button.focus();
-      say("Press the button to do it.");
+      say(gettext("Press the button to do it."));
     } else if (name && !name.value) {
       name.focus();
-      say("Critical: type the name first.");
+      say(gettext("Critical: type the name first."));
     } else if (!button.disabled) {
       // A click and not a submit: htmx sends the button that was clicked.
       button.click();
@@ -94,7 +95,7 @@
 
   function edit(row) {
     const form = buttonOf(cardOf(row), "edit")?.form;
-    if (!form) return say("This input cannot be edited.");
+    if (!form) return say(gettext("This input cannot be edited."));
     const folded = form.closest("details");
     if (folded) folded.open = true;
     form.querySelector("input:not([type=hidden]), textarea, select").focus();
@@ -102,21 +103,29 @@
 
   function comment(row) {
     const field = cardOf(row).querySelector('textarea[name="comment"]');
-    if (!field) return say("There is nothing to comment on here.");
+    if (!field) return say(gettext("There is nothing to comment on here."));
     const folded = field.closest("details");
     if (folded) folded.open = true;
     field.focus();
   }
 
+  function raw(row) {
+    const folded = cardOf(row).querySelector("details.raw");
+    if (!folded) return say(gettext("Its input is not shown here."));
+    folded.open = !folded.open;
+    folded.querySelector(folded.open ? "pre" : "summary").focus();
+  }
+
   function select(row) {
-    row.querySelector('input[name="pick"]')?.click() ?? say("This request cannot be selected.");
+    row.querySelector('input[name="pick"]')?.click() ?? say(gettext("This request cannot be selected."));
   }
 
   const ACTS = {
-    a: { does: (row) => press(row, "approve"), first: "Opened. Read it, then press a to approve it." },
-    r: { does: (row) => press(row, "reject"), first: "Opened. Read it, then press r to reject it." },
+    a: { does: (row) => press(row, "approve"), first: gettext("Opened. Read it, then press a to approve it.") },
+    r: { does: (row) => press(row, "reject"), first: gettext("Opened. Read it, then press r to reject it.") },
     e: { does: edit, goesOn: true },
     c: { does: comment, goesOn: true },
+    v: { does: raw, goesOn: true },
   };
 
   function act(key, row) {
@@ -129,23 +138,31 @@
   // --- What has changed, or is out of sight, is looked at before a key does anything to it.
   function ready(row) {
     if (!row) {
-      say("No request is marked: press j first.");
+      say(gettext("No request is marked: press j first."));
       return false;
     }
     if (row.dataset.touched) {
       delete row.dataset.touched;
       row.classList.remove("touched");
-      say("This request has just changed. Look at it, then press again.");
+      say(gettext("This request has just changed. Look at it, then press again."));
       return false;
     }
     const { top, bottom } = row.getBoundingClientRect();
     if (bottom < 60 || top > innerHeight - 20) {
       mark(row);
-      say("The marked request was out of sight. Look at it, then press again.");
+      say(gettext("The marked request was out of sight. Look at it, then press again."));
       return false;
     }
     if (row.querySelector(".htmx-request")) return false;
     return true;
+  }
+
+  // A card that stands alone is replaced as a whole; in the list, its line bears the mark.
+  if (alone) {
+    document.addEventListener("htmx:oobBeforeSwap", (event) => {
+      const fresh = event.detail.fragment.firstElementChild, card = marked();
+      if (fresh && fresh.id === card?.id && fresh.dataset.version !== card.dataset.version) fresh.dataset.touched = "yes";
+    });
   }
 
   const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
@@ -167,11 +184,12 @@
   });
 
   function run(key, row, target) {
-    if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
-    else if (key === "/") document.getElementById("filter-q").focus();
-    else if (key === "?") help.showModal();
-    else if (key === "x") { if (ready(row)) select(row); }
+    if (key === "?") help.showModal();
     else if (key in ACTS) { if (ready(row)) act(key, row); }
+    else if (!list) return false;
+    else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
+    else if (key === "/") document.getElementById("filter-q").focus();
+    else if (key === "x") { if (ready(row)) select(row); }
     else if (key === "Enter" && row && !target.closest("a, button, summary, input")) titleOf(row).click();
     else return false;
     return true;

@@ -92,13 +92,13 @@
   }
 
   // --- The live mark.
-  document.addEventListener("htmx:wsOpen", () => mark("on", "Live"));
-  document.addEventListener("htmx:wsConnecting", () => mark("off", "Connecting…"));
+  document.addEventListener("htmx:wsOpen", () => mark("on", gettext("Live")));
+  document.addEventListener("htmx:wsConnecting", () => mark("off", gettext("Connecting…")));
   document.addEventListener("htmx:wsClose", (event) => {
     const code = event.detail.event.code;
-    if (code === SIGNED_OUT) mark("out", "You are logged out: reload to log in");
-    else if (code === NOT_FOUND) mark("out", "Not available any more");
-    else mark("off", "Not live: reload to see news");
+    if (code === SIGNED_OUT) mark("out", gettext("You are logged out: reload to log in"));
+    else if (code === NOT_FOUND) mark("out", gettext("Not available any more"));
+    else mark("off", gettext("Not live: reload to see news"));
   });
 
   function mark(state, words) {

@@ -2,14 +2,14 @@
 (function () {
   "use strict";
 
-  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
   const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
 
   function relative(seconds) {
     for (const [unit, size] of UNITS) {
       if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
     }
-    return Math.abs(seconds) < 10 && seconds <= 0 ? "just now" : words.format(Math.trunc(seconds), "second");
+    return Math.abs(seconds) < 10 && seconds <= 0 ? gettext("just now") : words.format(Math.trunc(seconds), "second");
   }
 
   function refresh() {

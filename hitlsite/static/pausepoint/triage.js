@@ -9,6 +9,7 @@
   if (!page || !list) return;
 
   const say = (words) => { document.getElementById("announcements").textContent = words; };
+  const counted = (words, number) => interpolate(words, [number]);
   const all = (selector, within = page) => [...within.querySelectorAll(selector)];
 
   // --- A title opens its request's card below it, and closes it again; with a modifier it stays a link.
@@ -74,11 +75,11 @@
   const show = document.getElementById("arrivals-show");
   function announce() {
     const waiting = arrivals.childElementCount;
-    const words = waiting === 1 ? "1 new request: show it" : `${waiting} new requests: show them`;
+    const words = counted(ngettext("%s new request: show it", "%s new requests: show them", waiting), waiting);
     note.hidden = waiting === 0;
     if (waiting && show.textContent !== words) {
       show.textContent = words;
-      say(waiting === 1 ? "1 new request" : `${waiting} new requests`);
+      say(counted(ngettext("%s new request", "%s new requests", waiting), waiting));
     }
   }
   new MutationObserver(announce).observe(arrivals, { childList: true });
@@ -96,15 +97,15 @@
   function count() {
     const picked = boxes().filter((box) => box.checked).length;
     bar.classList.toggle("idle", picked === 0);
-    total.textContent = picked ? `${picked} selected` : "";
+    total.textContent = picked ? counted(ngettext("%s selected", "%s selected", picked), picked) : "";
     every.hidden = boxes().length === 0;
-    every.textContent = picked ? "Select none" : "Select all shown";
+    every.textContent = picked ? gettext("Select none") : gettext("Select all shown");
   }
   page.addEventListener("change", (event) => {
     if (event.target.name !== "pick") return;
     if (boxes().filter((box) => box.checked).length > MAX_PICKS) {
       event.target.checked = false;
-      say(`At most ${MAX_PICKS} requests can be selected.`);
+      say(counted(ngettext("At most %s request can be selected.", "At most %s requests can be selected.", MAX_PICKS), MAX_PICKS));
     }
     count();
   });
