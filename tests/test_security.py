@@ -44,14 +44,15 @@ POLICY = {
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
-#: Open to everybody, and why: one has to get in somehow.
+#: Open to everybody, and why: one has to get in somehow, and the log-in page has an icon and scripts.
 LOG_INS = {"/login/", "/admin/login/"}
-OPEN = {*LOG_INS, "/favicon.ico"}
+OPEN = {*LOG_INS, "/favicon.ico", "/words.js"}
 #: Addresses that are no plain route, by their pattern.
 SAMPLES = {
     "(?P<url>.*)$": "absent/",
     r"^(?P<address>[\s\S]*)$": "absent/",
     "^(?P<app_label>auth|approvals|chats)/$": "auth/",
+    "^(?P<app_label>auth|approvals|chats|procrastinate)/$": "auth/",
 }
 
 
