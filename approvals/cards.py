@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.http import QueryDict
@@ -49,6 +49,11 @@ class Card:
     def version(self) -> str:
         """Changes with the request and with what this person may do; else a page keeps what is being typed."""
         return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.may_close}"
+
+    @property
+    def look(self) -> Hashable:
+        """What a card that nobody has answered yet owes to the person: the same for two, and they see the same card."""
+        return self.request.pk, self.version, self.door, self.may_cancel, self.holder
 
     @property
     def name_to_type(self) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import functools
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -17,11 +19,15 @@ from approvals import auth, dbpool, doorbell, handed, pulse, queries
 from approvals.cards import card_for
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages import counts, workflow_card
-from approvals.sessions import user_of
+from approvals.pages import counts, seen_request, seen_waiting, workflow_card
+from approvals.rounds import Rounds, Shared
+from approvals.sessions import user_of, users_of
 from approvals.states import Door
 
 T = TypeVar("T")
+
+#: Makes HTML for a person (and what others of the round may use too) of some arguments.
+Render = Callable[..., str]
 
 #: A page that has missed more changes than this is told to reload.
 CATCH_UP = 50
@@ -44,12 +50,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         self.joined: list[str] = []
         await self.accept()
-        user = await self.read(user_of, self.session_key) if self.session_key else None
+        user = await self.read(_run(user_of, self.session_key)) if self.session_key else None
         if user is None:
             await self.close(SIGNED_OUT)
             return
         try:
-            groups = await self.read(self.groups_for, user)
+            groups = await self.read(_run(self.groups_for, user))
         except NotFound:
             await self.close(NOT_FOUND)
             return
@@ -76,39 +82,70 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """The groups whose rings this page hears. Raises NotFound."""
         raise NotImplementedError
 
-    def catch_up(self, user: User) -> str:
+    def catch_up(self, user: User, shared: Shared) -> str:
         """HTML for what changed between the page's rendering and now."""
         raise NotImplementedError
 
-    async def read(self, work: Callable[..., T], *args: Any) -> T:
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Channels' own would first close the connections of a thread of its own, which has none: one hop for each page."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def read(self, look: Callable[[], Awaitable[T]]) -> T:
         """What the rows say. While the database is away the page says that it is late, and is served when it is back."""
         try:
-            return await dbpool.run(work, *args)
+            return await look()
         except dbpool.AWAY:
             await self.send(_live_mark(live=False))
-        found = await dbpool.insist(work, *args)
+        found = await dbpool.until_back(look)
         await self.send(_live_mark(live=pulse.is_live()))
         return found
 
-    async def push(self, render: Callable[..., str], *args: Any) -> None:
-        """Render with the session's user and send; close if the session has ended."""
-        html = await self.read(self._as_user, render, args)
+    async def push(self, render: Render, *args: Hashable) -> None:
+        """Render with the session's user and send; close if the session has ended.
+
+        Pages that push the same at the same time are rendered for together, and a person's pages once.
+        """
+        html = await self.read(functools.partial(_pages.read, (render, args), self.session_key))
         if html is None:
             await self.close(SIGNED_OUT)
         elif html.strip():
             await self.send(html)
 
-    def _as_user(self, render: Callable[..., str], args: tuple[Any, ...]) -> str | None:
-        user = user_of(self.session_key)
-        return None if user is None else render(user, *args)
-
     async def request_handled(self, event: dict[str, Any]) -> None:
         """People were at a request: it was taken, handed over or talked about."""
-        await self.push(lambda user: handed.handled(user, event, door=self.door))
+        await self.push(handed.handled, event["event"], event["request"], event["comment"], self.door)
 
     async def session_ended(self, event: dict[str, Any]) -> None:
         """Somebody logged out; if it was this page's session, that was that."""
-        await self.push(lambda user: "")
+        await self.push(_nothing)
+
+
+def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
+    return functools.partial(dbpool.run, work, *args)
+
+
+def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:
+    """HTML for each session's page; None for those that have ended."""
+    render, args = wanted
+    users, shared = users_of(session_keys), Shared()
+    auth.know_rights(users.values())
+
+    def for_page(key: str) -> str | Exception | None:
+        user = users.get(key)
+        try:
+            return None if user is None else shared.once(("person", user.pk), lambda: render(user, shared, *args))
+        except Exception as error:
+            # One page's trouble is not the others'.
+            return error
+
+    return [for_page(key) for key in session_keys]
+
+
+_pages = Rounds(_rendered)
+
+
+def _nothing(user: User, shared: Shared) -> str:
+    return ""
 
 
 def _live_mark(*, live: bool) -> str:
@@ -121,7 +158,7 @@ class DeskConsumer(LiveConsumer):
     def groups_for(self, user: User) -> list[str]:
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if auth.sees_everything(user) else [])]
 
-    def catch_up(self, user: User) -> str:
+    def catch_up(self, user: User, shared: Shared) -> str:
         since = since_of(self.scope["query_string"])
         if since is None:
             return ""
@@ -131,10 +168,10 @@ class DeskConsumer(LiveConsumer):
             return render_to_string("approvals/_stale.html")
         pending = [request.workflow_id for request in missed if request.pending]
         waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
-        changed = [_changed(user, request, waiting.pop(request.workflow_id, None)) for request in missed]
+        changed = [_changed(user, shared, request, waiting.pop(request.workflow_id, None)) for request in missed]
         over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
         changed += [_ended(workflow) for workflow in reversed(over)]
-        return "".join(changed) + touched + (_counted(user) if changed else "")
+        return "".join(changed) + touched + (_counted(user, shared) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """A request was asked or has ended, or a workflow has ended."""
@@ -147,30 +184,36 @@ def since_of(query: bytes) -> datetime | None:
     return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None
 
 
-def _workflow_changed(user: User, workflow_pk: int, request_id: str) -> str:
-    request = queries.requests_for(user).filter(pk=request_id).first() if request_id else None
+def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: str) -> str:
+    request = seen_request(user, shared, request_id) if request_id else None
     if request is not None:
-        suspended = queries.suspended_workflows_for(user).filter(pk=request.workflow_id)
-        return _changed(user, request, suspended.first() if request.pending else None) + _counted(user)
-    workflow = queries.workflows_for(user).filter(pk=workflow_pk).first()
+        waiting = seen_waiting(user, shared, request) if request.pending else None
+        concerned = {request.requested_by_id, request.assigned_to_id}
+        return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
+    by_sight = ("workflow", auth.sight_of(user))
+    workflow = shared.once(by_sight, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:
         return ""
-    return _ended(workflow) + _counted(user)
+    return shared.once("ended", lambda: _ended(workflow)) + _counted(user, shared, {workflow.owner_id})
 
 
 def _ended(workflow: Workflow) -> str:
     return render_to_string("approvals/_push_workflow.html", {"workflow": workflow})
 
 
-def _changed(user: User, request: ApprovalRequest, waiting: Workflow | None) -> str:
+def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Workflow | None) -> str:
     """The request's card, for pages that show it; its workflow where it waits, whole, for pages that do not."""
-    context = {
+    context: dict[str, Any] = {
         "card": card_for(user, request),
         "workflow": request.workflow,
         "item": workflow_card(user, waiting) if waiting is not None else None,
     }
-    return render_to_string("approvals/_push_request.html", context)
+    cards = [context["card"], *(context["item"]["cards"] if waiting is not None else ())]
+    look = ("changed", *(card.look for card in cards))
+    return shared.once(look, lambda: render_to_string("approvals/_push_request.html", context))
 
 
-def _counted(user: User) -> str:
-    return render_to_string("approvals/_counts.html", {**counts(user), "oob": True})
+def _counted(user: User, shared: Shared, concerned: Collection[int | None] | None = None) -> str:
+    """The counts; what waits for this person is counted anew where it is one of those concerned (None: everybody)."""
+    found = counts(user, shared, own=concerned is None or user.pk in concerned)
+    return shared.once(tuple(found.items()), lambda: render_to_string("approvals/_counts.html", {**found, "oob": True}))

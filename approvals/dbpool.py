@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
@@ -40,10 +40,15 @@ async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """As `run`, again and again while the database is away. For work that may be done twice: whether a transaction was
     committed whose connection broke, nobody knows.
     """
+    return await until_back(functools.partial(run, work, *args, **kwargs))
+
+
+async def until_back(look: Callable[[], Awaitable[T]]) -> T:
+    """What a look says, again and again while the database is away."""
     tries = 0
     while True:
         try:
-            return await run(work, *args, **kwargs)
+            return await look()
         except AWAY as error:
             if not tries:
                 logger.warning("The database is away (%s); trying again every %g s.", _first_line(error), RETRY)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from approvals import dbpool, feed, waiting
 from approvals.feed import Page, Teller
 from approvals.machines import Caller, Credentials
+from approvals.rounds import Rounds
 from approvals.wire import agentforge
 from approvals.wire.agentforge import Cursor
 
@@ -43,7 +42,7 @@ async def follow(credentials: Credentials, groups: Sequence[str], thread: str, c
         yield agentforge.opening(cursor)
         while True:
             try:
-                found = await _round().read(Wish(credentials, thread, cursor))
+                found = await _readers.read(None, Wish(credentials, thread, cursor))
             except dbpool.AWAY:
                 # Their place is kept: nothing that happens meanwhile is missed.
                 await asyncio.sleep(dbpool.RETRY)
@@ -57,54 +56,7 @@ async def follow(credentials: Credentials, groups: Sequence[str], thread: str, c
                 await ears.wait(POLL)
 
 
-class Round:
-    """Collects wishes while the ones before are being read."""
-
-    def __init__(self) -> None:
-        self._wishes: list[tuple[Wish, asyncio.Future[Found | None]]] = []
-        self._reading: asyncio.Task[None] | None = None
-
-    async def read(self, wish: Wish) -> Found | None:
-        """What has come; None for who may not follow any more."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Found | None] = loop.create_future()
-        self._wishes.append((wish, answer))
-        if self._reading is None:
-            # A context of its own: this task serves many requests and must hold on to none.
-            self._reading = loop.create_task(self._read(), context=contextvars.Context())
-        return await answer
-
-    async def _read(self) -> None:
-        try:
-            while self._wishes:
-                taken, self._wishes = self._wishes, []
-                answers = await self._answers([wish for wish, _ in taken])
-                for (_, waiting_for), answer in zip(taken, answers, strict=True):
-                    if waiting_for.done():
-                        continue
-                    if isinstance(answer, Exception):
-                        waiting_for.set_exception(answer)
-                    else:
-                        waiting_for.set_result(answer)
-        finally:
-            self._reading = None
-
-    async def _answers(self, wishes: Sequence[Wish]) -> Sequence[Found | Exception | None]:
-        try:
-            return await dbpool.run(_read_all, wishes)
-        except Exception as error:
-            # Nobody may be left waiting for an answer.
-            return [error] * len(wishes)
-
-
-_rounds: WeakKeyDictionary[asyncio.AbstractEventLoop, Round] = WeakKeyDictionary()
-
-
-def _round() -> Round:
-    return _rounds.setdefault(asyncio.get_running_loop(), Round())
-
-
-def _read_all(wishes: Sequence[Wish]) -> list[Found | Exception | None]:
+def _read_all(about: None, wishes: Sequence[Wish]) -> list[Found | Exception | None]:
     """An answer to each; who sends the same credentials, or stands at the same place, shares a look."""
     caller_of, page_at, teller = functools.cache(Credentials.caller), functools.cache(feed.read), Teller()
     found: list[Found | Exception | None] = []
@@ -126,3 +78,6 @@ def _read(
     page = page_at(wish.cursor)
     frames, rest = teller.tell([each for each in page.entries if feed.may_hear(caller, wish.thread, each.request)])
     return Found(frames, rest or page.cursor, page.more or rest is not None)
+
+
+_readers = Rounds(_read_all)

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import queries, threads
+from approvals import threads
 from approvals.cards import card_for
 from approvals.comments import RequestComment
 from approvals.models import ApprovalRequest
-from approvals.pages import workflow_card
+from approvals.pages import seen_request, seen_waiting, workflow_card
+from approvals.rounds import Shared
 from approvals.states import Door
 
 ASSIGNED = "request.assigned"
 
 
-def handled(user: User, ring: Mapping[str, Any], *, door: Door) -> str:
+def handled(user: User, shared: Shared, event: str, request_id: str, comment: int | None, door: Door) -> str:
     """Fragments for a page of this door's, after a ring that `telling.handled` has sent."""
-    request = queries.requests_for(user).filter(pk=ring["request"]).first()
+    request = seen_request(user, shared, request_id)
     if request is None:
         # Handed to somebody else: it leaves the pages of who may not see it any more.
-        return render_to_string("approvals/_push_gone.html", {"pk": ring["request"]})
-    context: dict[str, Any] = {"card": card_for(user, request, door=door), "event": ring["event"]}
-    if ring["event"] == ASSIGNED:
+        return render_to_string("approvals/_push_gone.html", {"pk": request_id})
+    card = card_for(user, request, door=door)
+    context: dict[str, Any] = {"card": card, "event": event}
+    looks = [card.look]
+    if event == ASSIGNED:
         context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == user.pk}
         if request.pending and door == Door.DASHBOARD:
-            waiting = queries.suspended_workflows_for(user).filter(pk=request.workflow_id).first()
+            waiting = seen_waiting(user, shared, request)
             context["item"] = workflow_card(user, waiting) if waiting is not None else None
-    if ring["comment"] is not None:
-        context["comments"] = threads.comments_of(request).filter(pk=ring["comment"])
-    return render_to_string("approvals/_push_handed.html", context)
+            looks += [each.look for each in context["item"]["cards"]] if waiting is not None else []
+    if comment is not None:
+        context["comments"] = threads.comments_of(request).filter(pk=comment)
+    return shared.once(("handled", *looks), lambda: render_to_string("approvals/_push_handed.html", context))
 
 
-def news(user: User, request_id: str) -> str:
+def news(user: User, shared: Shared, request_id: str) -> str:
     """What a browser may notify of: a request that waits for this very person, if it is one."""
-    request = queries.requests_for(user).filter(pk=request_id).first() if request_id else None
+    request = seen_request(user, shared, request_id) if request_id else None
     card = card_for(user, request) if request is not None else None
     return render_to_string("approvals/_news.html", {"card": card}) if card is not None and card.may_close else ""
 

@@ -10,17 +10,34 @@ from approvals import auth, queries
 from approvals.cards import card_for
 from approvals.models import ApprovalRequest, Workflow
 from approvals.paging import Place
+from approvals.queries import capped_count
+from approvals.rounds import Shared
 
 
-def counts(user: User) -> dict[str, Any]:
-    suspended = queries.capped_count(queries.suspended_workflows_for(user))
+def counts(user: User, shared: Shared | None = None, *, own: bool = True) -> dict[str, Any]:
+    """What the counts say; those who see the same share them. What waits for this very person is None unless `own`."""
+    shared, sight = shared or Shared(), auth.sight_of(user)
+    waiting = queries.waiting_count(user) if own and not auth.decides_everything(user) else None
+    suspended = shared.once(("suspended", sight), lambda: capped_count(queries.suspended_workflows_for(user)))
     return {
         "suspended_count": suspended,
         # Whoever decides everything has it all before them; nobody counts that twice.
-        "waiting_count": suspended if auth.decides_everything(user) else queries.waiting_count(user),
-        "completed_count": queries.capped_count(queries.ended_workflows_for(user)),
+        "waiting_count": suspended if auth.decides_everything(user) else waiting,
+        "completed_count": shared.once(("ended", sight), lambda: capped_count(queries.ended_workflows_for(user))),
         "count_limit": queries.COUNT_LIMIT,
     }
+
+
+def seen_request(user: User, shared: Shared, request_id: str) -> ApprovalRequest | None:
+    """The request that the round is about, if this person may see it."""
+    by_sight = ("request", auth.sight_of(user))
+    return shared.once(by_sight, lambda: queries.requests_for(user).filter(pk=request_id).first())
+
+
+def seen_waiting(user: User, shared: Shared, request: ApprovalRequest) -> Workflow | None:
+    """Its workflow, if that waits, with the open requests that this person may see."""
+    by_sight = ("waiting", auth.sight_of(user))
+    return shared.once(by_sight, lambda: queries.suspended_workflows_for(user).filter(pk=request.workflow_id).first())
 
 
 def workflow_card(user: User, workflow: Workflow) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from approvals import queries, triage
+from approvals import auth, queries, triage
 from approvals.cards import card_for
 from approvals.consumers import CATCH_UP, DeskConsumer, since_of
 from approvals.exceptions import Invalid, NotFound
@@ -17,6 +18,7 @@ from approvals.lenses import Lens, lens_from
 from approvals.lines import line_for
 from approvals.models import ApprovalRequest
 from approvals.queries import COUNT_LIMIT
+from approvals.rounds import Shared
 
 
 class RequestsConsumer(DeskConsumer):
@@ -31,14 +33,14 @@ class RequestsConsumer(DeskConsumer):
             raise NotFound(_("list")) from refusal
         return super().groups_for(user)
 
-    def catch_up(self, user: User) -> str:
+    def catch_up(self, user: User, shared: Shared) -> str:
         since = since_of(self.scope["query_string"])
         if since is None:
             return ""
         missed = list(triage.listed(queries.changed_since(user, since), whole=True)[: CATCH_UP + 1])
         if len(missed) > CATCH_UP:
             return render_to_string("approvals/_stale.html")
-        return pushed(user, self.lens, missed)
+        return pushed(user, shared, self.lens, missed)
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """A request was asked, changed or has ended; a workflow without one is not on this page."""
@@ -46,20 +48,33 @@ class RequestsConsumer(DeskConsumer):
             await self.push(_changed, self.lens, event["request"])
 
 
-def _changed(user: User, lens: Lens, request_id: str) -> str:
-    return pushed(user, lens, list(triage.listed(queries.requests_for(user).filter(pk=request_id), whole=True)))
+def _changed(user: User, shared: Shared, lens: Lens, request_id: str) -> str:
+    def read() -> list[ApprovalRequest]:
+        return list(triage.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
+
+    return pushed(user, shared, lens, shared.once(("request", auth.sight_of(user)), read))
 
 
-def pushed(user: User, lens: Lens, changed: list[ApprovalRequest]) -> str:
+def pushed(user: User, shared: Shared, lens: Lens, changed: list[ApprovalRequest]) -> str:
     """HTML for these requests: their lines, their cards where a page has them open, and the count; "" for none."""
     if not changed:
         return ""
-    seen = set(triage.matching(user, lens).filter(pk__in=[one.pk for one in changed]).values_list("pk", flat=True))
-    context = {"found_count": triage.count_of(user, lens), "count_limit": COUNT_LIMIT, "lens": lens, "oob": True}
-    return "".join(
-        render_to_string(
-            "approvals/_push_line.html",
-            {"line": line_for(user, one), "card": card_for(user, one), "fits": one.pk in seen},
-        )
-        for one in changed
-    ) + render_to_string("approvals/_triage_count.html", context)
+    # Through a lens of one's own nobody else sees the same.
+    sight = user.pk if lens.mine else auth.sight_of(user)
+    fitting = shared.once(("fitting", sight), lambda: _fitting(user, lens, changed))
+    total = shared.once(("total", sight), lambda: triage.count_of(user, lens))
+    context = {"found_count": total, "count_limit": COUNT_LIMIT, "lens": lens, "oob": True}
+    return "".join(_line(user, shared, one, fits=one.pk in fitting) for one in changed) + shared.once(
+        ("count", total), lambda: render_to_string("approvals/_triage_count.html", context)
+    )
+
+
+def _fitting(user: User, lens: Lens, changed: list[ApprovalRequest]) -> set[UUID]:
+    found = triage.matching(user, lens).filter(pk__in=[one.pk for one in changed])
+    return set(found.values_list("pk", flat=True))
+
+
+def _line(user: User, shared: Shared, request: ApprovalRequest, *, fits: bool) -> str:
+    card = card_for(user, request)
+    context = {"line": line_for(user, request), "card": card, "fits": fits}
+    return shared.once(("line", card.look, fits), lambda: render_to_string("approvals/_push_line.html", context))

@@ -1,7 +1,8 @@
 """How soon open dashboards show a new request, by how many there are, with Redis between two processes and without.
 
-    .venv/bin/python -m benchmarks.push [--dashboards 1 50 200 500] [--requests 5]
+    .venv/bin/python -m benchmarks.push [--dashboards 1 50 200 500] [--requests 5] [--people 500]
 
+Each dashboard is another person's, as far as there are so many `--people`: half of them decide, the others only look.
 Measured from before the request is asked until each page has it. The processes never look at rows again by the clock
 (`tests/team/pushed_only.py`): everything that arrives was pushed. With Redis the request is asked on the other web process.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import sys
 import time
 
@@ -17,6 +19,18 @@ from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, Stage, stage
 from tests.server import free_port, until
 from tests.team.lines import Line, dashboard
+
+PEOPLE = """
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+allowed = [Permission.objects.get(codename=f"{{may}}_approvalrequest") for may in ("decide", "view")]
+for number in range({people}):
+    person = User.objects.create_user(f"person-{{number}}")
+    person.user_permissions.add(allowed[number % 2])
+    client = Client()
+    client.force_login(person)
+    print(client.session.session_key)
+"""
 
 
 def serve(found: Stage) -> None:
@@ -33,8 +47,9 @@ async def arrives(line: Line, wanted: bytes, began: float) -> float:
     return (time.monotonic() - began) * 1000
 
 
-async def pushes(found: Stage, cookie: str, dashboards: int, requests: int) -> list[float]:
-    lines = [await dashboard(found.ports[0], cookie) for _ in range(dashboards)]
+async def pushes(found: Stage, sessions: list[str], dashboards: int, requests: int) -> list[float]:
+    turns = itertools.islice(itertools.cycle(sessions), dashboards)
+    lines = [await dashboard(found.ports[0], f"sessionid={session}") for session in turns]
     program, ages = found.program(1), []
     # One that is not counted: all pages have joined when it has come.
     for counted in range(requests + 1):
@@ -52,16 +67,16 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--dashboards", type=int, nargs="+", default=[1, 50, 200, 500])
     options.add_argument("--requests", type=int, default=5)
+    options.add_argument("--people", type=int, default=500)
     given = options.parse_args()
     table = Table("from asking to each open page")
     for name, redis, webs in (("one process, in memory", False, 1), ("two processes, Redis", True, 2)):
         with stage(POSTGRESQL, webs=0, workers=0, redis=redis) as found:
             for _ in range(webs):
                 serve(found)
-            person = found.site.person("approver")
-            cookie = "; ".join(f"{key}={value}" for key, value in person.cookies.items())
+            sessions = found.site.run(PEOPLE.format(people=given.people)).split()
             for dashboards in given.dashboards:
-                taken = asyncio.run(pushes(found, cookie, dashboards, given.requests))
+                taken = asyncio.run(pushes(found, sessions, dashboards, given.requests))
                 table.row(f"{name}, {dashboards} dashboards", taken)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals import doorbell, handed
+from approvals import dbpool, doorbell, handed
 from approvals.consumers import LiveConsumer
 from approvals.exceptions import NotFound
+from approvals.rounds import Shared
 from approvals.states import Door
 from chats import queries, streams
 from chats.agent import events
@@ -40,12 +42,9 @@ class ChatConsumer(LiveConsumer):
             raise NotFound from error
         return [chat_group(self.chat_pk), doorbell.user_group(user.pk), doorbell.scope_group(chat.scope)]
 
-    def catch_up(self, user: User) -> str:
+    def catch_up(self, user: User, shared: Shared) -> str:
         """More than the last messages: others may have come, on another device, while this page was away."""
         return render_push(user, queries.get_chat_for(user, self.chat_pk), limit=CATCH_UP)
-
-    def latest(self, user: User) -> str:
-        return render_push(user, queries.get_chat_for(user, self.chat_pk))
 
     async def push(self, *args: Any) -> None:
         await super().push(*args)
@@ -57,17 +56,17 @@ class ChatConsumer(LiveConsumer):
             self.following.cancel()
 
     async def chat_changed(self, event: dict[str, Any]) -> None:
-        await self.push(self.latest)
+        await self.push(_latest, self.chat_pk)
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Rung on the user's own group: the chat's own ring brings what is shown here, this one a notification."""
-        await self.push(lambda user: handed.news(user, event["request"]))
+        await self.push(handed.news, event["request"])
 
     async def _follow(self) -> None:
         """Stream the turn, if one runs and is not followed yet."""
         if self.following is not None and not self.following.done():
             return
-        found = await self.read(queries.running_turn, self.chat_pk)
+        found = await self.read(functools.partial(dbpool.run, queries.running_turn, self.chat_pk))
         if found is not None:
             self.following = asyncio.create_task(self._stream(*found))
 
@@ -84,7 +83,11 @@ class ChatConsumer(LiveConsumer):
                 case _:
                     continue
         self.following = None
-        await self.push(self.latest)
+        await self.push(_latest, self.chat_pk)
+
+
+def _latest(user: User, shared: Shared, chat_pk: int) -> str:
+    return render_push(user, queries.get_chat_for(user, chat_pk))
 
 
 def _live_step(turn_id: int, step: int) -> str:

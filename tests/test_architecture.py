@@ -44,6 +44,7 @@ RANKS = {
             "insights.charts",
             "transcripts",
             "hints",
+            "rounds",
         },
         {
             "schemas",

@@ -9,8 +9,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import actions as desk
+from approvals import consumers
 from approvals.consumers import DeskConsumer
 from approvals.models import ApprovalRequest, Workflow
+from approvals.rounds import Shared
 from approvals.states import Kind, Verdict, WorkflowState
 from chats.models import Chat, TurnCheckpoint
 from chats.rendering import render_push
@@ -101,7 +103,7 @@ def of_push(of: Workflow, request_id: str = "") -> int:
     consumer.session_key = client.session.session_key
 
     async def push(render, *args) -> None:
-        found.append(len(queries(lambda: consumer._as_user(render, args))))
+        found.append(len(queries(lambda: consumers._rendered((render, args), [consumer.session_key]))))
 
     consumer.push = push
     coroutine = consumer.workflow_changed({"workflow": of.pk, "request": request_id})
@@ -115,7 +117,21 @@ def of_catching_up() -> int:
     """What it costs to come back to a page that has missed everything."""
     consumer, user = DeskConsumer(), bob()
     consumer.scope = {"query_string": b"since=0"}
-    return len(queries(lambda: consumer.catch_up(user)))
+    return len(queries(lambda: consumer.catch_up(user, Shared())))
+
+
+@pytest.mark.parametrize("people", [FEW, MANY])
+def test_a_push_costs_the_same_however_many_people_have_the_desk_open(people):
+    made = make_request(alice())
+    keys = []
+    for number in range(people):
+        client = Client()
+        client.force_login(someone(number) if number % 2 else make_person(f"looks-{number}", "view_approvalrequest"))
+        keys.append(client.session.session_key)
+    wanted = (consumers._workflow_changed, (made.workflow_id, str(made.pk)))
+    html: list[object] = []
+    assert len(queries(lambda: html.extend(consumers._rendered(wanted, keys)))) == SIGNED_IN + 5
+    assert {(page.count("Approve"), str(made.pk) in page) for page in html} == {(0, True), (2, True)}
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])

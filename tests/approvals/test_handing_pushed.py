@@ -12,6 +12,7 @@ from approvals import actions, handed
 from approvals.consumers import DeskConsumer
 from approvals.dbpool import run
 from approvals.models import ApprovalRequest
+from approvals.rounds import Shared
 from approvals.states import Door, Kind, Verdict
 from tests.approvals.helpers import decide, make_request, make_workflow
 from tests.chats.helpers import make_chat
@@ -24,10 +25,6 @@ from tests.test_query_counts import queries
 pytestmark = pytest.mark.django_db(transaction=True)
 
 QUIET = 0.3
-
-
-def ring(event: str, request: ApprovalRequest, comment: int | None = None) -> dict[str, object]:
-    return {"event": event, "request": str(request.pk), "comment": comment}
 
 
 def act(what, request: ApprovalRequest, by: User, **more: object):
@@ -115,12 +112,12 @@ def test_only_what_waits_for_this_very_person_is_news():
     owner, by, auditor = alice(), bob(), carol()
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
-        person.username: ["data-title" in handed.news(person, str(one.pk)) for one in (request, question)]
+        person.username: ["data-title" in handed.news(person, Shared(), str(one.pk)) for one in (request, question)]
         for person in (owner, by, auditor, mallory())
     }
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
-    assert [handed.news(by, str(request.pk)), handed.news(by, "")] == ["", ""]
+    assert [handed.news(by, Shared(), str(request.pk)), handed.news(by, Shared(), "")] == ["", ""]
 
 
 @pytest.mark.parametrize("rows", [2, 40])
@@ -139,8 +136,7 @@ def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(row
         return len(queries(lambda: work(user)))
 
     def push(event: str, comment: int | None = None):
-        told = ring(event, request, comment)
-        return lambda user: handed.handled(user, told, door=DeskConsumer.door)
+        return lambda user: handed.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from approvals import bulk, queries, triage
 from approvals.lenses import Lens
 from approvals.models import ApprovalRequest
+from approvals.rounds import Shared
 from approvals.states import Verdict
 from approvals.triageconsumer import pushed
 from tests.approvals.helpers import decide, make_request, make_workflow
@@ -69,7 +70,8 @@ def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
 def test_a_push_costs_the_same_however_much_there_is_and_however_much_was_missed(desk):
     missed = list(triage.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
-    assert cost(lambda: pushed(desk, Lens(), missed[:1])) == cost(lambda: pushed(desk, Lens(), missed)) == 2
+    few = cost(lambda: pushed(desk, Shared(), Lens(), missed[:1]))
+    assert few == cost(lambda: pushed(desk, Shared(), Lens(), missed)) == 2
 
 
 def test_what_a_decision_on_many_would_do_is_read_at_once(desk):

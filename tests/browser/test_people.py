@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.browser.conftest import PATIENCE
 from tests.browser.test_live import card, tops
 
 pytestmark = pytest.mark.browser
@@ -121,12 +123,12 @@ def test_the_title_counts_what_waits_on_every_page(windows, people):
     waiting = int(page.locator("#counts").get_attribute("data-waiting"))
     assert page.title() == f"({waiting}) Desk · Pausepoint"
     _, request = alice.pause("Please refund order 909, 500 euros")
-    page.wait_for_function(f"document.title === '({waiting + 1}) Desk · Pausepoint'")
+    expect(page).to_have_title(f"({waiting + 1}) Desk · Pausepoint", timeout=PATIENCE)
     page.goto(f"{people('approver').server.address}/requests/{request}/")
-    page.wait_for_function(f"document.title.startsWith('({waiting + 1}) ')")
+    expect(page).to_have_title(re.compile(rf"^\({waiting + 1}\) "), timeout=PATIENCE)
     page.wait_for_selector('#live[data-state="on"]')
     people("admin").decide(request, verdict="reject")
-    page.wait_for_function(f"document.title.startsWith('({waiting}) ')")
+    expect(page).to_have_title(re.compile(rf"^\({waiting}\) "), timeout=PATIENCE)
 
 
 def test_notifications_are_asked_for_by_a_press_and_come_while_nobody_looks(windows, people):

@@ -9,7 +9,8 @@
   // --- The title. Pages that show no counts learn them from what is pushed, and carry them along in their tab.
   let waiting = 0;
   function count(element) {
-    if (element) {
+    // What is pushed says it where it may have changed.
+    if (element?.dataset.waiting !== undefined) {
       waiting = Number(element.dataset.waiting) || 0;
       keep(sessionStorage, COUNT, `${who()} ${waiting}`);
     }
