@@ -30,8 +30,11 @@ def card(page, request: str):
 
 
 def tops(page, *requests: str) -> list[float]:
-    """Where cards begin, in the page."""
-    return [card(page, one).evaluate("card => card.getBoundingClientRect().top + scrollY") for one in requests]
+    """Where cards begin, in the page; read in one go, so that none is replaced on the way."""
+    return page.evaluate(
+        "ids => ids.map(id => document.getElementById(id).getBoundingClientRect().top + scrollY)",
+        [f"request-{one}" for one in requests],
+    )
 
 
 @pytest.mark.parametrize(
