@@ -27,15 +27,17 @@ class ApprovalsConfig(AppConfig):
         from approvals.comments import RequestComment
         from approvals.couriers import Couriers
         from approvals.models import AuditEntry, Decision
+        from approvals.states import Channel
 
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         append_only.protect(RequestComment)
-        sweep.register(sweep.expire_due_requests)
-        sweep.register(sweep.free_lapsed_requests)
-        sweep.register(outbox.deliver_due, errand=True)
-        sweep.register(notices.spread_due, errand=True)
-        sweep.register(Couriers(webhooks.due_jobs, notices.due_jobs).deliver_due, errand=True)
+        sweep.register(sweep.expire_due_requests, lambda: [sweep.overdue()])
+        sweep.register(sweep.free_lapsed_requests, lambda: [sweep.lapsed()])
+        sweep.register(outbox.deliver_due, lambda: [outbox.due(Channel.HANDLER)], errand=True)
+        sweep.register(notices.spread_due, lambda: [outbox.due(Channel.NOTICE)], errand=True)
+        couriers, by_courier = Couriers(webhooks.due_jobs, notices.due_jobs), (Channel.WEBHOOK, *notices.CHANNELS)
+        sweep.register(couriers.deliver_due, lambda: [outbox.due(*by_courier)], errand=True)
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")

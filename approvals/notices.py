@@ -27,6 +27,8 @@ from approvals.subscriptions import LastNotice, NotificationRule
 
 logger = logging.getLogger(__name__)
 
+#: How notices leave.
+CHANNELS = (Channel.MAIL, Channel.SLACK)
 #: Requests that one message tells of; more are left for the next.
 MAX_TOLD = 500
 LEASE = timedelta(minutes=1)
@@ -43,7 +45,7 @@ class NotTold(Exception):
 
 def spread_due() -> None:
     """Turn each new request's row into one row per person or channel that is to be told."""
-    due = outbox.waiting(Channel.NOTICE).filter(next_attempt_at__lte=timezone.now()).order_by("pk")
+    due = outbox.due(Channel.NOTICE).order_by("pk")
     rows = [row for row in due[: outbox.BATCH] if outbox.claimed(row, LEASE)]
     if not rows:
         return
@@ -95,8 +97,7 @@ def _audience(rule: NotificationRule) -> list[User]:
 def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Messages that may go out: somebody has something to be told, and was not told anything a short while ago."""
     lately = LastNotice.objects.filter(at__gt=_long_ago())
-    waiting = outbox.waiting(Channel.MAIL, Channel.SLACK).filter(next_attempt_at__lte=timezone.now())
-    due = waiting.exclude(lane__in=list(shut))
+    due = outbox.due(*CHANNELS).exclude(lane__in=list(shut))
     found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
     return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
 
@@ -120,7 +121,7 @@ def _long_ago() -> datetime:
 
 def _tell(last: LastNotice) -> bool:
     """Send one message with all that somebody is to be told; False where the way there is closed."""
-    rows = list(outbox.waiting(Channel.MAIL, Channel.SLACK).filter(target=last.recipient).order_by("pk")[:MAX_TOLD])
+    rows = list(outbox.waiting(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_TOLD])
     kind, _, pk = last.recipient.partition(":")
     try:
         told = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)

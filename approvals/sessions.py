@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -26,7 +27,8 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     # What is no key is not looked for: there are texts that no database takes, and nobody is to spoil it for the others.
     asked = {key for key in session_keys if key.isascii() and key.isalnum()}
     stored = Session.objects.filter(session_key__in=asked, expire_date__gt=timezone.now())
-    said = {session.session_key: session.get_decoded() for session in stored}
+    decode = SessionStore().decode
+    said = {session.session_key: decode(session.session_data) for session in stored}
     good = {
         key: data for key, data in said.items() if data.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS
     }

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import actions, dbpool
@@ -21,60 +26,101 @@ logger = logging.getLogger(__name__)
 INTERVAL = 1.0
 BATCH = 100
 
-Duty = Callable[[], None]
+#: Rows of which there are some when there is something to do, or may be.
+Due = Callable[[], Iterable[QuerySet[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Looks for what is due, does it, and may be called at any time.
+
+    An errand calls what is not ours and may take its time: on a thread of its own, it keeps nothing else waiting.
+    """
+
+    run: Callable[[], None]
+    due: Due
+    errand: bool
+
 
 _duties: list[Duty] = []
-_errands: list[Duty] = []
-#: Errands call what is not ours and may take its time: each on a thread of its own, they keep nothing else waiting.
 _errand_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="pausepoint-errands")
 
 
-def register(duty: Duty, *, errand: bool = False) -> None:
-    """Add a duty: a function that looks for what is due, does it, and may be called at any time."""
-    duties = _errands if errand else _duties
-    if duty not in duties:
-        duties.append(duty)
+def register(run: Callable[[], None], due: Due, *, errand: bool = False) -> None:
+    """Add a duty."""
+    if run not in {duty.run for duty in _duties}:
+        _duties.append(Duty(run, due, errand))
 
 
 def run_once() -> None:
     """Do everything that is due now, errands too."""
-    _run(_duties)
-    _run(_errands)
+    for duty in _duties:
+        _run(duty)
 
 
 async def run_for_ever() -> None:
     """Look every INTERVAL seconds, until cancelled."""
-    await asyncio.gather(
-        _repeat(functools.partial(dbpool.run, _run, _duties)),
-        *(_repeat(functools.partial(_run_errand, errand)) for errand in _errands),
-    )
+    async with asyncio.TaskGroup() as errands:
+        busy: set[Duty] = set()
+        while True:
+            try:
+                for duty in await dbpool.run(_look):
+                    if duty not in busy:
+                        busy.add(duty)
+                        errands.create_task(_run_errand(duty, busy))
+            except Exception:
+                # A round that fails, with its connection say, is one of many: there must be a next one.
+                logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
+            await asyncio.sleep(INTERVAL)
 
 
-async def _run_errand(errand: Duty) -> None:
-    loop = asyncio.get_running_loop()
-    await loop.run_in_executor(_errand_threads, functools.partial(dbpool.unit, _run, [errand]))
+def _look() -> list[Duty]:
+    """Do what is due and our own; gives the errands that are."""
+    due = found_due()
+    for duty in due:
+        if not duty.errand:
+            _run(duty)
+    return [duty for duty in due if duty.errand]
 
 
-async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
-    while True:
-        try:
-            await look()
-        except Exception:
-            # A round that fails, with its connection say, is one of many: there must be a next one.
-            logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
-        await asyncio.sleep(INTERVAL)
+def found_due() -> list[Duty]:
+    """The duties that have something to do, found in one query: a process that is idle is to cost next to nothing."""
+    asked, params = [], []
+    for duty in _duties:
+        there = [_exists(rows) for rows in duty.due()]
+        asked.append(" OR ".join(sql for sql, _ in there))
+        params += [param for _, values in there for param in values]
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(asked)}", params)
+        row = cursor.fetchone()
+    return [duty for duty, is_due in zip(_duties, row, strict=True) if is_due]
 
 
-def _run(duties: list[Duty]) -> None:
+def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
+    try:
+        sql, params = rows.order_by().values("pk")[:1].query.sql_with_params()
+    except EmptyResultSet:
+        return "1 = 0", ()
+    return f"EXISTS ({sql})", params
+
+
+async def _run_errand(duty: Duty, busy: set[Duty]) -> None:
+    try:
+        await asyncio.get_running_loop().run_in_executor(_errand_threads, functools.partial(dbpool.unit, _run, duty))
+    except Exception:
+        logger.warning("An errand of the sweep failed; it will be tried again", exc_info=True)
+    finally:
+        busy.discard(duty)
+
+
+def _run(duty: Duty) -> None:
     """A duty that fails does not keep the others from theirs."""
-    for duty in duties:
-        try:
-            duty()
-        except dbpool.AWAY as error:
-            logger.warning("The sweep finds the database away (%s); it looks again in a moment.", error)
-            return
-        except Exception:
-            logger.exception("Sweep duty %s failed; it will be tried again", duty.__qualname__)
+    try:
+        duty.run()
+    except dbpool.AWAY as error:
+        logger.warning("The sweep finds the database away (%s); it looks again in a moment.", error)
+    except Exception:
+        logger.exception("Sweep duty %s failed; it will be tried again", duty.run.__qualname__)
 
 
 def expire_due_requests() -> None:
@@ -93,11 +139,18 @@ def expire_due_requests() -> None:
 
 def free_lapsed_requests() -> None:
     """Take people off requests that they took and have not touched for a while."""
-    lapsed = ApprovalRequest.objects.filter(status=Status.PENDING, claimed_at__lte=timezone.now() - LAPSES)
-    for request_id in lapsed.order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
+    for request_id in lapsed().order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
         actions.free_lapsed(request_id)
 
 
+def overdue() -> QuerySet[ApprovalRequest]:
+    return ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now())
+
+
+def lapsed() -> QuerySet[ApprovalRequest]:
+    return ApprovalRequest.objects.filter(status=Status.PENDING, claimed_at__lte=timezone.now() - LAPSES)
+
+
 def _due(left: set[UUID]) -> list[UUID]:
-    due = ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now()).exclude(pk__in=left)
+    due = overdue().exclude(pk__in=left)
     return list(due.order_by("deadline_at").values_list("pk", flat=True)[:BATCH])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from approvals.models import Workflow
@@ -19,9 +19,12 @@ BATCH = 100
 
 def wake_stuck_turns() -> None:
     """Ring for turns that wait for a runner; claiming decides who gets them."""
-    stuck = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=timezone.now())
-    for turn_id in list(Turn.objects.filter(stuck).order_by("id").values_list("pk", flat=True)[:BATCH]):
+    for turn_id in list(stuck().order_by("id").values_list("pk", flat=True)[:BATCH]):
         doorbell.ring_work(turn_id)
+
+
+def stuck() -> QuerySet[Turn]:
+    return Turn.objects.filter(Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=timezone.now()))
 
 
 def resume_answered_turns() -> None:
@@ -29,31 +32,43 @@ def resume_answered_turns() -> None:
 
     Found from the side of the workflows, of which few are running, and not from the many suspended turns.
     """
-    answered = Workflow.objects.filter(source__in=TURN_SOURCES, state=WorkflowState.RUNNING).values_list(
-        "key", flat=True
-    )
-    turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=list(answered[:BATCH]))
+    keys = list(answered().values_list("key", flat=True)[:BATCH])
+    turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=keys)
     for turn_id in list(turns.values_list("pk", flat=True)):
         actions.resume_turn(turn_id)
 
 
+def answered() -> QuerySet[Workflow]:
+    return Workflow.objects.filter(source__in=TURN_SOURCES, state=WorkflowState.RUNNING)
+
+
 def resume_nested_turns() -> None:
     """The same between agents and their sub-agents: one was answered while others wait, or one has moved unheard."""
-    answered = ToolCall.objects.filter(
+    calls, moved = answered_below()
+    found = {*calls.values_list("turn", flat=True)[:BATCH], *moved.values_list("parent_call__turn", flat=True)[:BATCH]}
+    for turn_id in sorted(found):
+        actions.resume_turn(turn_id)
+
+
+def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
+    """Calls of sub-agents that were answered, and turns of sub-agents that have moved, whose turns still wait."""
+    calls = ToolCall.objects.filter(
         Q(approval__status__in=FINAL, state=CallState.WAITING) | Q(recovery__status__in=FINAL, state=CallState.UNKNOWN),
         turn__root__isnull=False,
         turn__state=TurnState.SUSPENDED,
     )
     moved = Turn.objects.filter(parent_call__state=CallState.DELEGATED, parent_call__turn__state=TurnState.SUSPENDED)
-    moved = moved.exclude(state=TurnState.SUSPENDED)
-    found = {
-        *answered.values_list("turn", flat=True)[:BATCH],
-        *moved.values_list("parent_call__turn", flat=True)[:BATCH],
-    }
-    for turn_id in sorted(found):
-        actions.resume_turn(turn_id)
+    return calls, moved.exclude(state=TurnState.SUSPENDED)
 
 
 def prune_old_events() -> None:
     """Remove a batch of the streams that nobody follows any more; the next round removes the next one."""
-    actions.prune_events(timezone.now() - timedelta(hours=settings.HITL_KEEP_EVENTS))
+    actions.prune_events(_long_ago())
+
+
+def streams_over() -> QuerySet[Turn]:
+    return actions.turns_to_prune(_long_ago())
+
+
+def _long_ago() -> datetime:
+    return timezone.now() - timedelta(hours=settings.HITL_KEEP_EVENTS)

@@ -14,7 +14,15 @@ from chats.actions.calling import claim_call, finish_call, lose_call
 from chats.actions.claiming import claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
-from chats.actions.pruning import begin_pruning, contents, half_pruned, old_chats, prune_contents, prune_events
+from chats.actions.pruning import (
+    begin_pruning,
+    contents,
+    half_pruned,
+    old_chats,
+    prune_contents,
+    prune_events,
+    turns_to_prune,
+)
 from chats.actions.resuming import resume_turn
 from chats.actions.stepping import append_events, commit_step, pause_turn
 from chats.actions.together import in_one_commit
@@ -49,4 +57,5 @@ __all__ = [
     "settle_delegated",
     "stop_turn",
     "take_answers",
+    "turns_to_prune",
 ]

@@ -30,12 +30,17 @@ def prune_events(before: datetime) -> int:
     """Remove one batch of stream events of turns that ended before then; gives how many went."""
     with transaction.atomic():
         # Who comes second to a row passes it by, so that many processes never wait for each other here.
-        ended = Turn.objects.filter(ended_at__lt=before, events_pruned=False).order_by("ended_at", "pk")
+        ended = turns_to_prune(before).order_by("ended_at", "pk")
         turns = list(ended.select_for_update(skip_locked=True).values_list("pk", flat=True)[:TURNS])
         removed = _remove(TurnEvent.objects.filter(turn__in=turns).order_by("turn", "seq")) if turns else 0
         if turns and removed < BATCH:
             Turn.objects.filter(pk__in=turns).update(events_pruned=True)
     return removed
+
+
+def turns_to_prune(before: datetime) -> QuerySet[Turn]:
+    """Turns that ended before then and still have stream events."""
+    return Turn.objects.filter(ended_at__lt=before, events_pruned=False)
 
 
 def old_chats(before: datetime) -> QuerySet[Chat]:
