@@ -45,7 +45,7 @@ class NotTold(Exception):
 
 def spread_due() -> None:
     """Turn each new request's row into one row per person or channel that is to be told."""
-    due = outbox.due(Channel.NOTICE).order_by("pk")
+    due = outbox.due(timezone.now(), Channel.NOTICE).order_by("pk")
     rows = [row for row in due[: outbox.BATCH] if outbox.claimed(row, LEASE)]
     if not rows:
         return
@@ -97,7 +97,7 @@ def _audience(rule: NotificationRule) -> list[User]:
 def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Messages that may go out: somebody has something to be told, and was not told anything a short while ago."""
     lately = LastNotice.objects.filter(at__gt=_long_ago())
-    due = outbox.due(*CHANNELS).exclude(lane__in=list(shut))
+    due = outbox.due(timezone.now(), *CHANNELS).exclude(lane__in=list(shut))
     found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
     return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
 

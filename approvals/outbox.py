@@ -197,16 +197,16 @@ def waiting(*channels: Channel) -> QuerySet[OutboxEvent]:
     return OutboxEvent.objects.filter(delivered_at=None, dead_at=None, channel__in=channels)
 
 
-def due(*channels: Channel) -> QuerySet[OutboxEvent]:
-    """What of it is to be tried now."""
-    return waiting(*channels).filter(next_attempt_at__lte=timezone.now())
+def due(now: Any, *channels: Channel) -> QuerySet[OutboxEvent]:
+    """What of it is to be tried at a moment."""
+    return waiting(*channels).filter(next_attempt_at__lte=now)
 
 
 def heads(channel: Channel) -> QuerySet[OutboxEvent]:
     """What is due and first of its stream and target, the longest due first."""
     undone = OutboxEvent.objects.filter(delivered_at=None, dead_at=None)
     earlier = undone.filter(target=OuterRef("target"), stream=OuterRef("stream"), pk__lt=OuterRef("pk"))
-    return due(channel).filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
+    return due(timezone.now(), channel).filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
 
 
 def claimed(row: OutboxEvent, lease: timedelta | None = None) -> bool:

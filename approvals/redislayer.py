@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds for making a connection and for a write, and between two tries to make up for what failed.
 PATIENCE, MEND = 2.0, 1.0
+#: Seconds that it is listened at a stretch; a message ends it at once. channels_redis itself stretches 0.1 s, which costs an idle
+#: process more than all else.
+LOOK = 1.0
 #: What a Redis that is away, starts or hangs comes to here.
 GONE = (RedisError, OSError, TimeoutError)
 
@@ -59,7 +62,7 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
         while True:
             try:
                 if self._pubsub and self._pubsub.subscribed:
-                    self._receive_message(await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=0.1))
+                    self._receive_message(await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=LOOK))
                 else:
                     await asyncio.sleep(0.1)
             except GONE:

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import actions, dbpool
@@ -26,8 +27,8 @@ logger = logging.getLogger(__name__)
 INTERVAL = 1.0
 BATCH = 100
 
-#: Rows of which there are some when there is something to do, or may be.
-Due = Callable[[], Iterable[QuerySet[Any]]]
+#: Gives rows, of which there are some when there is something to do at a moment: a time, or the database's own `Now()`.
+Due = Callable[[Any], Iterable[QuerySet[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +86,23 @@ def _look() -> list[Duty]:
 
 def found_due() -> list[Duty]:
     """The duties that have something to do, found in one query: a process that is idle is to cost next to nothing."""
-    asked, params = [], []
-    for duty in _duties:
-        there = [_exists(rows) for rows in duty.due()]
-        asked.append(" OR ".join(sql for sql, _ in there))
-        params += [param for _, values in there for param in values]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(asked)}", params)
+        cursor.execute(*_question(tuple(_duties)))
         row = cursor.fetchone()
     return [duty for duty, is_due in zip(_duties, row, strict=True) if is_due]
+
+
+@functools.cache
+def _question(duties: tuple[Duty, ...]) -> tuple[str, list[Any]]:
+    """The query and its parameters. It reads the database's clock, so that it is the same every second: to make it takes longer
+    than to answer it.
+    """
+    asked, params = [], []
+    for duty in duties:
+        there = [_exists(rows) for rows in duty.due(Now())]
+        asked.append(" OR ".join(sql for sql, _ in there))
+        params += [param for _, values in there for param in values]
+    return f"SELECT {', '.join(asked)}", params
 
 
 def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
@@ -139,18 +148,18 @@ def expire_due_requests() -> None:
 
 def free_lapsed_requests() -> None:
     """Take people off requests that they took and have not touched for a while."""
-    for request_id in lapsed().order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
+    for request_id in lapsed(timezone.now()).order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
         actions.free_lapsed(request_id)
 
 
-def overdue() -> QuerySet[ApprovalRequest]:
-    return ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=timezone.now())
+def overdue(now: Any) -> QuerySet[ApprovalRequest]:
+    return ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=now)
 
 
-def lapsed() -> QuerySet[ApprovalRequest]:
-    return ApprovalRequest.objects.filter(status=Status.PENDING, claimed_at__lte=timezone.now() - LAPSES)
+def lapsed(now: Any) -> QuerySet[ApprovalRequest]:
+    return ApprovalRequest.objects.filter(status=Status.PENDING, claimed_at__lte=now - LAPSES)
 
 
 def _due(left: set[UUID]) -> list[UUID]:
-    due = overdue().exclude(pk__in=left)
+    due = overdue(timezone.now()).exclude(pk__in=left)
     return list(due.order_by("deadline_at").values_list("pk", flat=True)[:BATCH])

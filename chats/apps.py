@@ -20,8 +20,8 @@ class ChatsConfig(AppConfig):
 
         append_only.protect(TurnCheckpoint)
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
-        sweep.register(chat_sweep.wake_stuck_turns, lambda: [chat_sweep.stuck()])
-        sweep.register(chat_sweep.resume_answered_turns, lambda: [chat_sweep.answered()])
-        sweep.register(chat_sweep.resume_nested_turns, chat_sweep.answered_below)
-        sweep.register(chat_sweep.prune_old_events, lambda: [chat_sweep.streams_over()])
+        sweep.register(chat_sweep.wake_stuck_turns, lambda now: [chat_sweep.stuck(now)])
+        sweep.register(chat_sweep.resume_answered_turns, lambda now: [chat_sweep.answered()])
+        sweep.register(chat_sweep.resume_nested_turns, lambda now: chat_sweep.answered_below())
+        sweep.register(chat_sweep.prune_old_events, lambda now: [chat_sweep.streams_over(now)])
         checks.register(check_agents)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -19,12 +20,12 @@ BATCH = 100
 
 def wake_stuck_turns() -> None:
     """Ring for turns that wait for a runner; claiming decides who gets them."""
-    for turn_id in list(stuck().order_by("id").values_list("pk", flat=True)[:BATCH]):
+    for turn_id in list(stuck(timezone.now()).order_by("id").values_list("pk", flat=True)[:BATCH]):
         doorbell.ring_work(turn_id)
 
 
-def stuck() -> QuerySet[Turn]:
-    return Turn.objects.filter(Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=timezone.now()))
+def stuck(now: Any) -> QuerySet[Turn]:
+    return Turn.objects.filter(Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=now))
 
 
 def resume_answered_turns() -> None:
@@ -63,12 +64,12 @@ def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
 
 def prune_old_events() -> None:
     """Remove a batch of the streams that nobody follows any more; the next round removes the next one."""
-    actions.prune_events(_long_ago())
+    actions.prune_events(timezone.now() - _kept())
 
 
-def streams_over() -> QuerySet[Turn]:
-    return actions.turns_to_prune(_long_ago())
+def streams_over(now: Any) -> QuerySet[Turn]:
+    return actions.turns_to_prune(now - _kept())
 
 
-def _long_ago() -> datetime:
-    return timezone.now() - timedelta(hours=settings.HITL_KEEP_EVENTS)
+def _kept() -> timedelta:
+    return timedelta(hours=settings.HITL_KEEP_EVENTS)

@@ -130,14 +130,14 @@ async def test_an_errand_that_hangs_and_a_duty_that_fails_keep_nothing_from_its_
     def fail() -> None:
         raise RuntimeError
 
-    def always():
+    def always(now):
         return [ApprovalRequest.objects.all()]
 
     await run(lambda: make_request(alice()))
     sweep.register(hang, always, errand=True)
     sweep.register(fail, always)
     sweep.register(lambda: rounds.release(), always)
-    sweep.register(lambda: begun.append("never"), lambda: [ApprovalRequest.objects.none()])
+    sweep.register(lambda: begun.append("never"), lambda now: [ApprovalRequest.objects.none()])
     sweeping = asyncio.create_task(sweep.run_for_ever())
     try:
         assert await asyncio.to_thread(hangs.wait, SOON)

@@ -38,7 +38,7 @@ def prune_events(before: datetime) -> int:
     return removed
 
 
-def turns_to_prune(before: datetime) -> QuerySet[Turn]:
+def turns_to_prune(before: Any) -> QuerySet[Turn]:
     """Turns that ended before then and still have stream events."""
     return Turn.objects.filter(ended_at__lt=before, events_pruned=False)
 
