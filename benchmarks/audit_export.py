@@ -49,7 +49,7 @@ def main() -> None:
     entries = int(sys.argv[1]) if len(sys.argv) > 1 else ENTRIES
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "key"
-        with Server(Path(folder)) as server:
+        with Server(Path(folder), DEBUG="0", ALLOWED_HOSTS="127.0.0.1") as server:
             fill = FILL.replace("COLUMNS", COLUMNS).replace("ENTRIES", str(entries))
             server.run(fill + KEY.format(file=str(file)), seconds=3600)
             connection = HTTPConnection("127.0.0.1", server.port)

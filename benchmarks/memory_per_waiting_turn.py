@@ -17,6 +17,9 @@ from benchmarks.stage import Stage, stage
 from tests.team.costs import connections, cpu, memory, threads
 from tests.team.crowds import SCRIPT
 
+#: Turns that one process copies: it may take a few minutes at most.
+FILL = 10_000
+
 
 def held(found: Stage, seconds: float) -> str:
     """What the processes hold: memory, threads, share of a core while idle; and the connections of both."""
@@ -47,7 +50,8 @@ def main() -> None:
         program.pause("the-first")
         bytes_before = size(found)
         print(f"{'1 waits':<24}{held(found, given.seconds)}", flush=True)
-        found.site.run(SCRIPT.format(number=given.turns, with_record=True))
+        for begun in range(0, given.turns, FILL):
+            found.site.run(SCRIPT.format(number=min(FILL, given.turns - begun), with_record=True))
         print(f"{f'{given.turns + 1:,} wait':<24}{held(found, given.seconds)}", flush=True)
         each = (size(found) - bytes_before) / given.turns
         print(f"{'in the database':<24}{each / 1024:.1f} KiB for each, indexes included")
