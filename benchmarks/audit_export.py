@@ -17,6 +17,8 @@ from pathlib import Path
 from tests.server import Server
 
 ENTRIES = 1_000_000
+#: With DEBUG, Django keeps the last 9,000 queries of every connection.
+NO_LOG = "from django.db.backends.base.base import BaseDatabaseWrapper as Wrapper; Wrapper.queries_limit = 1"
 COLUMNS = (
     "at, event, scope, run_id, thread_id, agent, tool_name, tool_call_id, actor_name, via, body, digest, retry_count, "
     "last_seen_at"
@@ -49,7 +51,7 @@ def main() -> None:
     entries = int(sys.argv[1]) if len(sys.argv) > 1 else ENTRIES
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "key"
-        with Server(Path(folder), DEBUG="0", ALLOWED_HOSTS="127.0.0.1") as server:
+        with Server(Path(folder), prepare=NO_LOG) as server:
             fill = FILL.replace("COLUMNS", COLUMNS).replace("ENTRIES", str(entries))
             server.run(fill + KEY.format(file=str(file)), seconds=3600)
             connection = HTTPConnection("127.0.0.1", server.port)
