@@ -103,8 +103,13 @@ def buttons(html: str) -> list[str]:
 
 
 def aside(page: Element) -> list[Element]:
-    """The buttons that end no request: take it, hand it over, comment."""
-    return [one for name in ("holder", "talk") for part in page.find(class_=name) for one in part.find("button")]
+    """The buttons that end no request: take it, hand it over, comment, the help about keys."""
+    return [
+        one
+        for name in ("holder", "talk", "keys-hint", "keys")
+        for part in page.find(class_=name)
+        for one in part.find("button")
+    ]
 
 
 def inline_code(html: str) -> list[str]:

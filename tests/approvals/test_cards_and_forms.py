@@ -118,7 +118,11 @@ class Fields(HTMLParser):
         elif tag == "textarea":
             self.area = given["name"]
             self.current[self.area] = ""
-        elif tag == "input" and (given.get("type") not in {"checkbox", "radio"} or "checked" in given):
+        elif (
+            tag == "input"
+            and "name" in given
+            and (given.get("type") not in {"checkbox", "radio"} or "checked" in given)
+        ):
             self.current[given["name"]] = given.get("value") or ""
         elif tag == "button" and given.get("value") == self.button:
             self.found = {name: text.replace("\n", "\r\n") for name, text in self.current.items()}

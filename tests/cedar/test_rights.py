@@ -103,7 +103,7 @@ def test_each_act_needs_its_scope():
     reader, asker = FrontEnd(machine(bob, "read")), FrontEnd(machine(bob, "ask"))
     run = asker.paused("approve payment")
     assert reader.ask("hello").code == "scope_missing"
-    assert "lacks the scope 'ask'" in refusal(reader.say("hello"))
+    assert "lacks the scope “ask”" in refusal(reader.say("hello"))
     assert asker.resume(run, YES, stream=False).code == "scope_missing"
     assert asker.machine.get("/chat/suspended").code == "scope_missing"
     assert reader.machine.post("/chat/cancel", {"runId": run["runId"]}).code == "scope_missing"
