@@ -96,20 +96,20 @@ def forms(html: str, action: str = "") -> list[Form]:
 
 
 def buttons(html: str) -> list[str]:
-    """The words on the buttons of the page's content, in order; without those about who is at a request and what they say."""
+    """The words on the buttons of the page's content, in order; without those about who is at a request, what they say, and keys."""
     page = parse(html)
+    others = [*aside(page), *_buttons_in(page, "keys-hint", "keys")]
     found = [one for area in page.find("main") or [page] for one in area.find("button")]
-    return [one.words for one in found if one not in aside(page)]
+    return [one.words for one in found if one not in others]
 
 
 def aside(page: Element) -> list[Element]:
-    """The buttons that end no request: take it, hand it over, comment, the help about keys."""
-    return [
-        one
-        for name in ("holder", "talk", "keys-hint", "keys")
-        for part in page.find(class_=name)
-        for one in part.find("button")
-    ]
+    """The buttons that end no request: take it, hand it over, comment."""
+    return _buttons_in(page, "holder", "talk")
+
+
+def _buttons_in(page: Element, *classes: str) -> list[Element]:
+    return [one for name in classes for part in page.find(class_=name) for one in part.find("button")]
 
 
 def inline_code(html: str) -> list[str]:
