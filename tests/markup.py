@@ -96,7 +96,7 @@ def forms(html: str, action: str = "") -> list[Form]:
 
 
 def buttons(html: str) -> list[str]:
-    """The words on the buttons of the page's content, in order; without those about who is at a request, what they say, and keys."""
+    """The words on the buttons of the page's content, in order; without those about who is at a request, talk and keys."""
     page = parse(html)
     others = [*aside(page), *_buttons_in(page, "keys-hint", "keys")]
     found = [one for area in page.find("main") or [page] for one in area.find("button")]
