@@ -104,10 +104,11 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, event
     seen = after
     while True:
         stored, over = await dbpool.insist(_read, turn_id, seen)
+        last: events.Event | None = None
         for seq, chunk in stored:
-            seen = seq
-            yield seq, events.from_json(chunk)
-        if over and not stored:
+            seen, last = seq, events.from_json(chunk)
+            yield seq, last
+        if over and (last is None or isinstance(last, CLOSING)):
             return
         async for seq, event in _live(follower, seen):
             seen = seq

@@ -15,6 +15,7 @@ from chats.agent import events
 from chats.models import Turn
 from tests import people
 from tests.chats.helpers import make_chat, say
+from tests.chats.scenes import paused
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -120,3 +121,11 @@ def test_events_survive_their_storage():
         events.ApprovalRequested("c", "r"),
     ]
     assert [events.from_json(events.to_json(event)) for event in known] == known
+
+
+async def test_what_is_stored_up_to_its_pause_ends_without_waiting_for_more(monkeypatch):
+    monkeypatch.setattr(streams, "POLL", 1e6)
+    turn = await dbpool.run(lambda: paused(make_chat(people.alice())))
+    async with asyncio.timeout(60):
+        seen = [event async for _, event in streams.follow(turn.pk)]
+    assert isinstance(seen[-1], events.TurnPaused)
