@@ -71,3 +71,10 @@ WORKER: dict[str, Install] = {
     "outbox row claimed": POINTS["outbox row claimed"],
     "outbox row delivered": POINTS["outbox row delivered"],
 }
+
+#: Whom a point may kill. A decision's turn is resumed by the web process that took it, or by a worker's sweep that was first.
+VICTIMS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(WEB, frozenset({"web"})),
+    **dict.fromkeys(WORKER, frozenset({"worker"})),
+    **dict.fromkeys(("resume, in", "resume"), frozenset({"web", "worker"})),
+}
