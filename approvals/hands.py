@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -46,7 +45,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
     name = "" if back else request.POST.get("to", "").strip()
 
     def act() -> None:
-        to = None if back else _person(name)
+        to = None if back else queries.user_named(name)
         seen = request.POST.get("instead_of", "")
         actions.assign(pk, by=request.user, via=sent_door(request.POST), to=to, instead_of=seen)
 
@@ -67,14 +66,6 @@ def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=typed))
     return _thread(request, queries.get_request_for(request.user, pk), refusal, typed=typed)
-
-
-def _person(name: str) -> User:
-    """The active person of that name. Invalid."""
-    found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
-    if found is None:
-        raise Invalid(_("Nobody here has that name. Pick one of the list."), {"to": _("is the name of no active user")})
-    return found
 
 
 def _status(refusal: Refusal | None) -> int:

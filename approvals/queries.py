@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db.models import Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals.auth import Person, may_see_workflow, sees_everything
-from approvals.exceptions import NotFound
+from approvals.exceptions import Invalid, NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.paging import Mark, Place
 from approvals.searching import with_words
@@ -161,6 +162,15 @@ def waiting_count(user: Person) -> int:
     own = Q(requested_by=user.pk, kind__in=[Kind.QUESTION, Kind.FORM])
     found = ApprovalRequest.objects.filter(Q(assigned_to=user.pk) | own, status=Status.PENDING)
     return found[:COUNT_LIMIT].count()
+
+
+def user_named(name: str) -> User:
+    """The active user of that name. Invalid, of the field `to`."""
+    # There is a character that no database takes.
+    found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
+    if found is None:
+        raise Invalid(_("Nobody here has that name."), {"to": _("is the name of no active user")})
+    return found
 
 
 def capped_count(found: QuerySet[Any]) -> int:

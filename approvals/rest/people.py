@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 from ninja import Query, Router
 from ninja.responses import Status as Answer
 from pydantic import Field
 
 from approvals import actions, queries, threads
-from approvals.exceptions import Invalid
 from approvals.machines import caller_of
 from approvals.rest.callers import client_of, problems
 from approvals.rest.fields import Document, JsonBody, only_known
@@ -83,11 +80,7 @@ def assign_request(
     """
     caller = client_of(request, "decide")
     only_known(request, set())
-    to = None
-    if sent.to is not None:
-        to = User.objects.filter(username=sent.to, is_active=True).first()
-        if to is None:
-            raise Invalid(_("It cannot be handed to them."), {"to": _("is the name of no active user")})
+    to = None if sent.to is None else queries.user_named(sent.to)
     seen = sent.instead_of or ""
     return handling(actions.assign(request_id, by=caller.user, via=Door.REST, to=to, instead_of=seen))
 

@@ -118,7 +118,7 @@ def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "Nobody here has that name. Pick one of the list. to is the name of no active user",
+            "Nobody here has that name. to is the name of no active user",
         )
     assert stored(request).assigned_to is None
 

@@ -16,8 +16,8 @@ from approvals.pages import ended_place, suspended_place
 from approvals.paging import Mark
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
 
-#: A read of a whole table, as PostgreSQL and SQLite say it.
-SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|chats)_\w+)\b(?! USING| VIRTUAL)")
+#: A read of a whole table, as PostgreSQL and SQLite say it; U0 is the table of a subquery.
+SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|chats)_\w+|U\d+)\b(?! USING| VIRTUAL)")
 
 
 def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
@@ -49,6 +49,8 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
         "requests: that were withdrawn (none)": asked(decider, Wanted(status="cancelled"))[: PAGE + 1],
         "requests: of one tool": asked(decider, Wanted(tool_name="tool-7"))[: PAGE + 1],
         "requests: of one tool, none": asked(decider, Wanted(tool_name="nothing"))[: PAGE + 1],
+        "requests: of one kind, none": asked(decider, Wanted(kind="recovery"))[: PAGE + 1],
+        "requests: of one priority, none": asked(decider, Wanted(priority="low"))[: PAGE + 1],
         "requests: of one workflow": asked(decider, Wanted(workflow=middle.workflow.key))[: PAGE + 1],
         "requests: search, many found": asked(decider, Wanted(text="Refund"))[: PAGE + 1],
         "requests: search, one found": asked(decider, Wanted(text="no777"))[: PAGE + 1],
@@ -70,10 +72,11 @@ def plan(found: QuerySet[Any]) -> str:
 def scanned(found: QuerySet[Any]) -> set[str]:
     """The tables that are read from end to end."""
     said = plan(found)
+    tables = {one or other for one, other in SCAN.findall(said)}
     if connection.vendor == "sqlite" and "TEMP B-TREE FOR ORDER BY" not in said and found.query.is_sliced:
-        # A walk along the table's own order, which ends with the page.
-        return set()
-    return {one or other for one, other in SCAN.findall(said)}
+        # A walk along the table's own order, which ends with the page; a subquery is read to its end.
+        return {name for name in tables if name.startswith("U")}
+    return tables
 
 
 def rows(found: QuerySet[Any]) -> int:
