@@ -22,6 +22,8 @@ from approvals.triage import listed
 
 MAX_PICKS = 50
 TAKEN = {Verdict.APPROVE, Verdict.REJECT}
+#: Codes of steps that are not even tried.
+NEVER = {"needs_name", "one_by_one", NotFound.code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def plan(user: User, order: Order) -> list[Step]:
 
 def carry_out(user: User, order: Order) -> list[Step]:
     """Decide each request in its own transaction, and say what came of it. The same order again changes nothing."""
-    return [step if step.code in {"needs_name", "not_found"} else _decided(user, order, step)
+    return [step if step.code in NEVER else _decided(user, order, step)
             for step in plan(user, order)]  # fmt: skip
 
 
@@ -91,14 +93,10 @@ def by_tool(steps: Sequence[Step]) -> list[tuple[str, int]]:
 def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: str) -> Step:
     if request is None:
         return Step(None, pick, NotFound.code, str(NotFound()))
-    if order.verdict == Verdict.APPROVE and name_to_type(request):
-        # Before all else: whatever has become of it, many at once never approve it.
-        words = _("Critical: approve it on its own, with its name typed.")
-        return (
-            Step(request, pick, "needs_name", words)
-            if request.pending
-            else Step(request, pick, "needs_name", _over(request))
-        )
+    if (why := _alone(order, request)) is not None:
+        # Before all else: whatever has become of it.
+        code, words = why
+        return Step(request, pick, code, words if request.pending else _over(request))
     if not request.pending:
         return Step(request, pick, AlreadyDecided.code, _over(request))
     if not auth.may_close(user, request):
@@ -108,6 +106,16 @@ def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: st
     if order.picks[request.pk] != request.input_digest:
         return Step(request, pick, "changed", _("It is not what your page showed. Read it as it is now."))
     return Step(request, pick)
+
+
+def _alone(order: Order, request: ApprovalRequest) -> tuple[str, str] | None:
+    """Why, as a code and in words, this is never decided along with others."""
+    if request.kind == Kind.RECOVERY:
+        # To approve it is to run its call again, which may have been done already.
+        return ("one_by_one", _("It asks what became of a call: look first, and say so on its own page."))
+    if order.verdict == Verdict.APPROVE and name_to_type(request):
+        return ("needs_name", _("Critical: approve it on its own, with its name typed."))
+    return None
 
 
 def _decided(user: User, order: Order, step: Step) -> Step:

@@ -109,6 +109,17 @@ def test_a_critical_request_may_be_rejected_with_many():
     assert decision(critical)[0] == "reject"
 
 
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
+def test_what_became_of_a_call_is_never_said_along_with_others(asked, verdict):
+    recovery = make_request(asked[0].requested_by, Kind.RECOVERY, title="recovery")
+    done = confirm(browser(bob()), [pick(asked[0]), pick(recovery)], verdict)
+    assert outcomes(done.text) == {
+        "r0": {"approve": "Approved.", "reject": "Rejected."}[verdict],
+        "recovery": "It asks what became of a call: look first, and say so on its own page.",
+    }
+    assert stored(recovery).status == "pending"
+
+
 def test_who_may_only_look_decides_nothing_and_others_see_nothing(asked):
     picks = [pick(one) for one in asked]
     assert set(outcomes(confirm(browser(carol()), picks).text).values()) == {

@@ -91,3 +91,23 @@ def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people,
     page.locator(".outcome").wait_for()
     made = agent.send("GET", f"/requests/{asked['id']}").body["decision"]
     assert (made["verdict"], made["approved_input"]) == ("edit", {"amount": 80, "to": {"name": "Joan"}})
+
+
+def test_a_moment_is_entered_in_utc_and_said_in_the_persons_own_time(windows, people, agent):
+    moment = {"type": "string", "format": "date-time"}
+    schema = {"type": "object", "properties": {"start": {**moment, "title": "Start"}}, "required": ["start"]}
+    schema["properties"]["breaks"] = {"type": "array", "items": moment, "title": "Breaks"}
+    asked = agent.ask(kind="form", title="When?", response_schema=schema)
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", timezone_id="Europe/Vienna", locale="en-GB")
+    page.get_by_label("Start").fill("2026-12-24T14:00")
+    page.get_by_label("Breaks 1").fill("2026-07-01T23:30:05")
+    page.get_by_role("button", name="Add a row").click()
+    # Whether there is a comma depends on the age of the browser.
+    assert [text.replace(",", "") for text in page.locator("output.same-time").all_inner_texts() if text] == [
+        "Thursday 24 December 2026 at 15:00 in your zone (Europe/Vienna)",
+        "Thursday 2 July 2026 at 01:30 in your zone (Europe/Vienna)",
+    ]
+    page.get_by_role("button", name="Answer").click()
+    page.locator(".outcome").wait_for()
+    answer = {"start": "2026-12-24T14:00:00Z", "breaks": ["2026-07-01T23:30:05Z"]}
+    assert agent.send("GET", f"/requests/{asked['id']}").body["decision"]["answer"] == answer

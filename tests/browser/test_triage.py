@@ -11,14 +11,14 @@ pytestmark = pytest.mark.browser
 
 #: Each test asks for orders of its own, and looks at those only.
 batches = itertools.count(1)
-CRITICAL = """
+ASK = """
 from django.contrib.auth.models import User
 from approvals import actions
 from approvals.asks import Ask
 from approvals.states import Kind, Priority
 owner = User.objects.get(username="requester")
-workflow = actions.open_workflow(scope="key:9", key="{word}", title="Critical", source="api", owner=owner)
-ask = Ask(kind=Kind.APPROVAL, title="Drop {word}", tool_name="dropTable", input={{"table": "{word}"}}, priority=Priority.CRITICAL)
+workflow = actions.open_workflow(scope="key:9", key="{word}", title="By itself", source="api", owner=owner)
+ask = Ask(kind=Kind.{kind}, title="Drop {word}", tool_name="dropTable", input={{"table": "{word}"}}, priority=Priority.{priority})
 actions.request_approval(workflow, ask, requested_by=owner)
 """
 
@@ -204,7 +204,7 @@ def test_what_is_new_waits_until_it_is_asked_for(windows, people, asked):
 def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
     windows.tolerate(" 422 ")
     word, _ = asked
-    server.run(CRITICAL.format(word=word))
+    server.run(ASK.format(word=word, kind="APPROVAL", priority="CRITICAL"))
     page = windows.open(people("approver"), f"/requests/?q={word}")
     card = page.locator(".triage-card .request")
     page.keyboard.press("j")
@@ -219,6 +219,21 @@ def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
     card.get_by_label("Critical: type dropTable to approve").first.fill("dropTable")
     card.get_by_role("button", name="Approve", exact=True).click()
     assert card.locator(".outcome p").first.inner_text().startswith("Approved by approver")
+
+
+def test_no_key_says_what_became_of_a_call(windows, people, server):
+    word = f"batch{next(batches)}"
+    server.run(ASK.format(word=word, kind="RECOVERY", priority="NORMAL"))
+    page = windows.open(people("approver"), f"/requests/?q={word}")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Run it again").wait_for()
+    for key in ("a", "r"):
+        page.keyboard.press(key)
+        announced(page, "This asks for something else: choose on the card.")
+        page.keyboard.press("Escape")
+        page.evaluate("document.getElementById('announcements').textContent = ''")
+    assert page.locator(".triage-card .verdicts").is_visible()
 
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["javascript", "plain"])

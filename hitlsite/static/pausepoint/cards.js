@@ -30,7 +30,7 @@
   function addRow(rows, button) {
     const row = rows.lastElementChild.cloneNode(true), number = rows.children.length;
     const field = row.querySelector("input"), label = row.querySelector("label");
-    row.querySelector(".field-error")?.remove();
+    for (const said of row.querySelectorAll(".field-error, output")) said.remove();
     field.removeAttribute("aria-invalid");
     field.removeAttribute("aria-describedby");
     field.value = "";

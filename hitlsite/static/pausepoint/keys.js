@@ -68,10 +68,8 @@
   });
 
   // --- What keys do to an open card.
-  const buttonOf = (card, verdict) => card.querySelector(`button[name="verdict"][value="${verdict}"]`);
-
-  function press(row, verdict) {
-    const card = cardOf(row), button = buttonOf(card, verdict);
+  function press(row, key) {
+    const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
     if (!button) {
       const first = card.querySelector("form button, form input:not([type=hidden]), form textarea");
       say(first ? gettext("This asks for something else: choose on the card.") : gettext("There is nothing to decide here."));
@@ -79,7 +77,7 @@
       return;
     }
     const folded = button.closest("details:not([open])");
-    const name = verdict === "approve" ? button.form.elements.typed_name : null;
+    const name = key === "a" ? button.form.elements.typed_name : null;
     if (folded) {
       folded.open = true;
       button.focus();
@@ -94,7 +92,7 @@
   }
 
   function edit(row) {
-    const form = buttonOf(cardOf(row), "edit")?.form;
+    const form = cardOf(row).querySelector('button[name="verdict"][value="edit"]')?.form;
     if (!form) return say(gettext("This input cannot be edited."));
     const folded = form.closest("details");
     if (folded) folded.open = true;
@@ -121,8 +119,8 @@
   }
 
   const ACTS = {
-    a: { does: (row) => press(row, "approve"), first: gettext("Opened. Read it, then press a to approve it.") },
-    r: { does: (row) => press(row, "reject"), first: gettext("Opened. Read it, then press r to reject it.") },
+    a: { does: (row) => press(row, "a"), first: gettext("Opened. Read it, then press a to approve it.") },
+    r: { does: (row) => press(row, "r"), first: gettext("Opened. Read it, then press r to reject it.") },
     e: { does: edit, goesOn: true },
     c: { does: comment, goesOn: true },
     v: { does: raw, goesOn: true },

@@ -1,4 +1,5 @@
-// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes". The exact time is in the title.
+// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes". The exact time is in the title. What is
+// entered in UTC is said in the person's own time beside the field.
 (function () {
   "use strict";
 
@@ -25,6 +26,32 @@
       time.classList.toggle("soon", time.dataset.in !== undefined && seconds < 300);
     }
   }
+
+  function saySame(field) {
+    const moment = new Date(`${field.value}Z`);
+    let same = field.parentElement.querySelector("output.same-time");
+    if (!same) {
+      same = document.createElement("output");
+      same.className = "same-time hint";
+      same.htmlFor.add(field.id);
+      field.parentElement.append(same);
+    }
+    const shown = moment.getTimezoneOffset() ? moment.toLocaleString([], { dateStyle: "full", timeStyle: "short" }) : "";
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    same.textContent = shown && interpolate(gettext("%(time)s in your zone (%(zone)s)"), { time: shown, zone }, true);
+  }
+
+  const MOMENTS = "input[type=datetime-local]";
+
+  function ready(root) {
+    for (const field of root.querySelectorAll(MOMENTS)) saySame(field);
+  }
+
+  document.addEventListener("input", (event) => {
+    if (event.target.matches(MOMENTS)) saySame(event.target);
+  });
+  document.addEventListener("DOMContentLoaded", () => ready(document));
+  document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement || document));
 
   setInterval(refresh, 1000);
   document.addEventListener("DOMContentLoaded", refresh);
