@@ -80,6 +80,8 @@ def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people,
     assert page.locator(".review-title").inner_text() == "You are about to approve this with 1 change"
     if scripted:
         page.locator(".review-title:focus").wait_for()
+        page.keyboard.press("e")
+        assert page.evaluate("document.activeElement.textContent") == "Change again"
     page.get_by_role("button", name="Change again").click()
     assert page.get_by_label("amount").input_value() == "80"
     page.get_by_label("name").fill("Joan")

@@ -92,11 +92,11 @@
   }
 
   function edit(row) {
-    const form = cardOf(row).querySelector('button[name="verdict"][value="edit"]')?.form;
-    if (!form) return say(gettext("This input cannot be edited."));
-    const folded = form.closest("details");
+    const button = cardOf(row).querySelector('button[data-key="e"]');
+    if (!button) return say(gettext("This input cannot be edited."));
+    const folded = button.closest("details");
     if (folded) folded.open = true;
-    form.querySelector("input:not([type=hidden]), textarea, select").focus();
+    (button.form.querySelector("input:not([type=hidden]), textarea, select") ?? button).focus();
   }
 
   function comment(row) {
