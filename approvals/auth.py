@@ -69,8 +69,9 @@ def may_answer(user: Person, request: ApprovalRequest) -> bool:
 
 
 def may_decide(user: Person, request: ApprovalRequest) -> bool:
-    """Decide an approval or a recovery; the one who asked for it may not, without the permission."""
-    return decides_everything(user) or _is(user, request.assigned_to_id)
+    """Decide an approval or a recovery; the one who asked for it may not, without the permission, assigned or not."""
+    assigned = _is(user, request.assigned_to_id) and not _is(user, request.requested_by_id)
+    return decides_everything(user) or assigned
 
 
 def may_close(user: Person, request: ApprovalRequest) -> bool:

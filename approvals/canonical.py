@@ -49,15 +49,28 @@ def parse(text: str) -> Any:
 
 
 def load(text: str | bytes) -> Any:
-    """Strict JSON (no NaN, UTF-8) of any size; what of it is to be kept has to pass `canonical` too. NotCanonical."""
+    """Strict JSON (no NaN, UTF-8, each name once as in RFC 7493) of any size; what of it is to be kept has to pass
+    `canonical` too. NotCanonical.
+    """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        words = text if isinstance(text, str) else text.decode("utf-8")
+        return json.loads(words, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
     except NotCanonical:
         raise
     except RecursionError as error:
         raise NotCanonical("nested too deeply") from error
     except ValueError as error:
         raise NotCanonical(f"not valid JSON: {error}") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Readers differ in which one counts: what a person sees has to be what everybody reads.
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise NotCanonical(f"holds the name {name[:60]!r} more than once")
+        found[name] = value
+    return found
 
 
 def clean_text(text: str) -> str:

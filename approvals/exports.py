@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 
-from approvals import audit, dbpool
+from approvals import audit, dbpool, gaps
 from approvals.models import AuditEntry
 
 #: Rows of one query, and the length from which a piece is sent: an entry may be a megabyte, so few rows at a time.
@@ -44,7 +44,9 @@ async def csv_pieces(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:
 
 async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[AuditEntry]], str]) -> AsyncIterator[str]:
     """The rendered entries, PIECE characters and at most one page more at a time."""
-    ordered = entries.order_by("pk")
+    settled = await dbpool.run(gaps.last_settled)
+    # Who reads on behind the last entry they have would miss for good what comes before it.
+    ordered = (entries if settled is None else entries.filter(pk__lte=settled)).order_by("pk")
     last: int | None = 0
     while last is not None:
         piece, last = await dbpool.run(_piece, ordered, last, render)

@@ -9,14 +9,29 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from django.db import connection
+from django.utils import timezone
 
 LOOK = """
     SELECT pg_snapshot_xmin(now)::text::bigint, pg_snapshot_xmax(now)::text::bigint,
            (SELECT COALESCE(max(id), 0) FROM approvals_auditentry)
     FROM pg_current_snapshot() AS now
 """
+
+#: Of the entries since a moment, and the one before them: the last before each that is missing, with the one behind it;
+#: and the last of all.
+RECENT = """
+    WITH entries AS (
+        SELECT COALESCE((SELECT max(id) FROM approvals_auditentry WHERE at < %(since)s), 0) AS id
+        UNION SELECT id FROM approvals_auditentry WHERE at >= %(since)s
+    )
+    SELECT id, follower FROM (SELECT id, lead(id) OVER (ORDER BY id) AS follower FROM entries) AS pairs
+    WHERE follower IS NULL OR follower > id + 1 ORDER BY id
+"""
+#: No transaction that writes an entry is at work for longer.
+LONGEST = timedelta(minutes=10)
 
 
 @dataclass
@@ -54,3 +69,20 @@ def none_can_come_below(entry: int) -> bool:
         cursor.execute(LOOK)
         oldest, coming, last = cursor.fetchone()
     return _horizon.passed(entry, oldest=oldest, coming=coming, last=last)
+
+
+def last_settled() -> int | None:
+    """The last entry below which nothing can come any more; None where that is so of every entry (SQLite).
+
+    What is missing among entries older than LONGEST is missing for good.
+    """
+    if connection.vendor != "postgresql":
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(RECENT, {"since": timezone.now() - LONGEST})
+        found = cursor.fetchall()
+    # Looked for first: what comes in between two looks is not missing in the second.
+    for last, follower in found:
+        if follower is not None and not none_can_come_below(follower):
+            return int(last)
+    return int(found[-1][0])

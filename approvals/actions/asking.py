@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from approvals import oneatatime, telling
+from approvals import auth, oneatatime, telling
 from approvals.actions.indexing import index_request
 from approvals.asks import ABSENT, URGENCY, Ask
 from approvals.canonical import digest
-from approvals.exceptions import Conflict
+from approvals.exceptions import Conflict, Invalid
 from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import CLIENT, WorkflowState
@@ -127,11 +127,13 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
 
 
 def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
-    """Write a request into its locked workflow. Conflict if that has ended."""
+    """Write a request into its locked workflow. Conflict if that has ended; Invalid for an assignee who may not decide it."""
     if workflow.ended:
         raise Conflict("The workflow has ended; it can ask nothing more.")
     now = timezone.now()
-    request = ApprovalRequest.objects.create(**_frozen(workflow, ask, now), **more)
+    request = ApprovalRequest(**_frozen(workflow, ask, now), **more)
+    _check_assignee(request)
+    request.save(force_insert=True)
     index_request(request)
     workflow.open_count += 1
     workflow.state = WorkflowState.SUSPENDED
@@ -141,6 +143,14 @@ def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
     record = telling.asked(request)
     tell("request.created", request, workflow, record=record, actor=request.requested_by, via=workflow.source)
     return request
+
+
+def _check_assignee(request: ApprovalRequest) -> None:
+    # Else whoever asks could approve it themselves.
+    asker = request.requested_by
+    if request.assigned_to_id == asker.pk and not auth.may_close(asker, request):
+        words = "It cannot be assigned to who asks for it and may not decide it."
+        raise Invalid(words, {"assigned_to": "asks for it and may not decide it"})
 
 
 def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:

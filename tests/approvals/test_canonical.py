@@ -141,6 +141,7 @@ def test_the_bounds_themselves_are_within():
         ('{"a": [-Infinity]}', "-Infinity is not JSON"),
         ("1e400", "NaN and Infinity are not JSON"),
         ("9007199254740993", "an integer is beyond 2^53; send it as a string"),
+        ('{"a": {"b": 1, "\\u0062": 2}}', "holds the name 'b' more than once"),
         ('"\\ud800"', "text holds a NUL or half a character"),
         ('"\\u0000"', "text holds a NUL or half a character"),
         ("[" * 200 + "]" * 200, "nested too deeply"),

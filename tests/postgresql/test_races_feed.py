@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import transaction
 
-from approvals import actions, feed, gaps
+from approvals import actions, exports, feed, gaps
 from approvals.models import AuditEntry
 from approvals.states import Door, WorkflowState
 from tests.approvals.helpers import make_request, make_workflow
@@ -15,6 +18,15 @@ from tests.people import alice
 from tests.postgresql.racing import Act, gate_before_the_record, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def exported(after: int) -> list[int]:
+    """The numbers of the entries that a client gets which has all up to `after`."""
+
+    async def collect() -> str:
+        return "".join([piece async for piece in exports.lines(AuditEntry.objects.filter(pk__gt=after), "jsonl")])
+
+    return [json.loads(line)["id"] for line in async_to_sync(collect)().splitlines()]
 
 
 class Follower:
@@ -89,3 +101,31 @@ def test_what_was_rolled_back_is_not_waited_for(monkeypatch):
     entry = AuditEntry.objects.get(request_id=told.pk).pk
     until(lambda: follower.look() or follower.heard, "what came behind it is told")
     assert follower.heard == [entry]
+
+
+def test_who_copies_the_record_piece_by_piece_misses_nothing_that_comes_late():
+    owner = alice()
+    make_request(owner)
+    before = AuditEntry.objects.latest("pk").pk
+    with gate_before_the_record("Slow one") as open_the_gate:
+        slow = Act(lambda: make_request(owner, title="Slow one")).begun()
+        slow.until_it_waits()
+        make_request(owner)
+        assert exported(before) == []
+        open_the_gate()
+        slow.ended()
+    wanted = list(AuditEntry.objects.filter(pk__gt=before).order_by("pk").values_list("pk", flat=True))
+    assert len(wanted) == 2
+    until(lambda: exported(before) == wanted, "both are there, in order")
+
+
+def test_who_copies_the_record_does_not_wait_for_what_was_given_up():
+    owner = alice()
+    make_request(owner)
+    before = AuditEntry.objects.latest("pk").pk
+    with contextlib.suppress(RuntimeError), transaction.atomic():
+        make_request(owner, title="Never mind")
+        raise RuntimeError("power cut")
+    told = AuditEntry.objects.get(request_id=make_request(owner).pk).pk
+    assert told == before + 2
+    until(lambda: exported(before) == [told], "what came behind it is there")
