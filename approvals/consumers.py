@@ -100,8 +100,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.send(_live_mark(live=pulse.is_live()))
         return found
 
-    async def push(self, render: Render, *args: Hashable) -> None:
-        """Render with the session's user and send; close if the session has ended.
+    async def push(self, render: Render, *args: Hashable) -> bool:
+        """Render with the session's user and send; close if the session has ended, and say whether it goes on.
 
         Pages that push the same at the same time are rendered for together, and a person's pages once.
         """
@@ -110,6 +110,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.close(SIGNED_OUT)
         elif html.strip():
             await self.send(html)
+        return html is not None
 
     async def request_handled(self, event: dict[str, Any]) -> None:
         """People were at a request: it was taken, handed over or talked about."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from time import monotonic
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
 from approvals import dbpool, doorbell, handed
-from approvals.consumers import LiveConsumer
+from approvals.consumers import NOT_FOUND, LiveConsumer
 from approvals.exceptions import NotFound
 from approvals.rounds import Shared
 from approvals.states import Door
@@ -20,6 +21,8 @@ from chats.doorbell import chat_group
 from chats.exceptions import ChatNotFound
 from chats.rendering import render_push
 
+#: So long, in seconds, a page is streamed to before it is asked again whose it is.
+LOOK_AGAIN = 1.0
 #: A page that comes back is brought up to date in this many of the last messages.
 CATCH_UP = 20
 
@@ -46,9 +49,15 @@ class ChatConsumer(LiveConsumer):
         """More than the last messages: others may have come, on another device, while this page was away."""
         return render_push(user, queries.get_chat_for(user, self.chat_pk), limit=CATCH_UP)
 
-    async def push(self, *args: Any) -> None:
-        await super().push(*args)
-        await self._follow()
+    async def push(self, *args: Any) -> bool:
+        try:
+            goes_on = await super().push(*args)
+        except ChatNotFound:
+            await self.close(NOT_FOUND)
+            return False
+        if goes_on:
+            await self._follow()
+        return goes_on
 
     async def disconnect(self, code: int) -> None:
         await super().disconnect(code)
@@ -71,8 +80,13 @@ class ChatConsumer(LiveConsumer):
             self.following = asyncio.create_task(self._stream(*found))
 
     async def _stream(self, turn_id: int, after: int) -> None:
-        step = 0
+        step, looked = 0, monotonic()
         async for _, event in streams.follow(turn_id, after):
+            if monotonic() - looked > LOOK_AGAIN:
+                # Not every session and not every right ends with a ring.
+                if not await self.push(_nothing_new, self.chat_pk):
+                    return
+                looked = monotonic()
             match event:
                 case events.StepStarted(index):
                     step = index
@@ -88,6 +102,12 @@ class ChatConsumer(LiveConsumer):
 
 def _latest(user: User, shared: Shared, chat_pk: int) -> str:
     return render_push(user, queries.get_chat_for(user, chat_pk))
+
+
+def _nothing_new(user: User, shared: Shared, chat_pk: int) -> str:
+    """Nothing, for those who may still see the chat. ChatNotFound."""
+    queries.get_chat_for(user, chat_pk)
+    return ""
 
 
 def _live_step(turn_id: int, step: int) -> str:
