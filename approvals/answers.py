@@ -10,6 +10,9 @@ from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
 
+#: The names in an answer to a question with options, beside `text`.
+SHAPE = frozenset({"fieldName", "selected", "selectedIndex"})
+
 
 class Question(Protocol):
     """What of a request, asked or about to be, says which answers it takes."""
@@ -42,7 +45,8 @@ def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "")
     if text and not question.allow_text:
         raise Invalid(_("This question takes one of its options only."), {"answer": _("takes no text")})
     if not places and not text:
-        raise Invalid(_("Choose an option or write an answer."), {"answer": _("is empty")})
+        words = _("Choose an option or write an answer.") if question.allow_text else _("Choose an option.")
+        raise Invalid(words, {"answer": _("is empty")})
     answer: dict[str, Any] = {
         "fieldName": question.field_name,
         "selected": [question.options[place]["label"] for place in places],
@@ -124,7 +128,7 @@ def _not_offered(field: str = "answer") -> Invalid:
 
 def words_of(answer: Any) -> str:
     """An answer as one would say it: text as it is, chosen options by their labels, anything else as JSON; null is ""."""
-    if isinstance(answer, dict) and isinstance(answer.get("selected"), list):
+    if isinstance(answer, dict) and SHAPE <= answer.keys() <= {*SHAPE, "text"} and isinstance(answer["selected"], list):
         return ", ".join([*map(str, answer["selected"]), *([str(answer["text"])] if answer.get("text") else [])])
     if answer is None:
         return ""

@@ -17,15 +17,16 @@ from approvals.fieldviews import Field, Showing
 from approvals.forms import ANSWER, EDIT, answer_form, input_form, wants_json
 from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
-from approvals.readable import Row, changes, pretty, rows
+from approvals.readable import Change, Row, changes, pretty, rows
 from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.visible import visible, visible_json
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
     """An edit that was written and not yet sent: what it changes, and its form's fields, to be sent as they are."""
 
-    changes: Sequence[tuple[str, str, str]]
+    changes: Sequence[Change]
     fields: Sequence[tuple[str, str]]
     comment: str
 
@@ -76,8 +77,8 @@ class Card:
 
     @property
     def input_json(self) -> str:
-        """The bytes that the digest is of."""
-        return canonical(self.request.input).decode()
+        """The bytes that the digest is of; what nobody would see in them is escaped."""
+        return visible_json(canonical(self.request.input).decode())
 
     @property
     def context_rows(self) -> list[Row]:
@@ -105,11 +106,13 @@ class Card:
     def error_list(self) -> list[tuple[str, str, str]]:
         """What was wrong: what it is called, words, and the id of the field where it is, if it is one of the card's."""
         forms = (self.edit_form, self.answer_form)
-        wrong = {field.key: field for form in forms if form is not None for field in form.every() if field.error}
-        found = [(name, words, wrong.get(name)) for name, words in self.errors.items()]
-        return [
-            (field.control.label if field else name, words, field.id if field else "") for name, words, field in found
-        ]
+        every = [each for form in forms if form is not None for each in form.every()]
+        known = {each.key: (each.control.label, each.id) for each in every if each.error}
+        for each in every:
+            for number, row in enumerate(each.rows):
+                known[f"{each.key}.{number}"] = (f"{each.control.label} {number + 1}", row.id)
+        named = [(*known.get(name, (name, "")), words) for name, words in self.errors.items()]
+        return [(label, words, place) for label, place, words in named]
 
     @property
     def answer_error(self) -> str:
@@ -139,11 +142,11 @@ class Card:
     @property
     def default_words(self) -> str:
         """The answer that the deadline gives, as one would say it."""
-        return words_of(self.request.default_response)
+        return visible(words_of(self.request.default_response))
 
     @property
-    def changed_rows(self) -> list[tuple[str, str, str]]:
-        """What an edit changed: place, proposed, approved."""
+    def changed_rows(self) -> list[Change]:
+        """What an edit changed, from proposed to approved."""
         if self.decision is None or self.decision.edited_input is None:
             return []
         return changes(self.request.input, self.decision.edited_input)
@@ -153,7 +156,7 @@ class Card:
         """The answer as one would say it."""
         if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
             return ""
-        return words_of(self.decision.answer)
+        return visible(words_of(self.decision.answer))
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:

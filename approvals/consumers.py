@@ -195,7 +195,9 @@ def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: 
     workflow = shared.once(by_sight, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:
         return ""
-    return shared.once("ended", lambda: _ended(workflow)) + _counted(user, shared, {workflow.owner_id})
+    return shared.once(("ended", workflow.shown_title), lambda: _ended(workflow)) + _counted(
+        user, shared, {workflow.owner_id}
+    )
 
 
 def _ended(workflow: Workflow) -> str:
@@ -210,7 +212,7 @@ def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Work
         "item": workflow_card(user, waiting) if waiting is not None else None,
     }
     cards = [context["card"], *(context["item"]["cards"] if waiting is not None else ())]
-    look = ("changed", *(card.look for card in cards))
+    look = ("changed", waiting.shown_title if waiting is not None else "", *(card.look for card in cards))
     return shared.once(look, lambda: render_to_string("approvals/_push_request.html", context))
 
 

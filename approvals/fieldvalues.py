@@ -19,6 +19,7 @@ from approvals.schemaforms import MAX_FIELDS, form_of
 MAX_ROWS = 1_000
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 
 
@@ -146,7 +147,8 @@ class Reading:
         read = {child.path[-1]: self.read(child, before.get(child.path[-1], ABSENT)) for child in control.children}
         found = {name: value for name, value in read.items() if value is not ABSENT}
         fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
-        if not control.required and proposed is ABSENT and not found.keys() - fixed:
+        filled = {name for name, value in found.items() if name not in fixed and value != []}
+        if not control.required and proposed is ABSENT and not filled:
             # Nothing in it was filled in: there is no such object, and nothing is missing in it.
             for name in self.errors.keys() - known:
                 del self.errors[name]
@@ -197,7 +199,7 @@ class Reading:
         if proposed is not ABSENT and text == lines(shown):
             # What was not touched must not look edited, whatever became of its line breaks or its large numbers.
             return proposed
-        if not text.strip() and not isinstance(proposed, str):
+        if not text.strip() and not (isinstance(proposed, str) and _may_be_empty(control)):
             return self._nothing(control, proposed)
         if control.widget == Widget.LINES and "\r\n" in shown:
             return sent
@@ -217,6 +219,11 @@ class Reading:
 
     def _key(self, control: Control) -> str:
         return ".".join([self.about, *control.path])
+
+
+def _may_be_empty(control: Control) -> bool:
+    """Whether an empty text is one of its texts: it is no date and no address."""
+    return control.widget == Widget.LINES or control.input_type == "text"
 
 
 def _value(control: Control, text: str) -> Any:
@@ -242,7 +249,9 @@ def _number(text: str) -> int | float:
         raise NotCanonical("can be read in two ways; write it without a thousands separator")
     try:
         value = parse(text.strip().replace(",", "."))
-    except NotCanonical:
+    except NotCanonical as error:
+        if _NUMBER.fullmatch(text.strip()):
+            raise NotCanonical(_("is too large, or too exact, for a number; a text could hold it")) from error
         value = None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value

@@ -29,7 +29,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What the template `approvals/_field.html` shows. `chosen` are places in the offers."""
+    """What the template `approvals/_field.html` shows. `chosen` are places in the offers; `free` is what stands in a group
+    that may be left out, and is missing only where something else of it is there.
+    """
 
     control: Control
     id: str
@@ -40,6 +42,7 @@ class Field:
     rows: Sequence[Row] = ()
     children: Sequence[Field] = ()
     error: str = ""
+    free: bool = False
 
     @property
     def kind(self) -> str:
@@ -54,7 +57,11 @@ class Field:
     @property
     def must(self) -> bool:
         """Whether the browser is to insist on it: not on a text, which may be empty on purpose in what was proposed."""
-        return self.control.required and not self.control.nullable and self.about_answer
+        return self.insists and not self.control.nullable and self.about_answer
+
+    @property
+    def insists(self) -> bool:
+        return self.control.required and not self.free
 
     @property
     def about_answer(self) -> bool:
@@ -91,7 +98,7 @@ class Showing:
     errors: Mapping[str, str]
     typed: QueryDict | None = None
 
-    def field(self, control: Control, value: Any = ABSENT) -> Field:
+    def field(self, control: Control, value: Any = ABSENT, *, free: bool = False) -> Field:
         """The field with a value in it, or with what was typed."""
         if value is ABSENT and self.typed is None and control.default is not ABSENT and holds(control, control.default):
             value = control.default
@@ -106,8 +113,12 @@ class Showing:
             value=self._text(control, name, value),
             chosen=self._chosen(control, name, value),
             rows=self._rows(control, name, value, identity, key) if control.widget == Widget.LIST else (),
-            children=[self.field(child, known.get(child.path[-1], ABSENT)) for child in control.children],
+            children=[
+                self.field(child, known.get(child.path[-1], ABSENT), free=free or not control.required)
+                for child in control.children
+            ],
             error=self._error(control, key),
+            free=free,
         )
 
     def _text(self, control: Control, name: str, value: Any) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from approvals import auth
+from approvals import auth, queries
 from approvals.lenses import Lens
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind
 from approvals.triage import COLUMNS, GIST
+from approvals.visible import visible
 
 #: Of one value in a line.
 SHOWN = 80
@@ -22,7 +23,7 @@ SHOWN = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What `approvals/_triage_row.html` shows; `pickable` where the person may decide it now."""
+    """What `approvals/_triage_row.html` shows; `pickable` where the person may decide it now, with others."""
 
     request: ApprovalRequest
     decision: Decision | None
@@ -42,7 +43,7 @@ class Line:
     def gist(self) -> str:
         """The input as names and values, or what a question says; its beginning, where it is long."""
         if self.request.kind in {Kind.QUESTION, Kind.FORM}:
-            return " ".join(getattr(self.request, "opening", "").split())
+            return visible(" ".join(getattr(self.request, "opening", "").split()))
         return _gist(getattr(self.request, "gist", ""))
 
 
@@ -59,7 +60,7 @@ def line_for(user: User, request: ApprovalRequest) -> Line:
     return Line(
         request=request,
         decision=getattr(request, "decision", None),
-        pickable=request.pending and auth.may_close(user, request),
+        pickable=request.pending and request.kind != Kind.RECOVERY and auth.may_close(user, request),
     )
 
 
@@ -70,26 +71,26 @@ def grouped(user: User, rows: list[ApprovalRequest], lens: Lens) -> list[Group]:
         return [Group("", lines)] if lines else []
     column = COLUMNS[lens.group]
     sections = groupby(lines, key=lambda line: getattr(line.request, column))
-    return [Group(_heading(found[0].request, lens), found) for found in (list(lines) for _key, lines in sections)]
+    return [Group(_heading(user, found[0].request, lens), found) for found in (list(lines) for _key, lines in sections)]
 
 
-def _heading(request: ApprovalRequest, lens: Lens) -> str:
+def _heading(user: User, request: ApprovalRequest, lens: Lens) -> str:
     if lens.group == "workflow":
-        return request.workflow.title
+        return queries.workflow_title_for(user, request)
     if lens.group == "tool":
-        return request.tool_name or _("No tool")
-    return request.agent or _("No agent")
+        return visible(request.tool_name) or _("No tool")
+    return visible(request.agent) or _("No agent")
 
 
 def _gist(text: str) -> str:
     if len(text) >= GIST:
-        return f"{' '.join(text.split())} …"
+        return f"{' '.join(visible(text).split())} …"
     value: Any = json.loads(text) if text else {}
     if not isinstance(value, dict):
         return _short(value)
-    return " · ".join(f"{name} {_short(item)}" for name, item in value.items())
+    return " · ".join(f"{visible(name)} {_short(item)}" for name, item in value.items())
 
 
 def _short(value: Any) -> str:
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return visible(text) if len(text) <= SHOWN else f"{visible(text[:SHOWN])}…"

@@ -61,6 +61,11 @@ class Workflow(models.Model):
         return self.state in ENDED
 
     @property
+    def shown_title(self) -> str:
+        """What it is called for whom `queries.workflows_for` has read it."""
+        return str(getattr(self, "seen_title", self.title))
+
+    @property
     def origin(self) -> str:
         """Where it comes from, in words; the source itself where it is an app's own."""
         return str(ORIGINS.get(self.source, self.source))

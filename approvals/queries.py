@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Case, F, OuterRef, Prefetch, Q, QuerySet, Subquery, When
 from django.utils.translation import gettext as _
 
 from approvals.auth import Person, may_see_workflow, sees_everything
@@ -101,8 +101,16 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         return found.none()
     if sees_everything(user):
         return found
-    assigned = ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow")
-    return found.filter(Q(owner=user.pk) | Q(pk__in=assigned))
+    assigned = ApprovalRequest.objects.filter(assigned_to=user.pk)
+    found = found.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
+    # A client's workflow is called as the first thing that it asked, which need not be an assignee's to read.
+    first = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id").values("title")[:1]
+    return found.annotate(seen_title=Case(When(owner=user.pk, then=F("title")), default=Subquery(first)))
+
+
+def workflow_title_for(user: Person, request: ApprovalRequest) -> str:
+    """What the workflow of a request is called for somebody who may see the request."""
+    return request.workflow.title if may_see_workflow(user, request.workflow) else request.title
 
 
 def suspended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
@@ -143,6 +151,13 @@ def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     if not may_see_workflow(user, workflow):
         steps = steps.filter(assigned_to=user.pk)
     return steps.order_by("created_at", "id")
+
+
+def open_count_for(user: Person, workflow: Workflow) -> int:
+    """How many of its steps wait, of those that this person may see."""
+    if may_see_workflow(user, workflow):
+        return workflow.open_count
+    return steps_of(user, workflow).filter(status=Status.PENDING).count()
 
 
 def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:

@@ -10,6 +10,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.visible import visible, visible_json
+
 #: A text of more characters is folded after as many; objects and lists after so many values.
 SHOWN_CHARACTERS = 400
 SHOWN_VALUES = 20
@@ -45,7 +47,7 @@ def rows(value: Any) -> list[Row]:
 
 
 def _row(name: str, value: Any, level: int, counter: Iterator[int]) -> Row:
-    left = next(counter, None) is not None
+    left, name = next(counter, None) is not None, visible(name)
     match value:
         case dict() | list() if value and not (left and level < MAX_LEVELS):
             return Row(name=name, value=pretty(value), block=True)
@@ -74,29 +76,38 @@ def _table(name: str, items: list[tuple[str, Any]], level: int, counter: Iterato
 
 def _text(name: str, value: str) -> Row:
     if len(value) <= SHOWN_CHARACTERS + 100:
-        return Row(name=name, value=value, block="\n" in value or len(value) > LINE)
+        return Row(name=name, value=visible(value), block="\n" in value or len(value) > LINE)
     words = _("all %(count)s characters") % {"count": f"{len(value):,}"}
-    return Row(name=name, value=value[:SHOWN_CHARACTERS] + "…", block=True, folded=value, fold=words)
+    return Row(name=name, value=visible(value[:SHOWN_CHARACTERS]) + "…", block=True, folded=visible(value), fold=words)
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[tuple[str, str, str]]:
-    """What differs between two objects: place, before, after; "" where there is nothing."""
-    found = []
+#: Place, before, after; None where there is nothing.
+Change = tuple[str, str | None, str | None]
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Change]:
+    """What differs between two objects, so that no two that differ read alike."""
+    found: list[Change] = []
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)
-        place = f"{path}.{name}" if path else name
+        step = json.dumps(name, ensure_ascii=False) if "." in name or not name else name
+        place = f"{path}.{step}" if path else step
         if name in before and name in after and isinstance(one, dict) and isinstance(other, dict) and one and other:
             found += changes(one, other, place)
             continue
-        was, now = (pretty(side[name]) if name in side else "" for side in (before, after))
+        was, now = (pretty(side[name]) if name in side else None for side in (before, after))
         if was != now:
-            found.append((place, text(before.get(name, "")), text(after.get(name, ""))))
+            plain = [text(side[name]) if name in side else None for side in (before, after)]
+            # A text and a number of the same signs are told apart by their quotes, and so is a text of no signs.
+            clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
+            found.append((visible(place), *(plain if clear else (was, now))))
     return found
 
 
 def text(value: Any) -> str:
-    return value if isinstance(value, str) else pretty(value)
+    return visible(value) if isinstance(value, str) else pretty(value)
 
 
 def pretty(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """JSON to be read."""
+    return visible_json(json.dumps(value, indent=2, ensure_ascii=False))

@@ -161,6 +161,7 @@ def request_response(
     context: dict[str, Any] = {
         "card": card,
         "workflow": card.request.workflow,
+        "workflow_title": queries.workflow_title_for(request.user, card.request),
         "rendered_at": rendered_at or timezone.now(),
         "precedents": precedents_of(request.user, card.request),
     }

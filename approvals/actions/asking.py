@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from approvals import auth, oneatatime, telling
 from approvals.actions.indexing import index_request
-from approvals.asks import ABSENT, URGENCY, Ask
+from approvals.asks import ABSENT, MAX_TITLE, URGENCY, Ask
 from approvals.canonical import digest
 from approvals.exceptions import Conflict, Invalid
 from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import CLIENT, WorkflowState
 from approvals.telling import tell
+from approvals.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
     workflow = open_workflow(
         scope=origin.scope,
         key=origin.workflow or str(request_id),
-        title=ask.title,
+        title=visible(ask.title),
         source=origin.source,
         owner=by,
         agent=origin.agent,
@@ -188,6 +189,8 @@ def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
     fields.pop("default_response")
+    # It stands alone in mails, lists and titles of windows, where nothing says what is in it.
+    fields["title"] = visible(ask.title)[:MAX_TITLE]
     default = ask.default
     return fields | {
         "workflow": workflow,

@@ -133,17 +133,20 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
     )
 
 
-def workflow_document(workflow: Workflow, steps: Sequence[ApprovalRequest], *, more: bool) -> WorkflowDocument:
+def workflow_document(
+    workflow: Workflow, steps: Sequence[ApprovalRequest], *, waiting: int, more: bool
+) -> WorkflowDocument:
+    """`steps` are those that the client may see, and so are the `waiting` ones that are counted."""
     return WorkflowDocument(
         workflow_id=workflow.key,
         url=settings.PUBLIC_URL + workflow.get_absolute_url(),
         scope=workflow.scope,
         source=workflow.source,
-        title=workflow.title,
+        title=workflow.shown_title,
         agent=workflow.agent,
         thread_id=workflow.thread_id,
         state=WorkflowState(workflow.state),
-        open_requests=workflow.open_count,
+        open_requests=waiting,
         suspensions=[brief(step) for step in steps],
         more=more,
         started_at=workflow.started_at,

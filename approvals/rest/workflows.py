@@ -61,4 +61,5 @@ def end_workflow(
 def _document(caller: Caller, scope: str, key: str) -> WorkflowDocument:
     found = queries.get_workflow_by_key_for(caller.user, scope=scope, key=key)
     steps = list(queries.steps_of(caller.user, found).defer(*queries.UNLISTED)[: MAX_STEPS + 1])
-    return workflow_document(found, steps[:MAX_STEPS], more=len(steps) > MAX_STEPS)
+    waiting = queries.open_count_for(caller.user, found)
+    return workflow_document(found, steps[:MAX_STEPS], waiting=waiting, more=len(steps) > MAX_STEPS)

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from approvals.markdown import to_html
+from approvals.visible import visible
 
 register = template.Library()
 
@@ -17,6 +18,9 @@ register = template.Library()
 @register.filter
 def markdown(text: str) -> SafeString:
     return mark_safe(to_html(text))  # noqa: S308 - cleaned by an allow-list
+
+
+register.filter("visible", visible)
 
 
 @register.simple_tag

@@ -145,8 +145,8 @@ def test_long_values_are_folded_with_a_count_and_nothing_is_lost():
     [
         ({"a": 1, "b": 2}, {"a": 1, "b": 3}, [("b", "2", "3")]),
         ({"a": 1}, {"a": True}, [("a", "1", "true")]),
-        ({"a": "x"}, {"a": "x", "b": None}, [("b", "", "null")]),
-        ({"a": None}, {}, [("a", "null", "")]),
+        ({"a": "x"}, {"a": "x", "b": None}, [("b", None, "null")]),
+        ({"a": None}, {}, [("a", "null", None)]),
         ({"a": [0]}, {"a": [False]}, [("a", "[\n  0\n]", "[\n  false\n]")]),
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [("a.c", "2", "3")]),
         ({"a": {"b": 1}}, {"a": {}}, [("a", '{\n  "b": 1\n}', "{}")]),
@@ -163,8 +163,9 @@ def test_every_change_of_an_edit_is_shown(before, after, shown):
     ("verdict", "answer", "words"),
     [
         (Verdict.RESPOND, "Pink", "Pink"),
-        (Verdict.RESPOND, {"selected": ["Red", "Blue"], "selectedIndex": [0, 1]}, "Red, Blue"),
-        (Verdict.RESPOND, {"selected": ["Red"], "text": "or so"}, "Red, or so"),
+        (Verdict.RESPOND, {"fieldName": "", "selected": ["Red", "Blue"], "selectedIndex": [0, 1]}, "Red, Blue"),
+        (Verdict.RESPOND, {"fieldName": "", "selected": ["Red"], "selectedIndex": 0, "text": "or so"}, "Red, or so"),
+        (Verdict.RESPOND, {"selected": ["a form's"], "b": 1}, '{\n  "selected": [\n    "a form\'s"\n  ],\n  "b": 1\n}'),
         (Verdict.RESPOND, {"other": [1]}, '{\n  "other": [\n    1\n  ]\n}'),
         (Verdict.EXPIRE, "no", "no"),
         (Verdict.EXPIRE, None, ""),
