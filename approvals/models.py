@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from approvals import comments, keys, presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
 from approvals.fields import ExactJSONField
+from approvals.indexes import OF_REQUESTS
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL
@@ -131,41 +132,7 @@ class ApprovalRequest(models.Model):
             models.UniqueConstraint(fields=["scope", "idempotency_key"], name="request_idempotency_key"),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="request_status_known"),
         ]
-        indexes: ClassVar = [
-            models.Index(fields=["status", "urgency", "created_at", "id"], name="request_inbox"),
-            models.Index(fields=["status", "tool_name", "urgency", "created_at", "id"], name="request_inbox_tool"),
-            models.Index(fields=["status", "agent", "urgency", "created_at", "id"], name="request_inbox_agent"),
-            models.Index(fields=["status", "workflow", "urgency", "created_at", "id"], name="request_inbox_workflow"),
-            models.Index(fields=["status", "-changed_at", "-id"], name="request_over"),
-            models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_over_tool"),
-            models.Index(fields=["agent", "-changed_at", "-id"], name="request_over_agent"),
-            models.Index(
-                fields=["requested_by", "status", "urgency", "created_at", "id"], name="request_inbox_requester"
-            ),
-            models.Index(fields=["assigned_to", "status", "urgency", "created_at", "id"], name="request_inbox_mine"),
-            models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_over_requester"),
-            models.Index(fields=["assigned_to", "-changed_at", "-id"], name="request_over_mine"),
-            # Few are assigned: of all rows, SQLite would take the planner's word that an assignee finds nothing out.
-            models.Index(
-                fields=["assigned_to", "workflow"], name="request_assigned", condition=Q(assigned_to__isnull=False)
-            ),
-            models.Index(fields=["changed_at"], name="request_changed"),
-            models.Index(fields=["touched_at"], name="request_touched", condition=Q(touched_at__isnull=False)),
-            models.Index(
-                fields=["claimed_at"], name="request_claimed", condition=Q(status="pending", claimed_at__isnull=False)
-            ),
-            models.Index(fields=["-created_at", "-id"], name="request_age"),
-            models.Index(fields=["status", "-created_at", "-id"], name="request_age_status"),
-            models.Index(fields=["kind", "-created_at", "-id"], name="request_age_kind"),
-            models.Index(fields=["tool_name", "-created_at", "-id"], name="request_age_tool"),
-            models.Index(fields=["priority", "-created_at", "-id"], name="request_age_priority"),
-            models.Index(
-                fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")
-            ),
-            models.Index(
-                fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)
-            ),
-        ]
+        indexes: ClassVar = OF_REQUESTS
 
     def __str__(self) -> str:
         return self.title

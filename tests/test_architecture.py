@@ -45,6 +45,8 @@ RANKS = {
             "transcripts",
             "hints",
             "rounds",
+            "visible",
+            "indexes",
         },
         {
             "schemas",

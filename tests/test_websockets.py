@@ -18,7 +18,6 @@ from approvals.dbpool import run
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
 from chats import actions, streams
-from chats import consumers as chat_consumers
 from chats import runner as running
 from tests.approvals.helpers import make_request
 from tests.chats import agents
@@ -283,37 +282,6 @@ async def test_a_page_opened_in_the_middle_gets_the_words_from_the_beginning(set
         seen = await page.until("This ")
         assert 'data-state="running"' in seen
         assert await run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
-    working.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await working
-
-
-async def lose_the_permission(user: User) -> None:
-    await run(user.user_permissions.clear)
-
-
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        (end_session, consumers.SIGNED_OUT),
-        (deactivate, consumers.SIGNED_OUT),
-        (lose_the_permission, consumers.NOT_FOUND),
-    ],
-    ids=lambda given: getattr(given, "__name__", None),
-)
-async def test_words_are_streamed_only_as_long_as_a_page_may_see_them(end, code, settings, monkeypatch):
-    monkeypatch.setattr(chat_consumers, "LOOK_AGAIN", 0.0)
-    settings.HITL_AGENTS = [agents.PATH]
-    chat, reader = await run(lambda: make_chat(alice())), await run(carol)
-    await run(say, chat, "recite")
-    working = asyncio.create_task(turn_of(chat))
-    async with line(f"/ws/chats/{chat.pk}/", reader) as page:
-        await page.until("This ")
-        await end(reader)
-        async with asyncio.timeout(SOON):
-            while (message := await page.receive_output(SOON))["type"] != "websocket.close":
-                assert message["type"] == "websocket.send"
-        assert (message["code"], await run(lambda: chat.turns.get().state)) == (code, "running")
     working.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await working

@@ -241,18 +241,6 @@ def test_what_cannot_be_asked_is_refused_field_by_field(changes, fields):
     assert (ApprovalRequest.objects.count(), Workflow.objects.count()) == (0, 0)
 
 
-def test_nobody_is_assigned_what_they_ask_for_themselves_and_may_not_decide():
-    asker, approver = alice(), bob()
-    refused = Machine(asker).post("/requests", APPROVAL | {"assigned_to": asker.username})
-    assert (refused.refusal, refused.body["errors"]) == (
-        (422, "invalid"),
-        {"assigned_to": "asks for it and may not decide it"},
-    )
-    assert (ApprovalRequest.objects.count(), Workflow.objects.count()) == (0, 0)
-    assert Machine(asker).post("/requests", QUESTION | {"assigned_to": asker.username}).status == 201
-    assert Machine(approver).post("/requests", APPROVAL | {"assigned_to": approver.username}).status == 201
-
-
 @pytest.mark.django_db(transaction=True)
 def test_identical_posts_at_once_make_one_request_and_no_error():
     owner = alice()
