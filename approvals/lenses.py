@@ -104,6 +104,24 @@ CHECKS: dict[str, Callable[[str], str]] = {
 
 def lens_from(query: QueryDict) -> Lens:
     """The view that an address asks for; Invalid, naming them, where parameters are odd: none is left out silently."""
+    said, errors = _read(query)
+    if errors:
+        raise Invalid(_("This address asks for something the list does not know, so it shows nothing."), errors)
+    return _made(said)
+
+
+def understood_in(query: QueryDict) -> Lens:
+    """What can be made of an address that `lens_from` refuses, to be mended in the form."""
+    said, _errors = _read(query)
+    return _made(said)
+
+
+def _made(said: dict[str, Any]) -> Lens:
+    return Lens(**{**said, "after": spot_from(said.get("after", ""))})
+
+
+def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
+    """Parameters that are known and in order; and what is wrong, by name."""
     said: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for name, values in query.lists():
@@ -120,7 +138,4 @@ def lens_from(query: QueryDict) -> Lens:
             said[name] = value
     if "by" in said and said.setdefault("status", OVER) == WAITING:
         errors["by"] = _("goes with what is decided: choose another status")
-    if errors:
-        raise Invalid(_("This address asks for something the list does not know, so it shows nothing."), errors)
-    after = spot_from(said.pop("after", ""))
-    return Lens(**said, after=after)
+    return said, errors

@@ -19,6 +19,7 @@ from approvals.lines import line_for
 from approvals.models import ApprovalRequest
 from approvals.queries import COUNT_LIMIT
 from approvals.rounds import Shared
+from approvals.triageviews import waits_for
 
 
 class RequestsConsumer(DeskConsumer):
@@ -64,8 +65,19 @@ def pushed(user: User, shared: Shared, lens: Lens, changed: list[ApprovalRequest
     fitting = shared.once(("fitting", sight), lambda: _fitting(user, lens, changed))
     total = shared.once(("total", sight), lambda: triage.count_of(user, lens))
     context = {"found_count": total, "count_limit": COUNT_LIMIT, "lens": lens, "oob": True}
-    return "".join(_line(user, shared, one, fits=one.pk in fitting) for one in changed) + shared.once(
-        ("count", total), lambda: render_to_string("approvals/_triage_count.html", context)
+    lines = [_line(user, shared, one, fits=one.pk in fitting) for one in changed]
+    found = shared.once(("count", total), lambda: render_to_string("approvals/_triage_count.html", context))
+    return "".join([*lines, found, _waiting(user, shared, changed)])
+
+
+def _waiting(user: User, shared: Shared, changed: list[ApprovalRequest]) -> str:
+    """The number in the title; "" for whom it cannot have changed."""
+    concerned = {pk for one in changed for pk in (one.requested_by_id, one.assigned_to_id)}
+    if not auth.decides_everything(user) and user.pk not in concerned:
+        return ""
+    context = {"waiting_count": waits_for(user, shared), "lean": True, "oob": True}
+    return shared.once(
+        ("waiting", context["waiting_count"]), lambda: render_to_string("approvals/_counts.html", context)
     )
 
 

@@ -12,11 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals import bulk, triage
+from approvals import auth, bulk, queries, triage
 from approvals.exceptions import Invalid
-from approvals.lenses import AGES, ANY, GROUPS, OVER, WAITING, Lens, lens_from
+from approvals.lenses import AGES, ANY, GROUPS, OVER, Lens, lens_from, understood_in
 from approvals.lines import grouped
 from approvals.queries import COUNT_LIMIT
+from approvals.rounds import Shared
 from approvals.states import FINAL, Kind, Priority, Status, Verdict
 from approvals.views import SignedIn, refusals_as_pages, sent_address
 
@@ -28,7 +29,12 @@ def requests_page(request: SignedIn) -> HttpResponse:
     try:
         lens = lens_from(request.GET)
     except Invalid as refusal:
-        context = {"lens": Lens(), "refusal": refusal, "choices": choices(), "rendered_at": rendered_at}
+        context = {
+            "lens": understood_in(request.GET),
+            "refusal": refusal,
+            "choices": choices(),
+            "rendered_at": rendered_at,
+        }
         return render(request, "approvals/requests.html", context, status=refusal.status)
     rows, after = triage.page_of(request.user, lens)
     context = {
@@ -43,6 +49,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "tools": sorted({row.tool_name for row in rows} - {""}),
         "agents": sorted({row.agent for row in rows} - {""}),
         "people": sorted({row.requested_by.get_username() for row in rows}),
+        "waiting_count": waits_for(request.user, Shared()),
         **count(request.user, lens),
     }
     return render(request, "approvals/requests.html", context)
@@ -53,11 +60,19 @@ def count(user: Any, lens: Lens) -> dict[str, int]:
     return {"found_count": triage.count_of(user, lens), "count_limit": COUNT_LIMIT}
 
 
+def waits_for(user: Any, shared: Shared) -> int:
+    """How much waits for this person, as the desk counts it (`pages.counts`), for the title."""
+    if not auth.decides_everything(user):
+        return queries.waiting_count(user)
+    sight = auth.sight_of(user)
+    return shared.once(("suspended", sight), lambda: queries.capped_count(queries.suspended_workflows_for(user)))
+
+
 def choices() -> dict[str, list[tuple[str, Any]]]:
-    """What the filters offer, as (value, words)."""
+    """What the filters offer, as (value, words), beside what each shows when nothing is chosen."""
     over = [(str(one), one.label) for one in Status if one in FINAL]
     return {
-        "status": [(WAITING, "Waiting"), (OVER, "Decided"), *over, (ANY, "All")],
+        "status": [(OVER, "Decided"), *over, (ANY, "All")],
         "kind": list(Kind.choices),
         "priority": list(reversed(Priority.choices)),
         "age": list(AGES.items()),

@@ -144,7 +144,7 @@ def test_everybody_sees_their_own_in_the_list_and_nothing_else(desk):
     # Whom something is assigned to sees it beside what they asked, once.
     someone = ApprovalRequest.objects.get(title="d").assigned_to
     someone.user_permissions.clear()
-    make_request(someone, title="h", assigned_to=someone)
+    make_request(someone, Kind.QUESTION, allow_text=True, title="h", assigned_to=someone)
     assert shown(browser(someone)) == "dh"
 
 

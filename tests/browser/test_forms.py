@@ -83,6 +83,8 @@ def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people,
         page.keyboard.press("e")
         assert page.evaluate("document.activeElement.textContent") == "Change again"
     page.get_by_role("button", name="Change again").click()
+    if scripted:
+        page.locator("details.edit > summary:focus").wait_for()
     assert page.get_by_label("amount").input_value() == "80"
     page.get_by_label("name").fill("Joan")
     page.get_by_role("button", name="Review the changes").click()

@@ -48,6 +48,21 @@
     button.hidden = rows.children.length >= most;
   }
 
+  // --- A card has one comment, and an edit a box of its own for it: what was written in the other one goes along, until
+  // somebody writes here.
+  function carry(form) {
+    const box = form?.elements.comment, other = form?.closest(".request")?.querySelector(".verdicts textarea[name=comment]");
+    if (!box || !other || box.value !== (box.dataset.carried ?? "")) return;
+    box.value = other.value;
+    box.dataset.carried = other.value;
+  }
+  document.addEventListener("submit", (event) => {
+    if (event.target.closest(".request details.edit")) carry(event.target);
+  }, true);
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.(".request details.edit[open]")) carry(event.target.querySelector("form"));
+  }, true);
+
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
     const said = document.getElementById("announcements");

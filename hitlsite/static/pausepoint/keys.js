@@ -33,7 +33,7 @@
   const rows = () => [...list.querySelectorAll(".triage-list > .triage-row")];
   const marked = () => (list ? document.activeElement?.closest?.(".triage-row") : alone.querySelector(":scope > .request")) ?? null;
   const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a");
-  const cardOf = (row) => (list ? row.querySelector(".triage-card > .request") : row);
+  const cardOf = (row) => (list ? row.querySelector(".triage-card:not([hidden]) > .request") : row);
 
   function mark(row) {
     titleOf(row).focus({ preventScroll: true });
@@ -49,7 +49,11 @@
     }
     // Whoever reads card after card finds the next one open.
     const reading = from && cardOf(from) !== null;
-    if (reading) titleOf(from).click();
+    if (reading) {
+      // A card with the focus in it counts as in use.
+      titleOf(from).focus({ preventScroll: true });
+      titleOf(from).click();
+    }
     mark(next);
     if (reading && !cardOf(next)) open(next, () => next.scrollIntoView({ block: "nearest" }));
   }
@@ -58,20 +62,25 @@
   function open(row, then) {
     waiting.set(row.id, then);
     titleOf(row).click();
+    opened(row);
   }
-  document.addEventListener("htmx:afterSettle", (event) => {
-    const row = event.target.closest?.(".triage-row");
-    const then = row && waiting.get(row.id);
+  // At once where the card was kept, else when it has come.
+  function opened(row) {
+    const then = waiting.get(row.id);
     if (!then || !cardOf(row)) return;
     waiting.delete(row.id);
     then();
+  }
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const row = event.target.closest?.(".triage-row");
+    if (row) opened(row);
   });
 
   // --- What keys do to an open card.
   function press(row, key) {
     const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
     if (!button) {
-      const first = card.querySelector("form button, form input:not([type=hidden]), form textarea");
+      const first = answering(card);
       say(first ? gettext("This asks for something else: choose on the card.") : gettext("There is nothing to decide here."));
       first?.focus();
       return;
@@ -89,6 +98,12 @@
       // A click and not a submit: htmx sends the button that was clicked.
       button.click();
     }
+  }
+
+  // Who takes it, hands it over or withdraws it has not answered it.
+  function answering(card) {
+    const controls = [...card.querySelectorAll("form :is(button, textarea, select, input:not([type=hidden]))")];
+    return controls.find((control) => !control.closest(".holder, .more, details:not([open])"));
   }
 
   function edit(row) {
@@ -178,17 +193,16 @@
     }
     // A key that is held down moves, and decides nothing.
     if (event.repeat && event.key !== "j" && event.key !== "k") return;
-    if (run(event.key, row, event.target)) event.preventDefault();
+    if (run(event.key, row)) event.preventDefault();
   });
 
-  function run(key, row, target) {
+  function run(key, row) {
     if (key === "?") help.showModal();
     else if (key in ACTS) { if (ready(row)) act(key, row); }
     else if (!list) return false;
     else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
     else if (key === "/") document.getElementById("filter-q").focus();
     else if (key === "x") { if (ready(row)) select(row); }
-    else if (key === "Enter" && row && !target.closest("a, button, summary, input")) titleOf(row).click();
     else return false;
     return true;
   }

@@ -85,10 +85,43 @@
 
   function inUse(card) {
     if (card.contains(document.activeElement) || card.dataset.inUse !== undefined) return true;
+    if (card.querySelector("[data-in-use]")) return true;
     if ([...card.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.value)) return true;
     return [...card.querySelectorAll("input:not([type=hidden]), textarea")].some(
       (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked
     );
+  }
+
+  window.pausepoint = { inUse };
+
+  // --- A form that was sent and did not arrive says so, above it, until it is sent again; then what the server said there
+  // about the last try goes too.
+  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => {
+      const form = event.detail.elt;
+      if (form.matches("form") && form.isConnected) lost(form);
+    });
+  }
+  document.addEventListener("htmx:beforeSend", (event) => {
+    const form = event.detail.elt;
+    if (!form.matches("form")) return;
+    for (const place of new Set([form, event.detail.target])) forget(place);
+  });
+
+  function lost(form) {
+    const line = document.createElement("p");
+    line.className = "refusal";
+    line.dataset.problem = "";
+    line.setAttribute("role", "alert");
+    line.tabIndex = -1;
+    line.textContent = gettext("The desk does not answer. Press again when it is back: nothing is decided twice.");
+    form.before(line);
+    // A button that was disabled meanwhile has lost the focus; nobody else's is taken.
+    if (document.activeElement === document.body || form.contains(document.activeElement)) line.focus();
+  }
+
+  function forget(place) {
+    while (place.previousElementSibling?.matches("[data-problem]")) place.previousElementSibling.remove();
   }
 
   // --- The live mark.

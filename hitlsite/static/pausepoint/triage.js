@@ -12,26 +12,38 @@
   const counted = (words, number) => interpolate(words, [number]);
   const all = (selector, within = page) => [...within.querySelectorAll(selector)];
 
-  // --- A title opens its request's card below it, and closes it again; with a modifier it stays a link.
+  // --- A title opens its request's card below it, and closes it again; with a modifier it stays a link. A card that somebody
+  // has begun to answer is only put out of sight.
   for (const title of all(".row-title")) title.setAttribute("aria-expanded", "false");
   document.addEventListener("click", (event) => {
     const title = event.target.closest?.(".triage-row .row-title");
     if (!title || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    const card = title.closest(".triage-row").querySelector(".triage-card");
+    const row = title.closest(".triage-row"), card = row.querySelector(".triage-card");
     if (!card.firstElementChild) return;
-    // Open already: htmx is not to fetch it again.
+    // It is here already: htmx is not to fetch it again.
     event.preventDefault();
     event.stopImmediatePropagation();
-    card.replaceChildren();
-    title.setAttribute("aria-expanded", "false");
+    if (card.hidden) card.hidden = false;
+    else if (kept(card)) card.hidden = true;
+    else card.replaceChildren();
+    title.setAttribute("aria-expanded", String(isOpen(row)));
+    if (isOpen(row)) row.scrollIntoView({ block: "nearest" });
   }, true);
+
+  function isOpen(row) {
+    return row.querySelector(".triage-card:not([hidden], :empty)") !== null;
+  }
+  function kept(card) {
+    const request = card.querySelector(":scope > .request");
+    return request !== null && (window.pausepoint.inUse(request) || request.querySelector(".htmx-request") !== null);
+  }
 
   document.addEventListener("htmx:afterSwap", (event) => {
     const row = event.target.closest?.(".triage-row");
     if (!row) return;
     const card = row.querySelector(".triage-card > .request");
-    row.querySelector(".row-title").setAttribute("aria-expanded", String(card !== null));
-    if (card?.matches(".is-pending")) row.scrollIntoView({ block: "nearest" });
+    row.querySelector(".row-title").setAttribute("aria-expanded", String(isOpen(row)));
+    if (card?.matches(".is-pending") && isOpen(row)) row.scrollIntoView({ block: "nearest" });
     settle(row, card);
   });
 
@@ -49,14 +61,21 @@
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const shown = event.detail.target, fresh = event.detail.fragment.firstElementChild;
     const row = shown.closest?.(".triage-row");
-    if (!row || !fresh || fresh.id !== shown.id || fresh.dataset.version === shown.dataset.version) return;
+    if (!row || !fresh || fresh.id !== shown.id) return;
+    // What nobody has been shown yet, and does not fit this view any more, has not come.
+    if (fresh.dataset.left !== undefined && arrivals.contains(row)) {
+      event.detail.shouldSwap = false;
+      row.remove();
+      return;
+    }
+    if (fresh.dataset.version === shown.dataset.version) return;
     if (row.contains(document.activeElement)) {
       row.dataset.touched = "yes";
       row.classList.add("touched");
     }
     const held = shown.contains(document.activeElement), head = shown.matches(".row-head");
     queueMicrotask(() => {
-      if (head) fresh.querySelector(".row-title").setAttribute("aria-expanded", String(row.querySelector(".triage-card").childElementCount > 0));
+      if (head) fresh.querySelector(".row-title").setAttribute("aria-expanded", String(isOpen(row)));
       if (held && head) fresh.querySelector(".row-title").focus({ preventScroll: true });
       count();
     });
@@ -73,23 +92,33 @@
   // --- What is new is announced, and comes to the end of the list when somebody wants to see it.
   const arrivals = document.getElementById("arrivals"), note = document.getElementById("arrivals-note");
   const show = document.getElementById("arrivals-show");
+  let announced = 0;
   function announce() {
     const waiting = arrivals.childElementCount;
-    const words = counted(ngettext("%s new request: show it", "%s new requests: show them", waiting), waiting);
     note.hidden = waiting === 0;
-    if (waiting && show.textContent !== words) {
-      show.textContent = words;
-      say(counted(ngettext("%s new request", "%s new requests", waiting), waiting));
-    }
+    show.textContent = counted(ngettext("%s new request: show it", "%s new requests: show them", waiting), waiting);
+    if (waiting > announced) say(counted(ngettext("%s new request", "%s new requests", waiting), waiting));
+    announced = waiting;
   }
   new MutationObserver(announce).observe(arrivals, { childList: true });
   show.addEventListener("click", () => {
     const rows = [...arrivals.children].sort((one, other) => one.dataset.urgency - other.dataset.urgency);
     for (const row of rows) row.querySelector(".row-title").setAttribute("aria-expanded", "false");
+    if (rows.length) head();
     list.append(...rows);
     document.getElementById("triage-none")?.remove();
     rows[0]?.querySelector(".row-title").focus();
   });
+
+  // In a list with headings, none of them is that of what comes to its end.
+  function head() {
+    if (list.dataset.heading === undefined) return;
+    const heading = document.createElement("h2");
+    heading.className = "triage-group";
+    heading.textContent = list.dataset.heading;
+    list.before(heading);
+    delete list.dataset.heading;
+  }
 
   // --- Boxes: how many, and no more than fit into one decision.
   const total = document.getElementById("bulk-count"), every = document.getElementById("bulk-all");
