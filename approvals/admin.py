@@ -8,6 +8,8 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
@@ -17,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from approvals import actions, outbox
-from approvals.adminsite import DayFilter, ReadOnlyAdmin, text_filter
+from approvals.adminsite import DayFilter, OwnFilters, ReadOnlyAdmin, text_filter
 from approvals.audit import EVENTS
 from approvals.exceptions import Refusal
 from approvals.exports import TYPES, export
@@ -26,6 +28,18 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent,
 from approvals.readable import pretty
 from approvals.states import Door
 from approvals.subscriptionadmin import SecretOwner
+
+admin.site.unregister([User, Group])
+
+
+@admin.register(User)
+class PersonAdmin(OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
+    """Django's, whose list would take any filter at all."""
+
+
+@admin.register(Group)
+class TeamAdmin(OwnFilters, GroupAdmin):
+    """As for people."""
 
 
 class EventFilter(admin.SimpleListFilter):

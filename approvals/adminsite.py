@@ -19,12 +19,8 @@ else:
     Base = admin.ModelAdmin  # generic to the type checker only
 
 
-class DeskAdmin(Base):
+class OwnFilters(Base):
     """A list that takes its own filters and no other."""
-
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    list_per_page = 50
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """The filters of the list and nothing else: `tool_name__regex=(((` would reach the database as it stands."""
@@ -32,6 +28,8 @@ class DeskAdmin(Base):
         filters: Sequence[Any] = self.list_filter
         for shown in filters:
             match shown:
+                case str() if self.opts.get_field(shown).is_relation:
+                    allowed |= {f"{shown}__id__exact", f"{shown}__isnull"}
                 case str():
                     allowed |= {f"{shown}__exact", f"{shown}__isnull"}
                 case (str() as field, _):
@@ -39,6 +37,14 @@ class DeskAdmin(Base):
                 case _:
                     allowed.add(shown.parameter_name)
         return lookup in allowed
+
+
+class DeskAdmin(OwnFilters):
+    """A list of what the desk keeps, which may be long."""
+
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
 
 
 class ReadOnlyAdmin(DeskAdmin):
@@ -68,7 +74,7 @@ class TextFilter(admin.ListFilter):
         given = params.pop(self.parameter_name, "")
         # Django 5 hands over lists of values, older admins plain ones.
         text = given[-1] if isinstance(given, list) else given
-        self.used_parameters[self.parameter_name] = str(text).replace("\x00", "")[:MAX_TEXT].strip()
+        self.used_parameters[self.parameter_name] = str(text)[:MAX_TEXT].strip()
 
     @property
     def text(self) -> str:

@@ -48,5 +48,11 @@ async def _send(group: str, message: dict[str, object]) -> None:
     layer: Any = get_channel_layer()
     try:
         await layer.group_send(group, message)
-    except Exception:
-        logger.warning("A ring for %s was lost; pages will re-read.", group, exc_info=True)
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}"
+        logger.warning("A ring for %s was lost (%s); pages will re-read.", group, words, exc_info=not _is_away(error))
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the layer could not be reached. Redis' errors go by their module: it is loaded only where there is a Redis."""
+    return isinstance(error, OSError) or type(error).__module__ == "redis.exceptions"

@@ -17,6 +17,7 @@ from approvals import audit, dbpool
 from approvals.audit import utc
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from chats import queries
+from chats.exceptions import ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
 
 FORMAT, VERSION = "pausepoint.chat", 1
@@ -35,6 +36,9 @@ class Section:
 
 
 def headers(chat: Chat) -> dict[str, str]:
+    """Of the answer that holds the document. ChatPruned: an empty document would look like a chat with nothing in it."""
+    if chat.pruned_at is not None:
+        raise ChatPruned
     return {"Content-Disposition": f'attachment; filename="chat-{chat.pk}.json"', "Cache-Control": "no-store"}
 
 

@@ -30,6 +30,7 @@ def back_up(database: Path, target: Path) -> int:
     try:
         _copy(database, part)
         _check(part)
+        _recognise(part, database)
         with part.open("rb") as written:
             os.fsync(written.fileno())
         os.link(part, target)
@@ -62,6 +63,18 @@ def _check(part: Path) -> None:
         raise BackupFailed(
             f"The database is damaged: a row of {broken[0]} refers to one of {broken[2]} that is not there."
         )
+
+
+def _recognise(part: Path, database: Path) -> None:
+    """A mistyped path may name an empty file, whose copy would be taken for a backup until it is needed."""
+    with contextlib.closing(sqlite3.connect(part)) as copy:
+        tables = {str(row[0]) for row in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        ours = "SELECT 1 FROM django_migrations WHERE app = 'approvals'"
+        if "django_migrations" not in tables or copy.execute(ours).fetchone() is None:
+            raise BackupFailed(
+                f"There is no Pausepoint in {database}, and so no copy of it. Check DATABASE_URL; "
+                "for a new database run `manage.py migrate` first."
+            )
 
 
 def _sync_folder(folder: Path) -> None:

@@ -42,7 +42,10 @@ class OutageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Of a view; before Django logs it with everything that led to it."""
-        return unavailable(request) if isinstance(exception, dbpool.AWAY) else None
+        if not isinstance(exception, dbpool.AWAY):
+            return None
+        _log(request, exception)
+        return unavailable(request)
 
 
 class _NoReport(ExceptionReporter):
@@ -57,9 +60,15 @@ class _NoReport(ExceptionReporter):
 
 @receiver(got_request_exception, dispatch_uid="hitlsite.outages")
 def note(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
-    if request is not None and isinstance(sys.exc_info()[1], dbpool.AWAY):
+    error = sys.exc_info()[1]
+    if request is not None and isinstance(error, dbpool.AWAY):
+        _log(request, error)
         setattr(request, MET, True)
         request.exception_reporter_class = _NoReport
+
+
+def _log(request: HttpRequest, error: BaseException) -> None:
+    logger.warning("%r is answered with a 503: the database is away (%s)", request.path, str(error).strip())
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
@@ -78,6 +87,8 @@ def unavailable(request: HttpRequest) -> HttpResponse:
             response.headers["HX-Reswap"] = "beforebegin"
     response.headers["Retry-After"] = str(RETRY_AFTER)
     response.headers["Cache-Control"] = "no-store"
+    # By us, in one line.
+    response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
 from approvals import machines
 from approvals.exceptions import NotAuthenticated, NotFound
-from approvals.views import refusal_page
+from approvals.views import problem, refusal_page
 
 POLICY = "; ".join(
     [
@@ -74,3 +77,40 @@ class PossibleNames:
     ) -> HttpResponseBase | None:
         named = [value for value in view_kwargs.values() if isinstance(value, str)]
         return refusal_page(request, NotFound()) if any("\0" in name for name in named) else None
+
+
+class PossibleInAdmin:
+    """The admin hands what an address or a form holds to the database as it stands."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
+    ) -> HttpResponseBase | None:
+        if request.resolver_match is None or "admin" not in request.resolver_match.namespaces:
+            return None
+        given = [
+            text for sent in (request.GET, request.POST) for name, texts in sent.lists() for text in (name, *texts)
+        ]
+        if any("\0" in text for text in given):
+            words = "There is a NUL in what was sent, which no text here can hold. Take it out and try again."
+            return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_text")
+        model_admin = getattr(view_func, "model_admin", None)
+        chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        if model_admin is not None and not all(_may_be_key(model_admin.opts.pk, text) for text in chosen):
+            words = "What was selected is no row of this list. Go back, reload the list and select again."
+            return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_selection")
+        return None
+
+
+def _may_be_key(field: Any, text: str) -> bool:
+    """Whether the field could hold it: of the right kind, and within its bounds."""
+    try:
+        field.run_validators(field.to_python(text))
+    except ValidationError:
+        return False
+    return bool(text)

@@ -62,6 +62,7 @@ MIDDLEWARE = [
     "approvals.machines.MachineMiddleware",
     "hitlsite.security.LoginRequired",
     "hitlsite.security.PossibleNames",
+    "hitlsite.security.PossibleInAdmin",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -160,12 +161,17 @@ WHITENOISE_AUTOREFRESH = DEBUG
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"line": {"()": "hitlsite.logs.Line", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
-        "approvals": {"handlers": ["stderr"], "level": "INFO"},
-        "chats": {"handlers": ["stderr"], "level": "INFO"},
-        "hitlsite": {"handlers": ["stderr"], "level": "INFO"},
+        "approvals": {"level": "INFO"},
+        "chats": {"level": "INFO"},
+        "hitlsite": {"level": "INFO"},
+        # Without handlers of its own: Django's write nothing, or everything twice.
+        "django": {"level": "INFO"},
+        # An address that is not there is nobody's mistake here.
+        "django.request": {"level": "ERROR"},
     },
 }
 

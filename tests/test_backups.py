@@ -42,16 +42,22 @@ for change in (lambda: AuditEntry.objects.all().delete(), lambda: AuditEntry.obj
 print(append_only.missing(connection), refused)
 """
 
+PAUSEPOINT = """
+CREATE TABLE django_migrations (app, name);
+INSERT INTO django_migrations VALUES ('approvals', '0001_initial')
+"""
+
 
 @pytest.fixture
 def database(tmp_path) -> Path:
-    """A database as ours are: in WAL mode, with a trigger."""
+    """A database as ours are: in WAL mode, with a trigger, and with migrations."""
     path = tmp_path / "used.sqlite3"
     with closing(sqlite3.connect(path)) as made:
         made.execute("PRAGMA journal_mode=WAL")
         made.executescript(
             "CREATE TABLE t (n); CREATE TRIGGER keep BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
+        made.executescript(PAUSEPOINT)
         made.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(1000)])
         made.commit()
     return path
@@ -120,6 +126,22 @@ def test_a_row_that_refers_to_nothing_is_found(database, tmp_path):
         loose.executescript("INSERT INTO c VALUES (7)")
     with pytest.raises(BackupFailed, match="a row of c refers to one of p that is not there"):
         back_up(database, tmp_path / "copy.sqlite3")
+
+
+@pytest.mark.parametrize(
+    "tables",
+    ["", "CREATE TABLE t (n)", PAUSEPOINT.replace("approvals", "wagtail")],
+    ids=["nothing", "no migrations", "another project"],
+)
+def test_of_what_is_no_pausepoint_there_is_no_backup(tmp_path, tables):
+    empty, target = tmp_path / "typo.sqlite3", tmp_path / "copies" / "copy.sqlite3"
+    target.parent.mkdir()
+    empty.touch()
+    with closing(sqlite3.connect(empty)) as made:
+        made.executescript(tables)
+    with pytest.raises(BackupFailed, match=r"There is no Pausepoint in .*typo\.sqlite3.* Check DATABASE_URL"):
+        back_up(empty, target)
+    assert os.listdir(target.parent) == []
 
 
 def test_a_folder_that_is_not_there_is_named(database, tmp_path):

@@ -51,8 +51,8 @@ OPEN = {*LOG_INS, "/favicon.ico", "/words.js"}
 SAMPLES = {
     "(?P<url>.*)$": "absent/",
     r"^(?P<address>[\s\S]*)$": "absent/",
-    "^(?P<app_label>auth|approvals|chats)/$": "auth/",
-    "^(?P<app_label>auth|approvals|chats|procrastinate)/$": "auth/",
+    "^(?P<app_label>approvals|auth|chats)/$": "auth/",
+    "^(?P<app_label>approvals|auth|chats|procrastinate)/$": "auth/",
 }
 
 

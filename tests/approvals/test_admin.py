@@ -83,7 +83,6 @@ def test_the_database_itself_refuses_to_change_an_entry(statement):
 @pytest.mark.parametrize(
     "query",
     [
-        "?tool=%00x",
         "?tool=" + "a" * 5000,
         "?from=yesterday",
         "?from=0000-00-00",

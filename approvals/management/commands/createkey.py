@@ -7,14 +7,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
 
 from approvals.auth import DEFAULT_SCOPES, SCOPES, create_key
+from approvals.management.refusing import RefusingCommand
 
 MAX_NAME = 100
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = "Make an API key for a user and print it, alone, on standard output. It is shown this once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

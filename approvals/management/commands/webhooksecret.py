@@ -6,13 +6,13 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
 
 from approvals.keys import ApiKey
+from approvals.management.refusing import RefusingCommand
 from approvals.signing import new_secret
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = (
         "Make the secret that signs what the callback addresses of a key's requests are told, and print it, alone, on"
         " standard output. It is shown this once; the one before it stays good for a day."

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
 from django.db import connection
 
+from approvals.management.refusing import RefusingCommand
 from hitlsite.backups import BackupFailed, back_up
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = (
         "Copy the SQLite database into a new file, while it is in use, and check the copy. For PostgreSQL use pg_dump."
     )
+    # Before an upgrade it is copied as it is.
+    requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="the copy's name; it must not exist yet")

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.apps import apps
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.management.refusing import RefusingCommand
 
 if apps.is_installed("chats"):
     from chats import actions as chats
@@ -40,13 +40,12 @@ def age(text: str) -> timedelta:
     return timedelta(days=int(text[:-1]))
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = (
         "Say what is old enough to go, and with --yes remove it: what was said in chats that nobody used for so long, "
         "events that were delivered, sessions that are over. Requests, decisions and the audit log stay. It may be "
         "killed and run again, beside running servers."
     )
-    requires_migrations_checks = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--older-than", type=age, default=age("180d"), help="in days, like 180d (the default)")

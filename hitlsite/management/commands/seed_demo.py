@@ -9,8 +9,9 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
 from django.db import transaction
+
+from approvals.management.refusing import RefusingCommand
 
 if apps.is_installed("chats"):
     from hitlsite.demo import converse
@@ -28,7 +29,7 @@ PEOPLE = {
 }
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = "Make the demo's accounts and conversations, where they are missing. Refused unless DEBUG is on."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -9,18 +9,17 @@ from typing import Any
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
 from django.db import connections
 from twisted.internet import defer, reactor
 
+from approvals.management.refusing import RefusingCommand
 from hitlsite.asgi import application
 from hitlsite.serving import DeskServer
 from hitlsite.working import DeskWork
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = "Serve Pausepoint: pages, and without workers also running turns and the sweep. Stops cleanly on SIGTERM."
-    requires_migrations_checks = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")

@@ -8,15 +8,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
 from django.db import connections
 
+from approvals.management.refusing import RefusingCommand
 from hitlsite.working import DeskWork
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = "Run turns, deadlines and deliveries, beside `serve`, on PostgreSQL. Hands running turns over on SIGTERM."
-    requires_migrations_checks = True
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.HITL_DISPATCH != "workers":

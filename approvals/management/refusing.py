@@ -1,0 +1,73 @@
+"""What every command of ours refuses before it begins: no text, no database, or one that is not migrated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandError
+from django.core.management.base import BaseCommand
+from django.db import Error
+from django.db import connection as proxy
+from django.db.migrations.executor import MigrationExecutor
+
+#: Typed as what all databases have; its module and how it is reached are each backend's own.
+connection: Any = proxy
+#: Seconds for which a server may leave a first connection unanswered, unless DATABASE_URL says another number.
+PATIENCE = 10
+
+
+class RefusingCommand(BaseCommand):
+    """A command that works on the migrated database, or says in one line why it does not."""
+
+    requires_migrations_checks = True
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        for name, value in options.items():
+            if isinstance(value, str | Path) and not _is_text(str(value)):
+                raise CommandError(f"What is given for {name} is no UTF-8: {str(value)!r}. Write it in UTF-8.")
+        return super().execute(*args, **options)
+
+    def check_migrations(self) -> None:
+        """Django's own prints a notice, and lets the command run into the first table that is missing."""
+        try:
+            _connect()
+            executor = MigrationExecutor(connection)
+            plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        except (Error, connection.Database.Error) as error:
+            words = " ".join(str(error).split()) or type(error).__name__
+            raise CommandError(f"The database {_named()} cannot be used: {words}") from error
+        missing = sorted({migration.app_label for migration, _ in plan})
+        if missing:
+            raise CommandError(
+                f"The database {_named()} is not migrated: not all is applied in {', '.join(missing)}; "
+                "run `manage.py migrate`."
+            )
+
+
+def _connect() -> None:
+    """Once without what keeps connections: that would say only that there is none, and not why."""
+    if connection.vendor == "postgresql":
+        known = connection.get_connection_params()
+        connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
+    elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
+        # SQLite would make an empty one.
+        raise CommandError(f"There is no database {_named()}. Check DATABASE_URL, or run `manage.py migrate`.")
+
+
+def _named() -> str:
+    """Which database, and never its password."""
+    known = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return str(known["NAME"])
+    place = f"{known['HOST'] or 'the local socket'}{':' if known['PORT'] else ''}{known['PORT']}"
+    return f"{known['NAME']!r} at {place}"
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
