@@ -220,9 +220,8 @@ def test_a_deadline_is_told():
     async def story() -> None:
         async with following(asker) as follower:
             soon = timezone.now() + timedelta(milliseconds=50)
-            request = await run(
-                lambda: make_request(owner, Kind.QUESTION, deadline_at=soon, default_response={"selected": ["a", "b"]})
-            )
+            chosen = {"fieldName": "", "selected": ["a", "b"], "selectedIndex": [0, 1]}
+            request = await run(lambda: make_request(owner, Kind.QUESTION, deadline_at=soon, default_response=chosen))
             await follower.hear(3)
             assert follower.heard[0].data["request"]["defaultResponse"] == "a, b"
             await asyncio.sleep(0.1)
