@@ -80,6 +80,11 @@ def may_close(user: Person, request: ApprovalRequest) -> bool:
     return may_answer(user, request) if asks else may_decide(user, request)
 
 
+def may_be_assigned(user: User, request: ApprovalRequest) -> bool:
+    """Not who asked for it and may not decide it: else people could approve what they ask for themselves."""
+    return user.pk != request.requested_by_id or may_close(user, request)
+
+
 def may_comment(user: Person, request: ApprovalRequest) -> bool:
     """Say something in its thread, also after it has ended: who may close it, its owner and its assignee."""
     return may_close(user, request) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)

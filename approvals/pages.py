@@ -17,15 +17,23 @@ from approvals.rounds import Shared
 def counts(user: User, shared: Shared | None = None, *, own: bool = True) -> dict[str, Any]:
     """What the counts say; those who see the same share them. What waits for this very person is None unless `own`."""
     shared, sight = shared or Shared(), auth.sight_of(user)
-    waiting = queries.waiting_count(user) if own and not auth.decides_everything(user) else None
-    suspended = shared.once(("suspended", sight), lambda: capped_count(queries.suspended_workflows_for(user)))
     return {
-        "suspended_count": suspended,
-        # Whoever decides everything has it all before them; nobody counts that twice.
-        "waiting_count": suspended if auth.decides_everything(user) else waiting,
+        "suspended_count": _suspended(user, shared),
+        "waiting_count": waits_for(user, shared) if own or auth.decides_everything(user) else None,
         "completed_count": shared.once(("ended", sight), lambda: capped_count(queries.ended_workflows_for(user))),
         "count_limit": queries.COUNT_LIMIT,
     }
+
+
+def waits_for(user: User, shared: Shared) -> int:
+    """How much waits for this very person, as the title of a page says it."""
+    # Whoever decides everything has it all before them; nobody counts that twice.
+    return _suspended(user, shared) if auth.decides_everything(user) else queries.waiting_count(user)
+
+
+def _suspended(user: User, shared: Shared) -> int:
+    sight = auth.sight_of(user)
+    return shared.once(("suspended", sight), lambda: capped_count(queries.suspended_workflows_for(user)))
 
 
 def seen_request(user: User, shared: Shared, request_id: str) -> ApprovalRequest | None:

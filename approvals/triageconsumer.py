@@ -17,9 +17,9 @@ from approvals.exceptions import Invalid, NotFound
 from approvals.lenses import Lens, lens_from
 from approvals.lines import line_for
 from approvals.models import ApprovalRequest
+from approvals.pages import waits_for
 from approvals.queries import COUNT_LIMIT
 from approvals.rounds import Shared
-from approvals.triageviews import waits_for
 
 
 class RequestsConsumer(DeskConsumer):

@@ -12,10 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals import auth, bulk, queries, triage
+from approvals import bulk, triage
 from approvals.exceptions import Invalid
 from approvals.lenses import AGES, ANY, GROUPS, OVER, Lens, lens_from, understood_in
 from approvals.lines import grouped
+from approvals.pages import waits_for
 from approvals.queries import COUNT_LIMIT
 from approvals.rounds import Shared
 from approvals.states import FINAL, Kind, Priority, Status, Verdict
@@ -58,14 +59,6 @@ def requests_page(request: SignedIn) -> HttpResponse:
 def count(user: Any, lens: Lens) -> dict[str, int]:
     """How many the lens finds, as the page and its pushes show it."""
     return {"found_count": triage.count_of(user, lens), "count_limit": COUNT_LIMIT}
-
-
-def waits_for(user: Any, shared: Shared) -> int:
-    """How much waits for this person, as the desk counts it (`pages.counts`), for the title."""
-    if not auth.decides_everything(user):
-        return queries.waiting_count(user)
-    sight = auth.sight_of(user)
-    return shared.once(("suspended", sight), lambda: queries.capped_count(queries.suspended_workflows_for(user)))
 
 
 def choices() -> dict[str, list[tuple[str, Any]]]:

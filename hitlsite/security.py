@@ -63,14 +63,18 @@ class LoginRequired(LoginRequiredMiddleware):
         return refused
 
 
-class PossibleNames:
-    """What an address names can only be there if a database can hold the name: PostgreSQL takes no NUL, not even to look."""
+class _BeforeView:
+    """Middleware that looks at a request once its view is known."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
+
+
+class PossibleNames(_BeforeView):
+    """What an address names can only be there if a database can hold the name: PostgreSQL takes no NUL, not even to look."""
 
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
@@ -79,14 +83,8 @@ class PossibleNames:
         return refusal_page(request, NotFound()) if any("\0" in name for name in named) else None
 
 
-class PossibleInAdmin:
+class PossibleInAdmin(_BeforeView):
     """The admin hands what an address or a form holds to the database as it stands."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any

@@ -147,9 +147,7 @@ def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
 
 
 def _check_assignee(request: ApprovalRequest) -> None:
-    # Else whoever asks could approve it themselves.
-    asker = request.requested_by
-    if request.assigned_to_id == asker.pk and not auth.may_close(asker, request):
+    if request.assigned_to is not None and not auth.may_be_assigned(request.assigned_to, request):
         words = "It cannot be assigned to who asks for it and may not decide it."
         raise Invalid(words, {"assigned_to": "asks for it and may not decide it"})
 

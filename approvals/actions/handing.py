@@ -131,8 +131,7 @@ def _check_assignee(request: ApprovalRequest, to: User | None) -> None:
         return
     if not to.is_active:
         raise Invalid(_("It cannot be handed to them."), {"to": _("is the name of no active user")})
-    if to.pk == request.requested_by_id and not auth.may_close(to, request):
-        # Else whoever decides could let people approve what they ask for themselves.
+    if not auth.may_be_assigned(to, request):
         words = _("It cannot be handed to %(name)s, who asked for it and may not decide it.")
         raise Invalid(words % {"name": to.get_username()}, {"to": _("asked for it and may not decide it")})
 
