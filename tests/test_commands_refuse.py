@@ -56,6 +56,13 @@ def test_a_mistyped_path_is_named_and_no_file_is_made_there(tmp_path, command):
     assert not path.exists()
 
 
+def test_a_copy_of_what_is_not_there_is_refused_and_nothing_is_made(tmp_path):
+    path = tmp_path / "typo.sqlite3"
+    said = refusal(f"sqlite:///{path}", "backup", str(tmp_path / "copy.sqlite3"))
+    assert said == f"CommandError: There is no database at {path}. Run `manage.py migrate` first."
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("command", [COMMANDS[1], COMMANDS[4]], ids=["worker", "prune"])
 def test_a_server_that_does_not_answer_is_named_without_the_password(command):
     port = free_port()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +29,17 @@ class RefusingCommand(BaseCommand):
         for name, value in options.items():
             if isinstance(value, str | Path) and not _is_text(str(value)):
                 raise CommandError(f"What is given for {name} is no UTF-8: {str(value)!r}. Write it in UTF-8.")
+        if self.requires_migrations_checks:
+            # Before Django's own checks: since 6.1 they ask SQLite what it can, which makes the file that is not there.
+            with _refused():
+                _connect()
         return super().execute(*args, **options)
 
     def check_migrations(self) -> None:
         """Django's own prints a notice, and lets the command run into the first table that is missing."""
-        try:
-            _connect()
+        with _refused():
             executor = MigrationExecutor(connection)
             plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        except (Error, connection.Database.Error) as error:
-            words = " ".join(str(error).split()) or type(error).__name__
-            raise CommandError(f"The database {_named()} cannot be used: {words}") from error
         missing = sorted({migration.app_label for migration, _ in plan})
         if missing:
             raise CommandError(
@@ -46,14 +48,25 @@ class RefusingCommand(BaseCommand):
             )
 
 
+@contextmanager
+def _refused() -> Iterator[None]:
+    """What the database refuses, in one line."""
+    try:
+        yield
+    except (Error, connection.Database.Error) as error:
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise CommandError(f"The database {_named()} cannot be used: {words}") from error
+
+
 def _connect() -> None:
-    """Once without what keeps connections: that would say only that there is none, and not why."""
     if connection.vendor == "postgresql":
+        # Without what keeps connections: that would say only that there is none, and not why.
         known = connection.get_connection_params()
         connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
     elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
         # SQLite would make an empty one.
         raise CommandError(f"There is no database {_named()}. Check DATABASE_URL, or run `manage.py migrate`.")
+    connection.ensure_connection()
 
 
 def _named() -> str:
