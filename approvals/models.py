@@ -122,7 +122,8 @@ class ApprovalRequest(models.Model):
     claimed_at = models.DateTimeField(null=True)
     #: When somebody last took it, handed it over or said something about it.
     touched_at = models.DateTimeField(null=True)
-    #: Words to read before one can decide: title, message, input. Null where they were not counted yet.
+    #: Words to read before one can decide: title, message, input; of a question its text and what it offers. Null where they
+    #: were not counted yet.
     words = models.PositiveIntegerField(null=True)
 
     class Meta:

@@ -81,6 +81,14 @@ def messages_before(chat: Chat, checkpoint: TurnCheckpoint, turn: Turn) -> Query
     return chat.messages.filter(shown, position__lt=message.position).order_by("position")
 
 
-def branches_of(chat: Chat) -> list[Chat]:
-    """The latest chats that go on from this one."""
-    return list(chat.branches.order_by("-id")[:LISTED])
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The `latest` chats that go on from one, and whether there are `more`."""
+
+    latest: Sequence[Chat]
+    more: bool
+
+
+def branches_of(chat: Chat) -> Branches:
+    found = list(chat.branches.order_by("-id")[: LISTED + 1])
+    return Branches(found[:LISTED], len(found) > LISTED)

@@ -11,7 +11,7 @@ from approvals.hearing import hear
 #: Processes that run turns listen here for stops, and processes that serve streams for what others have stored.
 RUNNERS, STREAMS = "runners", "streams"
 
-_on_work: Callable[[int], None] | None = None
+_on_work: Callable[[int, bool], None] | None = None
 _on_stop: Callable[[int], None] | None = None
 
 
@@ -24,16 +24,16 @@ def ring_chat(chat_pk: int) -> None:
     doorbell.ring(chat_group(chat_pk), {"type": "chat.changed"})
 
 
-def answer_with(*, on_work: Callable[[int], None] | None, on_stop: Callable[[int], None] | None) -> None:
+def answer_with(*, on_work: Callable[[int, bool], None] | None, on_stop: Callable[[int], None] | None) -> None:
     """Name who runs turns in this process; None when nobody does (the sweep of another process will find them)."""
     global _on_work, _on_stop
     _on_work, _on_stop = on_work, on_stop
 
 
-def ring_work(turn_id: int) -> None:
-    """A turn is queued."""
+def ring_work(turn_id: int, *, below: bool = False) -> None:
+    """A turn is queued; one `below` another is a sub-agent's, for which the other waits in its place."""
     if _on_work is not None:
-        _on_work(turn_id)
+        _on_work(turn_id, below)
 
 
 def ring_stop(turn_id: int) -> None:

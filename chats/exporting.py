@@ -17,12 +17,15 @@ from approvals import audit, dbpool
 from approvals.audit import utc
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from chats import queries
+from chats.doubts import doubts_of
 from chats.exceptions import ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
 
 FORMAT, VERSION = "pausepoint.chat", 1
 #: Rows of one query, and the length from which a piece is sent: a row may be a megabyte.
 PAGE, PIECE = 20, 250_000
+#: What a request's document is made of beside its row.
+JOINED = ("decision", "requested_by", "assigned_to")
 _TIMES = {"created_at", "updated_at", "ended_at", "cut_at", "started_at", "finished_at", "deadline_at", "changed_at"}
 
 
@@ -94,25 +97,24 @@ def sections(chat: Chat) -> Iterator[Section]:
     yield Section("checkpoints", TurnCheckpoint.objects.filter(chat_pk__in=numbers), _checkpoint)
     asked, entries = ApprovalRequest.objects.none(), AuditEntry.objects.filter(scope=chat.scope)
     if chat.root_id is None:
-        asked = ApprovalRequest.objects.filter(scope=chat.scope).select_related(
-            "decision", "requested_by", "assigned_to"
-        )
+        asked = ApprovalRequest.objects.filter(scope=chat.scope).select_related(*JOINED)
         # What was asked before a branch was asked in the chat that it goes on from.
-        elsewhere = {name: calls.exclude(**{f"{name}__scope": chat.scope}) for name in ("approval", "recovery")}
+        approved = calls.exclude(approval__scope=chat.scope)
+        doubted = doubts_of(chat, calls).exclude(scope=chat.scope)
     else:
-        elsewhere = dict.fromkeys(("approval", "recovery"), calls)
+        approved, doubted = calls, doubts_of(chat, calls)
         entries = entries.filter(tool_call_id__in=calls.values("tool_call_id"))
     yield Section("requests", asked, _request)
-    for name, found in elsewhere.items():
-        joined = (f"{name}__decision", f"{name}__requested_by", f"{name}__assigned_to")
-        rows = found.filter(**{f"{name}__isnull": False}).select_related(*joined)
-        yield Section("requests", rows, _asked_by(name))
+    joined = [f"approval__{name}" for name in JOINED]
+    yield Section("requests", approved.filter(approval__isnull=False).select_related(*joined), _approval)
+    yield Section("requests", doubted.select_related(*JOINED), _request)
     yield Section("audit", entries, audit.export_row)
     yield Section("branches", Chat.objects.filter(branched_from=chat.pk).select_related("owner"), chat_document)
 
 
-def _asked_by(name: str) -> Callable[[ToolCall], dict[str, Any]]:
-    return lambda call: _request(getattr(call, name))
+def _approval(call: ToolCall) -> dict[str, Any]:
+    assert call.approval is not None
+    return _request(call.approval)
 
 
 def chat_document(chat: Chat) -> dict[str, Any]:

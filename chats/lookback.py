@@ -41,6 +41,8 @@ def timeline(request: SignedIn, pk: int) -> HttpResponse:
 def compare(request: SignedIn, pk: int) -> HttpResponse:
     """Any two checkpoints of a chat; without a choice the last two, or the one on the right and the one before it."""
     found = queries.get_chat_for(request.user, pk)
+    if found.pruned_at is not None:
+        return render(request, "chats/compare.html", {"chat": found})
     made = TurnCheckpoint.objects.filter(chat_pk=found.pk).defer("tail").order_by("-pk")
     choices = list(made[:CHOICES])
     right = _chosen(request, "right", found) or (choices[0] if choices else None)

@@ -245,11 +245,13 @@ def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
 
 
 def get_checkpoint_for(user: Person, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
-    """A checkpoint, its chat and its whole parts."""
+    """A checkpoint, its chat and its whole parts. ChatNotFound, ChatPruned."""
     found = TurnCheckpoint.objects.filter(pk=pk).first()
     if found is None:
         raise ChatNotFound
     chat = get_chat_for(user, found.chat_pk)
+    if (chat.root or chat).pruned_at is not None:
+        raise ChatPruned
     return chat, found, parts_at(found)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from approvals.models import Workflow
@@ -19,9 +19,10 @@ BATCH = 100
 
 
 def wake_stuck_turns() -> None:
-    """Ring for turns that wait for a runner; claiming decides who gets them."""
-    for turn_id in list(stuck(timezone.now()).order_by("id").values_list("pk", flat=True)[:BATCH]):
-        doorbell.ring_work(turn_id)
+    """Ring for turns that wait for a runner; claiming decides who gets them. Sub-agents' come first: others wait for them."""
+    found = stuck(timezone.now()).order_by(F("root").asc(nulls_last=True), "id")
+    for turn_id, root in list(found.values_list("pk", "root")[:BATCH]):
+        doorbell.ring_work(turn_id, below=root is not None)
 
 
 def stuck(now: Any) -> QuerySet[Turn]:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import ngettext
 
 from approvals.readable import pretty
 from chats import nesting
+from chats.doubts import doubts_of
 from chats.models import Chat, Step, TurnCheckpoint
 
 PAGE = 60
@@ -21,11 +24,11 @@ LONGEST = 20_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mark:
-    """Where an entry stands: when, which sort, which row; `2026-11-21T12:00:00.000000Z,3,42`."""
+    """Where an entry stands: when, which sort, which row; `2026-11-21T12:00:00.000000Z,3,42`. Requests have a UUID."""
 
     at: datetime
     rank: int
-    pk: int
+    pk: int | UUID
 
     def __str__(self) -> str:
         return f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.rank},{self.pk}"
@@ -35,27 +38,44 @@ def mark_from(text: str) -> Mark | None:
     """The mark that a text names; None for what is none."""
     moment, _, rest = text.partition(",")
     rank, _, pk = rest.partition(",")
-    if not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in (rank, pk)):
+    if not _is_number(rank) or int(rank) >= len(SORTS):
         return None
     try:
-        found = parse_datetime(moment)
-        return Mark(found.astimezone(UTC), int(rank), int(pk)) if found is not None and found.tzinfo else None
+        found, key = parse_datetime(moment), SORTS[int(rank)].key(pk)
+        return Mark(found.astimezone(UTC), int(rank), key) if found is not None and found.tzinfo else None
     except (ValueError, OverflowError):
         return None
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def _number(text: str) -> int:
+    if not _is_number(text):
+        raise ValueError(text)
+    return int(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """A sort of entries: its name, its rows, and the lookup of the moment by which they stand in the timeline."""
+    """A sort of entries: its name, its rows, the lookup of the moment by which they stand in the timeline, and what their keys
+    are. `stays`: it is there when what was said in the chat has been removed.
+    """
 
     name: str
     rows: Callable[[Chat], QuerySet[Any]]
     moment: str
+    key: Callable[[str], int | UUID] = _number
+    stays: bool = False
 
 
 def _calls(chat: Chat) -> QuerySet[Any]:
-    asked = ("approval__decision", "recovery__decision")
-    return chat.tool_calls.select_related(*asked)
+    return chat.tool_calls.select_related("approval__decision")
+
+
+def _doubts(chat: Chat) -> QuerySet[Any]:
+    return doubts_of(chat, chat.tool_calls.all()).select_related("decision")
 
 
 #: In the order in which entries of one moment stand.
@@ -64,14 +84,14 @@ SORTS = (
     Sort("begun", lambda chat: chat.turns.all(), "created_at"),
     Sort("step", lambda chat: Step.objects.filter(turn__chat=chat), "created_at"),
     Sort("asked", lambda chat: _calls(chat).filter(approval__isnull=False), "approval__created_at"),
-    Sort("doubted", lambda chat: _calls(chat).filter(recovery__isnull=False), "recovery__created_at"),
+    Sort("doubted", _doubts, "created_at", UUID),
     Sort("decided", _calls, "approval__decision__decided_at"),
-    Sort("cleared", _calls, "recovery__decision__decided_at"),
+    Sort("cleared", _doubts, "decision__decided_at", UUID),
     Sort("result", _calls, "finished_at"),
     Sort("checkpoint", lambda chat: TurnCheckpoint.objects.filter(chat_pk=chat.pk).defer("tail"), "created_at"),
     Sort("ended", lambda chat: chat.turns.all(), "ended_at"),
-    Sort("origin", lambda chat: Chat.objects.filter(pk=chat.pk, branched_at__isnull=False), "created_at"),
-    Sort("branched", lambda chat: chat.branches.all(), "created_at"),
+    Sort("origin", lambda chat: Chat.objects.filter(pk=chat.pk, branched_at__isnull=False), "created_at", stays=True),
+    Sort("branched", lambda chat: chat.branches.all(), "created_at", stays=True),
 )
 
 
@@ -79,13 +99,13 @@ SORTS = (
 class Entry:
     """One thing that happened: `row` is what it is read from, `request` what was asked or decided there.
 
-    `conversation` is that of the sub-agent which a result came from.
+    `conversations` are those of the sub-agents that a step calls, or that a result came from: tool and number.
     """
 
     kind: str
     mark: Mark
     row: Any
-    conversation: int | None = None
+    conversations: Sequence[tuple[str, int]] = ()
 
     @property
     def at(self) -> datetime:
@@ -97,7 +117,7 @@ class Entry:
 
     @property
     def request(self) -> Any:
-        return self.row.approval if self.kind in {"asked", "decided"} else self.row.recovery
+        return self.row.approval if self.kind in {"asked", "decided"} else self.row
 
     @property
     def said(self) -> str:
@@ -107,24 +127,24 @@ class Entry:
 
     @property
     def input(self) -> str:
-        return pretty(self.row.input)[:LONGEST]
+        return _shown(self.row.input)
 
     @property
     def output(self) -> str:
         """Of a result, as JSON; "" where there is none."""
-        return pretty(self.row.output)[:LONGEST] if self.row.output is not None else ""
+        return _shown(self.row.output) if self.row.output is not None else ""
 
     @property
     def given(self) -> str:
         """Of a decision, the answer or the edited input as JSON; "" where it was a mere yes or no."""
         decision = self.request.decision
         found = decision.answer if decision.edited_input is None else decision.edited_input
-        return pretty(found)[:LONGEST] if found is not None else ""
+        return _shown(found) if found is not None else ""
 
     @property
     def called(self) -> list[str]:
         """The tools that a step calls."""
-        return [block["name"] for block in self.row.blocks if block.get("type") == "tool_use"]
+        return [name for _, name in _calls_of("step", self.row)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +157,15 @@ class Page:
 
 
 def page_of(chat: Chat, *, before: Mark | None = None, after: Mark | None = None, size: int = PAGE) -> Page:
-    """The entries next to a mark, or the latest; the same number of queries for any chat and page."""
+    """The entries next to a mark, or the latest; the same number of queries for any chat and page.
+
+    Of a chat that was removed, what is left is where it came from and what goes on from it.
+    """
     forward = after is not None and before is None
     found: list[tuple[Mark, Sort, Any]] = []
     for rank, sort in enumerate(SORTS):
+        if chat.pruned_at is not None and not sort.stays:
+            continue
         rows = sort.rows(chat).filter(**{f"{sort.moment}__isnull": False})
         if (mark := after if forward else before) is not None:
             rows = rows.filter(_beyond(sort.moment, rank, mark, forward=forward))
@@ -171,9 +196,26 @@ def _moment(row: Any, lookup: str) -> datetime:
 
 
 def _entries(chat: Chat, found: Sequence[tuple[Mark, Sort, Any]]) -> list[Entry]:
-    ids = [row.tool_call_id for _, sort, row in found if sort.name == "result"]
-    conversations = nesting.conversations(chat.pk, ids)
+    calls = [_calls_of(sort.name, row) for _, sort, row in found]
+    known = nesting.conversations(chat.pk, [key for each in calls for key, _ in each])
     return [
-        Entry(sort.name, mark, row, conversations.get(row.tool_call_id) if sort.name == "result" else None)
-        for mark, sort, row in found
+        Entry(sort.name, mark, row, [(name, known[key]) for key, name in each if key in known])
+        for (mark, sort, row), each in zip(found, calls, strict=True)
     ]
+
+
+def _calls_of(kind: str, row: Any) -> list[tuple[str, str]]:
+    """The calls that an entry is about: toolCallId and tool."""
+    if kind == "result":
+        return [(row.tool_call_id, row.name)]
+    blocks = row.blocks if kind == "step" else ()
+    return [(block["id"], block["name"]) for block in blocks if block.get("type") == "tool_use"]
+
+
+def _shown(value: Any) -> str:
+    """A value as JSON; what is left out is said."""
+    text = pretty(value)
+    if (left := len(text) - LONGEST) <= 0:
+        return text
+    words = ngettext("… %(left)s more character …", "… %(left)s more characters …", left) % {"left": f"{left:,}"}
+    return f"{text[:LONGEST]}\n{words}"

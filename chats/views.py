@@ -27,6 +27,7 @@ from chats.rendering import chat_context, render_push
 
 PAGE = 30
 MESSAGES_SHOWN = 60
+CHECKPOINTS = 200
 
 
 def agent_named(name: str) -> Agent:
@@ -143,11 +144,23 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
-    """A chat's checkpoint history, message by message."""
+    """A chat's checkpoint history, message by message: the latest, or with `?before=` those before a checkpoint."""
     found = queries.get_chat_for(request.user, pk)
-    grouped = queries.group_by_message(queries.checkpoints_of(found))
-    shown = set(found.shown.values_list("message_id", flat=True))
-    return render(request, "chats/checkpoints.html", {"chat": found, "grouped": grouped, "shown": shown})
+    latest = queries.checkpoints_of(found).defer("tail").order_by("-id")
+    before = request.GET.get("before", "")
+    if before.isascii() and before.isdecimal() and len(before) < 19:
+        latest = latest.filter(pk__lt=int(before))
+    rows = [] if found.pruned_at is not None else list(latest[: CHECKPOINTS + 1])
+    grouped = queries.group_by_message(reversed(rows[:CHECKPOINTS]))
+    messages = found.shown.filter(message_id__in=grouped)
+    context = {
+        "chat": found,
+        "grouped": grouped,
+        "shown": set(messages.values_list("message_id", flat=True)),
+        "earlier": rows[CHECKPOINTS - 1].pk if len(rows) > CHECKPOINTS else None,
+        "latest": not before,
+    }
+    return render(request, "chats/checkpoints.html", context)
 
 
 @require_GET

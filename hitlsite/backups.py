@@ -8,9 +8,6 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-#: Pages of one step; between two of them others may write. What they write is in the copy too.
-STEP = 2000
-
 
 class BackupFailed(Exception):
     """There is no copy; the words say why."""
@@ -48,7 +45,9 @@ def _copy(database: Path, part: Path) -> None:
     source = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=20)
     copy = sqlite3.connect(part)
     with contextlib.closing(source), contextlib.closing(copy):
-        source.backup(copy, pages=STEP)
+        # In one step, which reads what was committed when it began. Between steps others write, and then SQLite begins anew:
+        # on a desk that is in use it would never end. With a log (WAL) nobody waits for it.
+        source.backup(copy)
         # One file, without a log beside it that somebody could forget to take along.
         copy.execute("PRAGMA journal_mode=DELETE")
 

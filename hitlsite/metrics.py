@@ -118,7 +118,7 @@ class Metrics:
                 # Whoever touched it later did not end it again.
                 if status in FINAL and decided_at == at:
                     self._requests.labels(self._tool(tool), status).inc()
-                    self._latency.labels(self._tool(tool)).observe((decided_at - created_at).total_seconds())
+                    self._latency.labels(self._tool(tool)).observe(max((decided_at - created_at).total_seconds(), 0))
                 self._changed_after = (at, pk)
 
 

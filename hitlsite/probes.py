@@ -112,7 +112,8 @@ class Probes:
             return Answer(200, metrics.CONTENT_TYPE, await self._within(self._metrics.text))
         except Exception as error:
             logger.warning("No metrics: the database does not answer (%s)", error)
-            return Answer(503, metrics.CONTENT_TYPE, metrics.DOWN)
+            # With another status Prometheus would not read what it says.
+            return Answer(200, metrics.CONTENT_TYPE, metrics.DOWN)
 
     async def _within(self, work: Callable[[], T]) -> T:
         """Call it on the probes' own thread; TimeoutError after PATIENCE, with the thread still at it."""

@@ -25,13 +25,13 @@ LEAVING = 15.0
 class DeskWork:
     """The work of one process, on its loop. `runs_turns`: turns and the sweep too, and not only pages.
 
-    `turns` are taken from a queue: at most so many at once; 0 where there is none.
+    `turns` are taken from a queue: at most so many at once; 0 where there is none, and no limit.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, runs_turns: bool, turns: int = 0) -> None:
         self._loop, self._runs_turns, self._turns = loop, runs_turns, turns
         self._tasks: list[asyncio.Task[None]] = []
-        self._jobs = Jobs(loop) if runs_turns and apps.is_installed("chats") else None
+        self._jobs = Jobs(loop, turns or None) if runs_turns and apps.is_installed("chats") else None
 
     def start(self) -> None:
         """Begin, on the loop's own thread."""

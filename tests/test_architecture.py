@@ -111,7 +111,7 @@ RANKS = {
         {"agent.loop", "providers.scripted", "providers.anthropic_stream", "projection"},
         {"providers.anthropic"},
         {"providers"},
-        {"nesting"},
+        {"nesting", "doubts"},
         {"queries", "runs", "wire", "branching"},
         {"actions"},
         {"streams", "toolbox", "pages", "timeline", "comparing", "exporting"},

@@ -8,6 +8,8 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -81,6 +83,31 @@ def test_a_backup_is_one_private_file_with_everything_that_was_committed(databas
     assert os.listdir(target.parent) == ["copy.sqlite3"]
     with closing(sqlite3.connect(target)) as copy, pytest.raises(sqlite3.IntegrityError, match="no"):
         copy.execute("DELETE FROM t")
+
+
+def test_a_backup_ends_while_others_go_on_writing(database, tmp_path):
+    with closing(sqlite3.connect(database)) as big:
+        # 32 MB: more than is copied between two commits of a desk in use.
+        big.execute("CREATE TABLE b (data)")
+        big.executemany("INSERT INTO b VALUES (randomblob(1000000))", [()] * 32)
+        big.commit()
+    over, give_up = threading.Event(), time.monotonic() + 60
+
+    def write() -> None:
+        with closing(sqlite3.connect(database, timeout=60)) as writing:
+            while not over.is_set() and time.monotonic() < give_up:
+                writing.execute("INSERT INTO t VALUES (-1)")
+                writing.commit()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        back_up(database, tmp_path / "copy.sqlite3")
+        assert writer.is_alive()
+    finally:
+        over.set()
+        writer.join()
+    assert 1000 <= rows(tmp_path / "copy.sqlite3") <= rows(database)
 
 
 def test_what_is_there_is_not_written_over(database, tmp_path):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -79,6 +82,37 @@ def test_no_secret_stands_in_the_composition_and_without_them_nothing_starts():
     text = (ROOT / "compose.yaml").read_text()
     needed = {"SECRET_KEY", "POSTGRES_PASSWORD", "PUBLIC_URL", "ALLOWED_HOSTS"}
     assert set(re.findall(r"\$\{(\w+):\?", text)) == needed
+
+
+def test_every_setting_can_be_made_in_the_file_beside_the_composition():
+    # Those for development and for the tests, and one that follows from the database.
+    apart = {"DEBUG", "TEST_DATABASE", "HITL_DISPATCH"}
+    known = {name for name in first_cells(REFERENCE / "settings.md") if name.isupper() and " " not in name}
+    for name in OURS:
+        assert known - set(SERVICES[name]["environment"]) == apart
+
+
+def settings_with(environment: dict[str, str]) -> str:
+    """All settings of ours and of mail, as a process with this environment has them."""
+    shown = "from django.conf import settings as s; print({n: getattr(s, n) for n in dir(s) if n[:5] in ('HITL_', 'EMAIL')})"
+    needed = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 50, "PUBLIC_URL": "https://desk.example.org"}
+    command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", shown]
+    done = subprocess.run(command, cwd=ROOT, env=environment | needed, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_left_out_of_that_file_is_as_if_nothing_was_said():
+    unset = {
+        name: re.fullmatch(rf"\$\{{{name}:-(.*)\}}", value) for name, value in SERVICES["web1"]["environment"].items()
+    }
+    given = {name: found[1] for name, found in unset.items() if found is not None}
+    assert {name: value for name, value in given.items() if value} == {
+        "ANTHROPIC_BASE_URL": "https://api.anthropic.com",  # read by the SDK, which takes an empty one as it is
+        "HSTS_SECONDS": "0",
+        "TRUST_FORWARDED_PROTO": "0",
+    }
+    assert settings_with(given) == settings_with({})
 
 
 def test_everything_in_the_environment_is_a_setting_that_there_is():

@@ -18,7 +18,7 @@ from approvals.canonical import digest
 from approvals.exceptions import Conflict, Invalid
 from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
-from approvals.states import CLIENT, WorkflowState
+from approvals.states import CLIENT, Kind, WorkflowState
 from approvals.telling import tell
 from approvals.visible import visible
 
@@ -62,7 +62,7 @@ def open_workflow(
         scope=scope,
         key=key,
         defaults={
-            "title": title[:200],
+            "title": visible(title)[:MAX_TITLE],
             "source": source,
             "owner": owner,
             "agent": agent,
@@ -116,7 +116,7 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
     workflow = open_workflow(
         scope=origin.scope,
         key=origin.workflow or str(request_id),
-        title=visible(ask.title),
+        title=ask.title,
         source=origin.source,
         owner=by,
         agent=origin.agent,
@@ -201,9 +201,17 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "said_before": [dict(message) for message in ask.said_before],
         "step_path": list(ask.step_path),
         "urgency": URGENCY[ask.priority],
-        "words": words_to_read(ask.title, ask.message, dict(ask.input)),
+        "words": _words(ask),
         "has_default": default is not ABSENT,
         "default_response": None if default is ABSENT else default,
         "created_at": now,
         "changed_at": now,
     }
+
+
+def _words(ask: Ask) -> int:
+    """How many there are to read. A question's message often begins with its title, and its input says both again."""
+    if ask.kind in {Kind.QUESTION, Kind.FORM}:
+        offered = [option.get(name) for option in ask.options for name in ("label", "description")]
+        return words_to_read(ask.message or ask.title, offered, list(ask.suggestions))
+    return words_to_read(ask.title, ask.message, dict(ask.input))

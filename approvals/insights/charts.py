@@ -56,7 +56,7 @@ def _stack(measure: Measure, x: int, width: int, top: int) -> Iterable[Rect]:
         "yes": measure.yes,
         "answered": measure.answered,
         "no": measure.rejected + measure.declined,
-        "nobody": measure.ended - measure.decided,
+        "nobody": measure.undecided,
     }
     below = 0
     for kind, count in parts.items():

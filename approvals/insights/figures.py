@@ -72,16 +72,16 @@ SELECT * FROM placed WHERE spot <= {top} OR axis = 'day' ORDER BY axis, spot
 
 
 class Waited(Func):
-    """Seconds from its second moment to its first."""
+    """Seconds from its second moment to its first; never less than none, though the clocks of two processes may say so."""
 
     output_field = FloatField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        template = "((julianday(%(expressions)s)) * 86400.0)"
+        template = "MAX(0.0, (julianday(%(expressions)s)) * 86400.0)"
         return self.as_sql(compiler, connection, template=template, arg_joiner=") - julianday(")
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        template = "(EXTRACT(EPOCH FROM (%(expressions)s))::double precision)"
+        template = "GREATEST(0, EXTRACT(EPOCH FROM (%(expressions)s))::double precision)"
         return self.as_sql(compiler, connection, template=template, arg_joiner=" - ")
 
 
@@ -105,22 +105,23 @@ def insights_for(user: User, *, days: int, now: datetime) -> Insights:
     for row in _rows(_ended(user, since)):
         found.setdefault(row["axis"], []).append(row)
     total = _measure(found["all"][0]) if "all" in found else Measure(name="", ended=0)
+    capped = total.ended == LIMIT
     return Insights(
         days=days,
         since=since,
         until=now,
         total=total,
-        per_day=_per_day(found.get("day", []), since, days),
+        per_day=_per_day(found.get("day", []), since, days, known_only=capped),
         tools=_ranking(found.get("tool", [])),
         agents=_ranking(found.get("agent", [])),
         people=_ranking(found.get("person", [])),
-        capped=total.ended == LIMIT,
+        capped=capped,
     )
 
 
 def ages_for(user: User, *, now: datetime) -> Ages:
     """How long what waits has waited, of what this person may see."""
-    waiting = _seen_by(user, ApprovalRequest.objects.filter(status=Status.PENDING), "")
+    waiting = _seen_by(user, ApprovalRequest.objects.filter(status=Status.PENDING))
     # Counted over a bounded part of an index; a desk where more waits has other troubles.
     moments = waiting.order_by().values("created_at")[:LIMIT]
     older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}
@@ -130,20 +131,31 @@ def ages_for(user: User, *, now: datetime) -> Ages:
     return Ages(counts=counts, oldest=found["oldest"], capped=found["total"] == LIMIT)
 
 
-def _seen_by(user: User, rows: QuerySet[Any], prefix: str) -> QuerySet[Any]:
+def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
     if not user.is_active:
         return rows.none()
+    return rows if auth.sees_everything(user) else rows.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+
+
+def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
+    """Of what this person may see; what they asked and what is assigned to them found by an index each, the latest of it."""
+    found = Decision.objects.filter(decided_at__gte=since)
+    if not user.is_active:
+        return found.none()
     if auth.sees_everything(user):
-        return rows
-    return rows.filter(Q(**{f"{prefix}requested_by": user.pk}) | Q(**{f"{prefix}assigned_to": user.pk}))
+        return found
+    # A request changes for the last time when it is decided.
+    ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
+    sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
+    asked, assigned = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
+    return found.filter(request__in=asked.union(assigned))
 
 
 def _ended(user: User, since: datetime) -> QuerySet[Any]:
     def one(**condition: Any) -> Case:
         return Case(When(**condition, then=Value(1)), default=Value(0), output_field=IntegerField())
 
-    rows = _seen_by(user, Decision.objects.filter(decided_at__gte=since), "request__")
-    shown = rows.values(
+    shown = _decisions_for(user, since).values(
         "verdict",
         tool=F("request__tool_name"),
         agent=F("request__workflow__agent"),
@@ -176,8 +188,10 @@ def _ranking(rows: list[Mapping[str, Any]]) -> Ranking:
     return Ranking(measures=[_measure(row) for row in rows], names=rows[0]["names"] if rows else 0)
 
 
-def _per_day(rows: list[Mapping[str, Any]], since: datetime, days: int) -> list[Measure]:
-    """Every day of the period in order, those without anything too."""
+def _per_day(rows: list[Mapping[str, Any]], since: datetime, days: int, *, known_only: bool) -> list[Measure]:
+    """Every day of the period in order, those without anything too; `known_only`: not those before the first with something."""
     known = {row["name"]: _measure(row) for row in rows}
     names = [f"{since + timedelta(days=place):%Y-%m-%d}" for place in range(days)]
+    if known_only:
+        names = names[names.index(min(known)) :]
     return [known.get(name) or Measure(name=name, ended=0) for name in names]

@@ -50,6 +50,16 @@ class Measure:
         """By people: neither by the deadline nor withdrawn."""
         return self.yes + self.rejected + self.answered + self.declined
 
+    @property
+    def undecided(self) -> int:
+        """What ended without a person's verdict."""
+        return self.ended - self.decided
+
+    @property
+    def settled(self) -> int:
+        """Recoveries that were over because the result of the call came after all."""
+        return self.undecided - self.expired - self.withdrawn
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
@@ -61,7 +71,9 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insights:
-    """The figures of a period of `days` that ends at `until`. `capped`: more has ended than was looked at, the latest of it."""
+    """The figures of a period of `days` that ends at `until`. `capped`: more has ended than was looked at, the latest of it;
+    the days begin with the first that was looked at then, which need not be whole.
+    """
 
     days: int
     since: datetime

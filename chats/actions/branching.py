@@ -20,7 +20,7 @@ from chats.actions.keeping import queue_turn, refresh_message, ring_after_commit
 from chats.actions.stepping import ask_all
 from chats.agent.agent import Agent
 from chats.branching import Opened
-from chats.exceptions import BadMessage, BranchRefused
+from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
@@ -37,7 +37,8 @@ _CALLS_END = ("state", "recovery_id", "output", "error_text", "finished_at")
 def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agent, token: str, via: Door) -> Chat:
     """A chat of the same owner that goes on from this checkpoint of `chat`, once per token (32 hex digits).
 
-    NotAllowed (only who writes in a chat branches it), BranchRefused, BadMessage, Conflict (the token is another branch's).
+    NotAllowed (only who writes in a chat branches it), BranchRefused, ChatPruned, BadMessage, Conflict (the token is
+    another branch's).
     """
     if chat.root_id is not None:
         raise BranchRefused("An agent writes in this conversation. Branch the one above it.")
@@ -48,7 +49,9 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
     try:
         with transaction.atomic():
             # A doubled press waits here, and then finds what the first one made.
-            Chat.objects.select_for_update(of=("self",), no_key=True).get(pk=chat.pk)
+            locked = Chat.objects.select_for_update(of=("self",), no_key=True).get(pk=chat.pk)
+            if locked.pruned_at is not None:
+                raise ChatPruned
             return _made_before(by, token, checkpoint) or _branch(chat, checkpoint, by, agent, token, via)
     except IntegrityError:
         made = _made_before(by, token, checkpoint)

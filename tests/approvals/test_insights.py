@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from datetime import UTC, datetime, timedelta
 
@@ -49,7 +47,9 @@ def past(
     more = {"allow_text": True} if kind == Kind.QUESTION else {}
     made = make_request(owner, kind, tool_name=tool, workflow=make_workflow(owner, agent=agent), **more)
     asked = at - timedelta(seconds=seconds)
-    ApprovalRequest.objects.filter(pk=made.pk).update(status=OUTCOMES[verdict], created_at=asked, words=words)
+    ApprovalRequest.objects.filter(pk=made.pk).update(
+        status=OUTCOMES[verdict], created_at=asked, changed_at=at, words=words
+    )
     Decision.objects.create(
         request_id=made.pk,
         verdict=verdict,
@@ -126,6 +126,16 @@ def test_words_are_counted_when_a_request_is_asked():
     assert made.words == len(["Pay", "it", "Two", "words", "to", "Jane", "Doe", "amounts", "1", "2.5"])
 
 
+def test_the_words_of_a_question_are_counted_once():
+    title, message = "Which one?", "Which one? The red or the blue?"
+    asked = {"title": title, "message": message, "input": {"question": message}, "allow_text": True}
+    owner = alice()
+    made = make_request(owner, Kind.QUESTION, options=[{"label": "Red", "description": "a warm one"}], **asked)
+    assert made.words == len(["Which", "one", "The", "red", "or", "the", "blue", "Red", "a", "warm", "one"])
+    alone = make_request(owner, Kind.QUESTION, title=title, input={"question": title}, allow_text=True)
+    assert alone.words == len(["Which", "one"])
+
+
 @given(
     st.recursive(
         st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
@@ -187,7 +197,7 @@ def test_more_than_is_looked_at_is_said_on_the_page(monkeypatch):
         past(owner, Verdict.APPROVE, 5, by=by, days_ago=days_ago)
     found = insights_for(by, days=7, now=NOW)
     assert (found.capped, found.total.ended) == (True, 3)
-    assert [one.ended for one in found.per_day][-5:] == [0, 1, 1, 1, 0]
+    assert [one.ended for one in found.per_day] == [1, 1, 1, 0]
 
 
 def test_the_names_that_are_seldom_are_left_out_and_counted(monkeypatch):
@@ -233,21 +243,6 @@ def test_a_name_full_of_markup_is_shown_as_it_is():
     page = browser(by).get("/insights/").text
     assert inline_code(page) == []
     assert [one.words for one in parse(page).find("th", scope="row") if "alert" in one.words] == [name, name]
-
-
-def test_the_csv_holds_the_figures_and_no_formulas():
-    owner, by = alice(), bob()
-    at = timezone.now()
-    made = make_request(owner, tool_name="=cmd()")
-    Decision.objects.create(request_id=made.pk, verdict="edit", by_id=by.pk, by_name="@bob", via="rest", decided_at=at)
-    answer = browser(by).get("/insights/csv/?days=7")
-    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="insights-7-days-{at:%Y-%m-%d}.csv"'
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
-    assert [row["sort"] for row in rows] == [*["waiting"] * 5, "period", *["day"] * 7, "tool", "agent", "person"]
-    named = {row["sort"]: row for row in rows if row["sort"] in {"tool", "person"}}
-    assert (named["tool"]["name"], named["person"]["name"]) == ("'=cmd()", "'@bob")
-    assert (named["tool"]["approved_with_changes"], named["tool"]["approval_rate_percent"]) == ("1", "100")
 
 
 @pytest.mark.parametrize("rows", [10, 60])

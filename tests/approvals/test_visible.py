@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from approvals.readable import changes, pretty, rows
 from approvals.states import Kind
 from approvals.visible import visible
-from tests.approvals.helpers import make_request
+from tests.approvals.helpers import make_request, make_workflow
 from tests.approvals.pressing import browser
 from tests.machine import APPROVAL, Machine
 from tests.markup import parse
@@ -51,16 +51,15 @@ def test_values_names_and_raw_json_show_it():
 
 @pytest.mark.django_db
 def test_no_part_of_a_page_is_turned_round():
-    request = make_request(
-        alice(), title=f"Pay {TURNED}", message=f"Pay *{TURNED}* now", input={"amount": TURNED}, context={"why": TURNED}
-    )
-    question = make_request(
-        request.requested_by, Kind.QUESTION, title="Which?", options=[{"label": TURNED, "description": TURNED}]
-    )
+    owner, said = alice(), {"title": f"Pay {TURNED}", "message": f"Pay *{TURNED}* now", "context": {"why": TURNED}}
+    workflow = make_workflow(owner, agent=TURNED, title=f"Pay {TURNED}")
+    request = make_request(owner, workflow=workflow, input={"amount": TURNED}, **said)
+    question = make_request(owner, Kind.QUESTION, title="Which?", options=[{"label": TURNED, "description": TURNED}])
     client = browser(bob())
     for path in (
         request.get_absolute_url(),
         question.get_absolute_url(),
+        workflow.get_absolute_url(),
         "/",
         "/requests/",
         "/requests/?group=workflow",

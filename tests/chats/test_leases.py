@@ -200,7 +200,7 @@ def test_the_sweep_finds_what_nobody_rang_for(oddball):
     assert reload(answered).state == "suspended"
     claim(held)
     rung: list[int] = []
-    doorbell.answer_with(on_work=rung.append, on_stop=None)
+    doorbell.answer_with(on_work=lambda turn_id, below: rung.append(turn_id), on_stop=None)
     try:
         for _ in range(3):
             sweep.run_once()
