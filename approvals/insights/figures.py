@@ -193,5 +193,5 @@ def _per_day(rows: list[Mapping[str, Any]], since: datetime, days: int, *, known
     known = {row["name"]: _measure(row) for row in rows}
     names = [f"{since + timedelta(days=place):%Y-%m-%d}" for place in range(days)]
     if known_only:
-        names = names[names.index(min(known)) :]
+        names = [name for name in names if name >= min(known)]
     return [known.get(name) or Measure(name=name, ended=0) for name in names]

@@ -63,7 +63,9 @@ def _rows(insights: Insights, ages: Ages, age_names: Sequence[str]) -> Iterator[
         for measure in ranking.measures:
             yield _cells(sort, measure.name, measure)
         if left := ranking.names - len(ranking.measures):
-            words = ngettext("%(left)d more %(sort)s is left out.", "%(left)d more %(sort)ss are left out.", left)
+            words = ngettext(
+                "%(left)d more row “%(sort)s” is left out.", "%(left)d more rows “%(sort)s” are left out.", left
+            )
             yield _note(words % {"left": left, "sort": sort})
 
 

@@ -49,7 +49,7 @@ def test_the_csv_says_what_is_not_in_its_figures(monkeypatch):
     notes = [row["name"] for row in rows if row["sort"] == "note"]
     assert notes == [
         "More has ended in this period than is looked at here: the figures are over the latest 3 requests.",
-        "2 more tools are left out.",
+        "2 more rows “tool” are left out.",
     ]
     days = [row["name"] for row in rows if row["sort"] == "day"]
     assert (days[0], rows[0]["ended"]) == ("2026-11-18", "")
