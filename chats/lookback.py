@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.handover import handed_over
+from approvals.paging import number_from
 from approvals.states import Door
 from approvals.views import SignedIn, refusals_as_pages
 from chats import actions, comparing, exporting, queries
@@ -60,8 +61,8 @@ def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | Non
     text = request.GET.get(side, "")
     if not text:
         return None
-    known = text.isascii() and text.isdecimal() and len(text) < 19
-    found = TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=int(text)).defer("tail").first() if known else None
+    pk = number_from(text)
+    found = TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=pk).defer("tail").first() if pk is not None else None
     if found is None:
         raise ChatNotFound
     return found

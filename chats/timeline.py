@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import ngettext
 
+from approvals.paging import number_from
 from approvals.readable import pretty
 from chats import nesting
 from chats.doubts import doubts_of
@@ -37,24 +38,17 @@ class Mark:
 def mark_from(text: str) -> Mark | None:
     """The mark that a text names; None for what is none."""
     moment, _, rest = text.partition(",")
-    rank, _, pk = rest.partition(",")
-    if not _is_number(rank) or int(rank) >= len(SORTS):
+    place, _, pk = rest.partition(",")
+    rank = number_from(place)
+    if rank is None or rank >= len(SORTS):
         return None
     try:
-        found, key = parse_datetime(moment), SORTS[int(rank)].key(pk)
-        return Mark(found.astimezone(UTC), int(rank), key) if found is not None and found.tzinfo else None
+        found, key = parse_datetime(moment), SORTS[rank].key(pk)
+        if found is None or found.tzinfo is None or key is None:
+            return None
+        return Mark(found.astimezone(UTC), rank, key)
     except (ValueError, OverflowError):
         return None
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19
-
-
-def _number(text: str) -> int:
-    if not _is_number(text):
-        raise ValueError(text)
-    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,7 @@ class Sort:
     name: str
     rows: Callable[[Chat], QuerySet[Any]]
     moment: str
-    key: Callable[[str], int | UUID] = _number
+    key: Callable[[str], int | UUID | None] = number_from
     stays: bool = False
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.exceptions import Refusal
+from approvals.paging import number_from
 from approvals.readable import pretty
 from approvals.states import Door
 from approvals.views import SignedIn, refusals_as_pages
@@ -147,9 +148,9 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
     """A chat's checkpoint history, message by message: the latest, or with `?before=` those before a checkpoint."""
     found = queries.get_chat_for(request.user, pk)
     latest = queries.checkpoints_of(found).defer("tail").order_by("-id")
-    before = request.GET.get("before", "")
-    if before.isascii() and before.isdecimal() and len(before) < 19:
-        latest = latest.filter(pk__lt=int(before))
+    before = number_from(request.GET.get("before", ""))
+    if before is not None:
+        latest = latest.filter(pk__lt=before)
     rows = [] if found.pruned_at is not None else list(latest[: CHECKPOINTS + 1])
     grouped = queries.group_by_message(reversed(rows[:CHECKPOINTS]))
     messages = found.shown.filter(message_id__in=grouped)
@@ -158,7 +159,7 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
         "grouped": grouped,
         "shown": set(messages.values_list("message_id", flat=True)),
         "earlier": rows[CHECKPOINTS - 1].pk if len(rows) > CHECKPOINTS else None,
-        "latest": not before,
+        "latest": before is None,
     }
     return render(request, "chats/checkpoints.html", context)
 
