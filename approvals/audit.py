@@ -35,6 +35,9 @@ EVENTS = (
     "retention.pruned",
 )
 
+#: What a formula begins with (OWASP, "CSV Injection").
+FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
+
 COLUMNS = [
     "id",
     "at",
@@ -100,7 +103,7 @@ def record_once(
     event: str, subject: Subject, *, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str
 ) -> bool:
     """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
-    dedup_key = _dedup_key(event, subject)
+    dedup_key = repeat_key(event, subject)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
         with transaction.atomic():
@@ -117,10 +120,11 @@ def record_once(
 
 def recorded(event: str, subject: Subject) -> AuditEntry | None:
     """What `record_once` has written before under the same scope and toolCallId."""
-    return AuditEntry.objects.filter(dedup_key=_dedup_key(event, subject)).first()
+    return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
 
 
-def _dedup_key(event: str, subject: Subject) -> str:
+def repeat_key(event: str, subject: Subject) -> str:
+    """What `record_once` goes by."""
     return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 
@@ -180,5 +184,5 @@ def csv_cells(entry: AuditEntry) -> Sequence[str]:
 
 
 def neutral(cell: str) -> str:
-    """A cell that a spreadsheet runs as no formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    """A cell that no spreadsheet runs as a formula: East Asian ones take full-width signs too, and some skip white space."""
+    return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n")) else cell

@@ -80,6 +80,7 @@ RANKS = {
             "precedents",
             "pages",
             "exports",
+            "integrity",
             "templatetags",
             "lines",
             "bulk",
