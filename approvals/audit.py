@@ -32,6 +32,7 @@ EVENTS = (
     "turn.failed",
     "chat.branched",
     "event.resent",
+    "key.revoked",
     "retention.pruned",
 )
 

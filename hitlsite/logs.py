@@ -1,9 +1,17 @@
-"""How a record of the log is written: with its traceback where the mistake is ours, in one line where it is a client's."""
+"""How a record of the log is written: with its traceback where the mistake is ours, in one line where it is a client's.
+
+What clients send (addresses, names, headers) can neither begin a line of its own nor move a terminal's cursor.
+"""
 
 from __future__ import annotations
 
 import copy
 import logging
+import re
+from typing import Any
+
+#: Control characters, what some readers take for the end of a line, and what turns the direction of text.
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Line(logging.Formatter):
@@ -15,3 +23,15 @@ class Line(logging.Formatter):
             record = copy.copy(record)
             record.exc_info = record.exc_text = None
         return super().format(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        """Its lines are ours; what is inside of one may be a client's."""
+        return "\n".join(map(escaped, super().formatException(ei).split("\n")))
+
+
+def escaped(line: str) -> str:
+    """One line, with every such character as Python would write it."""
+    return _ODD.sub(lambda found: ascii(found[0])[1:-1], line)

@@ -1,4 +1,4 @@
-"""What guards every page: a log-in, and a strict Content Security Policy (nothing inline, evaluated or from elsewhere)."""
+"""What guards every page: a log-in, a strict Content Security Policy (nothing inline, evaluated or from elsewhere), no caches."""
 
 from __future__ import annotations
 
@@ -41,6 +41,18 @@ class ContentSecurityPolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
+        return response
+
+
+class CacheControlMiddleware:
+    """Whatever says nothing else is for whoever asked for it, and kept by no proxy and no browser: not after a log-out either."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
 

@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "hitlsite.security.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "hitlsite.security.CacheControlMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "hitlsite.outages.OutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

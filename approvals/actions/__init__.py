@@ -2,7 +2,7 @@
 
 `asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
 `handing` (who is at it), `commenting` (what they say of it); `attending` (which processes live), `pruning` (what is old
-enough to go). All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one
+enough to go), `revoking` (how a key ends). All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one
 never turns a recorded decision into an error.
 """
 
@@ -13,6 +13,7 @@ from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
 from approvals.actions.handing import assign, claim, free_lapsed, release
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.revoking import revoke_key
 
 __all__ = [
     "Asked",
@@ -39,6 +40,7 @@ __all__ = [
     "release",
     "report_result",
     "request_approval",
+    "revoke_key",
     "seen",
     "settle",
     "withdraw",

@@ -98,7 +98,8 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
         "status": _status(turn),
         "pending": [_pending(request, found) for found in waiting],
     }
-    response = JsonResponse(body)
+    # A client keeps its own copy, and asks whether that is still the newest.
+    response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
     response.headers["ETag"] = quote_etag(digest(body, max_bytes=MAX_MESSAGE_BYTES).removeprefix("sha256:"))
     return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
 
