@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision
@@ -19,6 +20,10 @@ class Refusal(Exception):
 
     def members(self) -> dict[str, Any]:
         """What a problem document (RFC 9457) says beside the words; plain JSON."""
+        return {}
+
+    def headers(self) -> dict[str, str]:
+        """What the answer says in its headers."""
         return {}
 
 
@@ -57,6 +62,25 @@ class ScopeMissing(Refusal):
         super().__init__(
             _("This key or token lacks the scope “%(scope)s”. Make one with it, or use another.") % {"scope": scope}
         )
+
+
+class TooMany(Refusal):
+    """More calls than this caller may make at a time; after `seconds` there is room for one."""
+
+    code = "too_many"
+    status = 429
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        words = ngettext(
+            "Too many calls. Try again in %(seconds)d second.",
+            "Too many calls. Try again in %(seconds)d seconds.",
+            seconds,
+        )
+        super().__init__(words % {"seconds": seconds})
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.seconds)}
 
 
 class BadBody(Refusal):

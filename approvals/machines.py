@@ -16,8 +16,8 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from approvals import auth
-from approvals.exceptions import NotAuthenticated, ScopeMissing
+from approvals import auth, limits
+from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing, TooMany
 from approvals.keys import ApiKey
 from approvals.sessions import sealed, user_of, user_of_sealed
 
@@ -54,6 +54,11 @@ class Caller:
         if scope not in self.scopes:
             raise ScopeMissing(scope)
 
+    def count_ask(self) -> None:
+        """Count one more question, approval or message. TooMany; a client token uses up its own chat's share alone."""
+        who = self.scope if self.thread is None else f"{self.scope} {self.thread}"
+        limits.asks.count(who, settings.HITL_ASKS_PER_MINUTE)
+
 
 class MachineMiddleware:
     """Puts a `caller` on every request to an address for machines; None where nobody is known.
@@ -87,6 +92,18 @@ class MachineMiddleware:
 def is_for_machines(path: str) -> bool:
     """Whether programs call this address, and no browser shows what it answers."""
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
+
+
+def refusal_of_strangers(request: HttpRequest) -> Refusal:
+    """What is told to whom nobody knows. A wrong key counts against the address that it came from; a good one is never
+    refused because of the wrong ones beside it.
+    """
+    try:
+        if _token_of(request) is not None:
+            limits.wrong_keys.count(limits.address_of(request), settings.HITL_WRONG_KEYS_PER_MINUTE)
+    except TooMany as refusal:
+        return refusal
+    return NotAuthenticated()
 
 
 def caller_of(request: HttpRequest) -> Caller:

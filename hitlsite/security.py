@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
 from approvals import machines
-from approvals.exceptions import NotAuthenticated, NotFound
+from approvals.exceptions import NotFound
 from approvals.views import problem, refusal_page
 
 POLICY = "; ".join(
@@ -66,7 +66,7 @@ class LoginRequired(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if machines.is_for_machines(request.path):
             known = getattr(request, "caller", None) is not None
-            return None if known else refusal_page(request, NotAuthenticated())
+            return None if known else refusal_page(request, machines.refusal_of_strangers(request))
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("login")})

@@ -125,6 +125,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "login"
+#: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
+TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -186,6 +188,9 @@ HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=F
 HITL_NOTIFY_INTERVAL = env.whole("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
 #: Hours for which the stream of a turn that has ended is kept; its messages, steps and checkpoints stay.
 HITL_KEEP_EVENTS = env.whole("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
+#: Questions, approvals and messages that one key may ask in a minute, and wrong keys that one address may try; 0 is no limit.
+HITL_ASKS_PER_MINUTE = env.whole("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
+HITL_WRONG_KEYS_PER_MINUTE = env.whole("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
 #: What reads `/metrics` has to send; without it only programs on this machine may.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 

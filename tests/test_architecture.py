@@ -60,6 +60,7 @@ RANKS = {
             "comments",
             "keys",
             "answers",
+            "limits",
         },
         {"controls", "readable"},
         {"auth", "rulings", "bodies", "signing", "letters", "sessions", "waiting", "care", "lenses"},

@@ -46,6 +46,7 @@ VIA = Door.AI_SDK
 def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A message, an edit, a regeneration or answers; what comes of it streams back."""
     caller.need("ask")
+    caller.count_ask()
     posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
