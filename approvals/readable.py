@@ -43,7 +43,8 @@ class Row:
 def rows(value: Any) -> list[Row]:
     """A JSON object as lines of a table; anything else as one line."""
     counter = iter(range(MAX_VALUES))
-    return [_row(name, item, 1, counter) for name, item in (value if isinstance(value, dict) else {"": value}).items()]
+    items = list((value if isinstance(value, dict) else {"": value}).items())
+    return [*(_row(name, item, 1, counter) for name, item in items[:MAX_VALUES]), *_left_out(items)]
 
 
 def _row(name: str, value: Any, level: int, counter: Iterator[int]) -> Row:
@@ -64,14 +65,17 @@ def _row(name: str, value: Any, level: int, counter: Iterator[int]) -> Row:
 
 
 def _table(name: str, items: list[tuple[str, Any]], level: int, counter: Iterator[int]) -> Row:
-    found = [_row(inner, item, level + 1, counter) for inner, item in items[:MAX_VALUES]]
-    if len(items) > MAX_VALUES:
-        left = len(items) - MAX_VALUES
-        words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
-        found.append(Row(name="…", value=words % {"count": f"{left:,}"}))
+    found = [*(_row(inner, item, level + 1, counter) for inner, item in items[:MAX_VALUES]), *_left_out(items)]
     more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
     words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
     return Row(name=name, rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+
+
+def _left_out(items: Sequence[Any]) -> list[Row]:
+    """A line that says how many are in no line of their own, if any."""
+    left = len(items) - MAX_VALUES
+    words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
+    return [Row(name="…", value=words % {"count": f"{left:,}"})] if left > 0 else []
 
 
 def _text(name: str, value: str) -> Row:

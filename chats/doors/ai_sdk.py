@@ -34,8 +34,8 @@ from chats.wire import ai_sdk_body
 from chats.wire.ai_sdk import DONE, HEADERS, Chunk, MessageStream, frames, told
 from chats.wire.ai_sdk_body import Posted
 
-#: Clients send the whole conversation every time.
-MAX_BODY = 8_000_000
+#: Clients send the whole conversation every time; what of it is new has the bounds of all that people read.
+MAX_BODY, MAX_BODY_VALUES = 8_000_000, 200_000
 #: The last messages that a read gives, and the most.
 MESSAGES = 500
 
@@ -47,7 +47,7 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A message, an edit, a regeneration or answers; what comes of it streams back."""
     caller.need("ask")
     caller.count_ask()
-    posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY))
+    posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
         caller.need("decide")
