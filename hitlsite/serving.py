@@ -88,7 +88,11 @@ def written(bound: Bound, headers: Headers = ()) -> bytes:
     return b"\r\n".join([first, *(name + b": " + value for name, value in named), b"", body])
 
 
-class BoundedChannel(HTTPChannel):
+#: Twisted's, whose methods have no types.
+_Channel: Any = HTTPChannel
+
+
+class BoundedChannel(_Channel):
     """A connection whose request line or headers are too long is told so; Twisted's own hangs up, or says only 400."""
 
     _dropped: int | None = None
