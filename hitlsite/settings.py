@@ -27,7 +27,7 @@ CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
 MACHINE_URLS_REGEX = r"^/(?:api/|chat(?:/|\Z))"
 CORS_URLS_REGEX = MACHINE_URLS_REGEX
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
-CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "x-vercel-ai-ui-message-stream"]
+CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "retry-after", "x-vercel-ai-ui-message-stream"]
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 
 INSTALLED_APPS = [
