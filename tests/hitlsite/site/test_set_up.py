@@ -1,0 +1,132 @@
+"""A well-configured installation passes `check --deploy` without a word; one that is configured by halves is told what to do."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from approvals import actions
+from approvals.presence import WorkerKind
+from hitlsite.checks import check_processes, check_set_up
+from tests.support.processes import redis_server
+from tests.support.processes.deployed import new_database, site
+
+PRODUCTION = {
+    "DEBUG": "0",
+    "SECRET_KEY": "k3wq9" * 12,
+    "PUBLIC_URL": "https://desk.example.org",
+    "ALLOWED_HOSTS": "desk.example.org",
+    "TRUST_FORWARDED_PROTO": "1",
+    "HSTS_SECONDS": "31536000",
+}
+CHECK = ("check", "--deploy", "--database", "default", "--fail-level", "WARNING")
+
+
+def test_one_process_on_sqlite_behind_https_is_clean(tmp_path):
+    with site(tmp_path, DATABASE_URL=f"sqlite:///{tmp_path}/site.sqlite3", **PRODUCTION) as small:
+        small.manage("migrate", "--verbosity", "0")
+        done = small.manage(*CHECK)
+    assert (done.stdout.startswith("System check identified no issues ("), done.stderr) == (True, "")
+
+
+def test_many_processes_on_postgresql_and_redis_are_clean(tmp_path):
+    services = {"DATABASE_URL": new_database(), "REDIS_URL": redis_server.started().url}
+    with site(tmp_path, **services, **PRODUCTION) as large:
+        large.manage("migrate", "--verbosity", "0")
+        done = large.manage(*CHECK)
+    assert (done.stdout.startswith("System check identified no issues ("), done.stderr) == (True, "")
+
+
+def test_what_is_missing_is_named_with_what_to_do(tmp_path):
+    with site(tmp_path, DEBUG="0", DATABASE_URL=f"sqlite:///{tmp_path}/site.sqlite3") as bare:
+        bare.manage("migrate", "--verbosity", "0")
+        said = bare.manage(*CHECK, check=False)
+    assert said.returncode == 1
+    for name in ("hitlsite.W003", "hitlsite.W004", "security.W004", "security.W008", "security.W012", "security.W016"):
+        assert f"({name})" in said.stderr, name
+
+
+def test_https_makes_cookies_secure_redirects_and_is_believed_of_the_proxy_only(tmp_path):
+    show = "from django.conf import settings as s; print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SECURE_SSL_REDIRECT, getattr(s, 'SECURE_PROXY_SSL_HEADER', None))"  # noqa: E501
+    settings = {"DATABASE_URL": f"sqlite:///{tmp_path}/none.sqlite3"} | PRODUCTION
+    with site(tmp_path, **settings) as behind_a_proxy:
+        assert behind_a_proxy.run(show) == "True True True ('HTTP_X_FORWARDED_PROTO', 'https')\n"
+    with site(tmp_path, **settings | {"TRUST_FORWARDED_PROTO": "0"}) as unsure:
+        assert unsure.run(show) == "True True False None\n"
+    with site(tmp_path, **settings | {"PUBLIC_URL": "http://desk.example.org"}) as plain:
+        assert plain.run(show) == "False False False ('HTTP_X_FORWARDED_PROTO', 'https')\n"
+
+
+ENGINE = "django.db.backends."
+
+
+@pytest.fixture
+def production(settings, monkeypatch):
+    settings.DEBUG = False
+    settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://desk.example.org", ["desk.example.org"]
+    settings.TRUST_FORWARDED_PROTO, settings.REDIS_URL = True, ""
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", ENGINE + "sqlite3")
+    return settings
+
+
+def ids() -> list[str]:
+    return [found.id.removeprefix("hitlsite.") for found in check_set_up()]
+
+
+def test_a_whole_set_up_gets_no_word(production):
+    assert ids() == []
+
+
+def test_redis_beside_sqlite_and_postgresql_without_redis(production, monkeypatch):
+    production.REDIS_URL = "redis://127.0.0.1/0"
+    assert ids() == ["W001"]
+    monkeypatch.setitem(production.DATABASES["default"], "ENGINE", ENGINE + "postgresql")
+    assert ids() == []
+    production.REDIS_URL = ""
+    assert ids() == ["W002"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8000", "http://localhost", "http://127.1.2.3", "http://[::1]:80", ""]
+)
+def test_an_address_that_leads_to_this_machine(production, url):
+    production.PUBLIC_URL = url
+    assert ids() == ["W003"]
+    production.DEBUG = True
+    assert ids() == []
+
+
+def test_no_host_name(production):
+    production.ALLOWED_HOSTS = []
+    assert ids() == ["W004"]
+
+
+def test_forms_over_https_that_would_be_refused(production):
+    production.TRUST_FORWARDED_PROTO = False
+    assert ids() == ["W005"]
+    production.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org"]
+    assert ids() == []
+
+
+@pytest.mark.django_db
+def test_a_second_process_on_sqlite_is_warned_of_and_a_dead_one_is_not(monkeypatch):
+    if connection.vendor != "sqlite":
+        pytest.skip("about SQLite")
+    assert check_processes(databases=["default"]) == []
+    here, started = socket.gethostname()[:150], timezone.now()
+
+    def seen(name: str) -> list[str]:
+        actions.seen(name, WorkerKind.WEB, started_at=started, running=0)
+        return [found.id for found in check_processes(databases=["default"])]
+
+    assert seen(f"{here}:{os.getpid()}:own") == []
+    # No process has this number: it is above what Linux gives.
+    assert seen(f"{here}:{2**22 + 1}:dead") == []
+    assert seen(f"{here}:{os.getppid()}:living") == ["hitlsite.W006"]
+    actions.gone(f"{here}:{os.getppid()}:living")
+    assert seen("another-machine:1:x") == ["hitlsite.W006"]
+    assert check_processes(databases=None) == []
