@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -114,47 +114,6 @@ def test_a_follower_that_begins_anew_hears_nothing_of_before_unless_it_asks_to()
             return [now.names, ever.names]
 
     assert served(story) == [[], ASKED]
-
-
-def test_entries_behind_one_that_is_not_visible_yet_are_held_back_until_it_is(monkeypatch):
-    owner = alice()
-    asker = machine(owner, "read")
-
-    @transaction.atomic
-    def overtaken() -> tuple[ApprovalRequest, ApprovalRequest, dict]:
-        # What a reader on PostgreSQL sees while an earlier transaction is about to commit.
-        first, second = make_request(owner, Kind.QUESTION), make_request(owner, Kind.QUESTION)
-        entry = AuditEntry.objects.get(request_id=first.pk)
-        row = {field.attname: getattr(entry, field.attname) for field in AuditEntry._meta.concrete_fields}
-        AuditEntry.objects.filter(pk=entry.pk)._raw_delete("default")
-        return first, second, row
-
-    async def story() -> bool:
-        monkeypatch.setattr(feed, "OVERLAP", timedelta(hours=1))
-        await run(make_request, owner, Kind.QUESTION)
-        async with following(asker) as follower:
-            first, second, row = await run(overtaken)
-            assert await follower.nothing()
-            await run(lambda: AuditEntry.objects.create(**row))
-            heard = await follower.hear(6)
-            assert [one.own_id for one in heard if one.event == "interrupt"] == [str(first.pk), str(second.pk)]
-            (_, third, _) = await run(overtaken)
-            assert await follower.nothing()
-            # By now, what is missing was rolled back.
-            monkeypatch.setattr(feed, "OVERLAP", timedelta(0))
-            await follower.hear(9)
-            return [one.own_id for one in follower.heard if one.event == "interrupt"][2:] == [str(third.pk)]
-
-    with_switch(lambda: served(story))
-
-
-def with_switch(work) -> None:
-    """The tests' own database lets rows go while the maintenance row is there (tests/conftest.py puts it back)."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO {append_only.SWITCH} (reason) VALUES ('an entry that is not visible yet')")
-    assert work()
-    with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {append_only.SWITCH}")
 
 
 def test_a_thread_is_followed_alone():

@@ -70,6 +70,8 @@ def leaving(channel: Channel):
             payload={},
             channel=channel,
             lane="x",
+            # Before the present of a clock that counts milliseconds, as SQLite's does.
+            next_attempt_at=timezone.now() - timedelta(seconds=1),
         )
 
     scene.__name__ = f"leaving_by_{channel}"

@@ -205,20 +205,6 @@ def test_a_withdrawn_question_and_a_declined_one_are_told_apart(oddball):
     assert told == [words[0], "The person declined to answer. Their words: None of your business."]
 
 
-def test_thirty_pauses_are_thirty_partials_and_a_final_whose_bytes_grow_linearly(settings):
-    settings.HITL_AGENTS = [agents.PATIENT]
-    alice = people.alice()
-    turn = converse(alice, "ask in a row")
-    for number in range(30):
-        decide(only_request(turn), alice, Verdict.RESPOND, answer=f"answer {number}")
-        turn = run(turn)
-    assert kinds(turn) == ["partial"] * 30 + ["final"]
-    sizes = [len(json.dumps(row.tail)) for row in checkpoints_of(turn)]
-    assert max(sizes[1:30]) < 2 * min(sizes[1:30])
-    assert [len(whole) for whole in folded(turn)] == [2 * number + 2 for number in range(30)] + [62]
-    assert folded(turn)[-1] == parts(turn)
-
-
 def test_typing_answers_the_one_open_free_text_question(oddball):
     alice = people.alice()
     turn = converse(alice, "human")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import time
 from email.utils import formatdate
-from itertools import pairwise
 
 import pytest
 
@@ -277,24 +274,3 @@ async def test_what_fails_before_the_first_output_is_tried_again(claude, case):
     claude.will(PASSING[case], says(text("Hi")))
     assert await ask(claude) == [text("Hi")]
     assert len(claude.requests) == 2
-
-
-async def test_four_tries_are_made_with_growing_waits_between_them(claude):
-    claude.will(*[refuses(529, "overloaded_error")] * 4)
-    with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))
-        nowhere = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        unreachable = AnthropicProvider(api_key=KEY, model=NEW, base_url=nowhere)
-        failures = await asyncio.gather(refusal(claude), refusal(claude, provider=unreachable))
-    assert [words for words, _ in failures] == [
-        f"Claude is overloaded right now. {WAIT}",
-        "Claude cannot be reached. Check the server's network, then send your message again.",
-    ]
-    waits = [after.at - before.at for before, after in pairwise(claude.requests)]
-    assert [wait >= 0.8 * least for wait, least in zip(waits, (0.5, 1, 2), strict=True)] == [True] * 3
-
-
-async def test_retry_after_is_honoured(claude):
-    claude.will(refuses(429, "rate_limit_error", retry_after="0.9"), says(text("Hi")))
-    await ask(claude)
-    assert claude.requests[1].at - claude.requests[0].at >= 0.9

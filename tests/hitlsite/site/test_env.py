@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env
-from tests.support.root import ROOT
 
 URLS = "Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
 
@@ -115,31 +111,3 @@ def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", "")
     assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
     assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))
-
-
-def check(**environment: str) -> subprocess.CompletedProcess[str]:
-    """`manage.py check` with this environment and nothing else."""
-    clean = {"PATH": os.environ["PATH"]} | environment
-    command = [sys.executable, "manage.py", "check"]
-    return subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=False, timeout=120)
-
-
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({}, "SECRET_KEY is not set. Set it to a long random text, or DEBUG=1 for a trial on this machine."),
-        ({"DEBUG": "0", "SECRET_KEY": " "}, "SECRET_KEY is not set. Set it to a long random text"),
-        ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not a yes or no. Use 1 or 0."),
-        ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not known."),
-        ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not understood. "),
-    ],
-)
-def test_the_site_refuses_to_start_and_its_last_line_says_why(environment, words):
-    refused = check(**environment)
-    assert (refused.returncode != 0, refused.stdout) == (True, "")
-    assert words in refused.stderr.strip().splitlines()[-1]
-
-
-def test_a_trial_needs_nothing_but_debug():
-    started = check(DEBUG="1")
-    assert (started.returncode, started.stdout) == (0, "System check identified no issues (0 silenced).\n")

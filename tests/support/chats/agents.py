@@ -193,7 +193,7 @@ patient = Agent(
     script=(
         Conversation(
             "ask in a row",
-            [*([Use("askUser", DELIVERY)] for _ in range(30)), [Say("All thirty are answered.", pause=0)]],
+            [*([Use("askUser", DELIVERY)] for _ in range(16)), [Say("All are answered.", pause=0)]],
         ),
     ),
 )

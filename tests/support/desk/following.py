@@ -76,7 +76,7 @@ class Follower:
             await self._next(left)
         return self.heard
 
-    async def nothing(self, seconds: float = 0.3) -> bool:
+    async def nothing(self, seconds: float = 0.2) -> bool:
         before = len(self.heard)
         with contextlib.suppress(AssertionError):
             await self.hear(before + 1, seconds)
