@@ -64,7 +64,7 @@ def test_an_unknown_sentence_gets_those_that_are_known():
 
 
 def test_it_says_the_same_every_time():
-    said = [play(support, user("refund 4711 please, 250 euros"))[-1].blocks for _ in range(2)]
+    said = [play(support, user("hello"))[-1].blocks for _ in range(2)]
     assert said[0] == said[1]
 
 
