@@ -201,10 +201,10 @@ def test_nothing_stands_inline_in_the_admin(address):
     assert response["Content-Security-Policy"] == POLICY
 
 
-@pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize(
     "query", ["?state__regex=(", "?id__in=x", "?owner__password__startswith=a", "?status__exact=nonsense"]
 )
-def test_only_the_lists_own_filters_reach_the_database(name, query):
+def test_only_the_lists_own_filters_reach_the_database(query):
     client, _ = make_root()
-    assert client.get(f"/admin/{name}/{query}").status_code in {200, 302, 400}
+    found = {name: client.get(f"/admin/{name}/{query}").status_code for name in SHOWN}
+    assert {name: status for name, status in found.items() if status not in {200, 302, 400}} == {}

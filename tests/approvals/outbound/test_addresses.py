@@ -61,12 +61,10 @@ def may(address: str, *, allow_private: bool) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [(a, (False, False)) for a in NEVER] + [(a, (False, True)) for a in INSIDE] + [(a, (True, True)) for a in PUBLIC],
-)
-def test_who_may_be_called(address, expected):
-    assert tuple(may(address, allow_private=allowed) for allowed in (False, True)) == expected
+def test_who_may_be_called():
+    everybody = [*NEVER, *INSIDE, *PUBLIC]
+    assert [address for address in everybody if may(address, allow_private=False)] == PUBLIC
+    assert [address for address in everybody if may(address, allow_private=True)] == [*INSIDE, *PUBLIC]
 
 
 @given(st.ip_addresses())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
 from approvals.models import Decision
 from approvals.states import Kind
@@ -131,18 +133,23 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: ascii(value)[:20])
 @pytest.mark.parametrize("kind", list(Kind))
-def test_no_form_brings_the_server_down(kind, value):
+def test_no_form_brings_the_server_down(kind):
+    asker, client = alice(), browser(bob())
+    answered = {ascii(value)[:20]: sent_everywhere(asker, client, kind, value) for value in HOSTILE}
+    assert {value: codes for value, codes in answered.items() if not codes <= {200, 302, 400, 409, 422}} == {}
+
+
+def sent_everywhere(asker: User, client: Client, kind: Kind, value: str) -> set[int]:
+    """The status codes that a value gets as each field of each kind of form."""
     fields = {"options": OPTIONS, "allow_text": True} if kind == Kind.QUESTION else {}
-    asked = make_request(alice(), kind, input={"amount": 1, "nested": {"a": []}}, **fields)
-    client = browser(bob())
+    asked, codes = make_request(asker, kind, input={"amount": 1, "nested": {"a": []}}, **fields), set()
     fields = ["verdict", "comment", "text", "choice", "from", "next", "input.amount", "input.nested", value or "x"]
     for verdict, headers in ((value, {}), ("edit", HTMX), ("respond", {}), ("approve", HTMX)):
         data = dict.fromkeys(fields, value) | {"verdict": verdict, **seen(asked)}
         body = urlencode(data, errors="surrogatepass")
-        sent = client.post(at(asked), body, "application/x-www-form-urlencoded", headers=headers)
-        assert sent.status_code in {200, 302, 400, 409, 422}
+        codes.add(client.post(at(asked), body, "application/x-www-form-urlencoded", headers=headers).status_code)
+    return codes
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,9 @@ def assert_harmless(html: str) -> None:
             assert re.match(r"https?:|mailto:", address) or not re.match(r"[a-z][a-z0-9+.-]*:", address)
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_nasty_text_is_neutralised(text):
-    assert_harmless(to_html(text))
+def test_nasty_text_is_neutralised():
+    for text in NASTY:
+        assert_harmless(to_html(text))
 
 
 @given(

@@ -206,10 +206,10 @@ def test_what_waits_is_read_page_by_page_each_once(monkeypatch):
     assert seen == [["Ask 1", "Ask 3", "Ask 5"], ["Ask 0", "Ask 2", "Ask 4"], ["Ask 6"]]
 
 
-@pytest.mark.parametrize("place", HOSTILE_PLACES, ids=lambda place: repr(place)[:40])
 @pytest.mark.parametrize("address", ["/", "/workflows/"])
-def test_a_place_that_nobody_was_given_is_no_error(address, place):
-    assert browser(alice()).get(address, {"after": place}).status_code == 200
+def test_a_place_that_nobody_was_given_is_no_error(address):
+    client = browser(alice())
+    assert [place for place in HOSTILE_PLACES if client.get(address, {"after": place}).status_code != 200] == []
 
 
 def test_a_request_whose_deadline_has_passed_cannot_be_told_from_one_that_waits_until_the_sweep_has_been():

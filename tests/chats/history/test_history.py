@@ -290,10 +290,14 @@ def test_an_assistant_message_does_not_change_a_stored_user_message_of_its_id():
     assert merge_incoming(chain, assistant(answered())) == chain
 
 
-@pytest.mark.parametrize("chain", [None, 7, {}, [None, 7, [], {}, {"role": "assistant", "parts": 7}]])
-@pytest.mark.parametrize("incoming", [None, 7, [], {}, assistant(None, {}, [[]], responded(approval="a1"))])
-def test_nonsense_holds_nothing_and_raises_nothing(chain, incoming):
+NONSENSE = [None, 7, {}, [None, 7, [], {}, {"role": "assistant", "parts": 7}]]
+INCOMING = [None, 7, [], {}, assistant(None, {}, [[]], responded(approval="a1"))]
+
+
+@pytest.mark.parametrize("chain", NONSENSE)
+def test_nonsense_holds_nothing_and_raises_nothing(chain):
     assert pending_tool_calls(chain) == []
     assert pending_approvals(chain) == []
-    assert extract_new_tool_results(chain, incoming) == []
-    assert merge_incoming(chain, incoming) == (chain if isinstance(chain, list) else [])
+    assert [extract_new_tool_results(chain, incoming) for incoming in INCOMING] == [[]] * len(INCOMING)
+    merged = [merge_incoming(chain, incoming) for incoming in INCOMING]
+    assert merged == [chain if isinstance(chain, list) else []] * len(INCOMING)
