@@ -18,7 +18,8 @@ import time
 from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, Stage, stage
 from tests.support.load.lines import Line, dashboard
-from tests.support.processes.server import free_port, until
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import until
 
 PEOPLE = """
 from django.contrib.auth.models import Permission, User

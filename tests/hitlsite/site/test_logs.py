@@ -10,7 +10,7 @@ from django.db import connection
 from approvals import doorbell
 from approvals.redislayer import PatientLayer
 from tests.hitlsite.site.test_outages import away
-from tests.support.processes.server import free_port
+from tests.support.processes.ports import free_port
 
 
 async def test_a_ring_that_is_lost_because_redis_is_away_is_one_line(monkeypatch, caplog):

@@ -18,7 +18,7 @@ from hitlsite import env
 from hitlsite.outages import RETRY_AFTER, Outages
 from tests.support.chats.turns import make_chat, say
 from tests.support.people import alice, bob
-from tests.support.processes.server import free_port
+from tests.support.processes.ports import free_port
 
 #: It has the shape of a key, so it is looked for.
 KEY = "pp_01234567_" + "x" * 30

@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 
+from tests.support.processes.ports import free_port
 from tests.support.processes.server import Server, until
 from tests.support.root import ROOT
 from tests.support.services import find_npm, install_packages
@@ -21,8 +22,7 @@ def served(name: str, server: Server) -> Iterator[str]:
     folder = EXAMPLES / name
     install_packages(folder)
     subprocess.run([find_npm(), "run", "build"], cwd=folder, check=True, capture_output=True, timeout=600)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     env = os.environ | {"PAUSEPOINT_URL": server.address, "PAUSEPOINT_KEY": server.key("approver")}
     vite = ["node", "node_modules/vite/bin/vite.js", "preview"]
     command = [*vite, "--host", "127.0.0.1", "--port", str(port), "--strictPort"]

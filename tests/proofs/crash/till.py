@@ -18,7 +18,7 @@ from uuid import UUID
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.browser import Browser
 from tests.proofs.crash.points import CONTROL
-from tests.support.processes.server import free_port
+from tests.support.processes.ports import free_port
 from tests.support.root import ROOT
 
 PATIENCE = 60.0

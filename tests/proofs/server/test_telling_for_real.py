@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes.server import Server, free_port, until
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import Server, until
 from tests.support.receiver import Receiver, answer, silent
 from tests.support.services import real_processes  # noqa: F401
 

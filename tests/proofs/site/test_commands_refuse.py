@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.deployed import new_database
-from tests.support.processes.server import ROOT, environment, free_port
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import ROOT, environment
 
 COMMANDS = [
     ["serve", "--port", "0"],

@@ -16,7 +16,8 @@ import psycopg
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.points import CONTROL
 from tests.support.processes.deployed import PEOPLE, Site, new_database
-from tests.support.processes.server import PATIENCE, ROOT, Person, free_port, until
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import PATIENCE, ROOT, Person, until
 
 PREPARE = """
 import os; os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"

@@ -16,7 +16,8 @@ from uuid import uuid4
 import psycopg
 
 from tests.support.processes import postgres
-from tests.support.processes.server import PATIENCE, ROOT, Person, free_port, until
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import PATIENCE, ROOT, Person, until
 from tests.support.services import missing
 
 #: No letter of it comes from the environment of the tests.

@@ -7,11 +7,12 @@ import functools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from tests.support.processes.ports import free_port
 
 PLACES = "usr/lib/postgresql/*/bin"
 NOBODY = 65534
@@ -28,8 +29,7 @@ class Cluster:
         self.binaries = find_binaries()
         # Not below a temp folder that only root may enter: the server runs as nobody where the tests run as root.
         self.folder = Path(tempfile.mkdtemp(prefix="pausepoint-pg-", dir="/tmp"))
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)

@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.support.processes.ports import free_port
 from tests.support.services import missing
 
 
@@ -20,8 +21,7 @@ class RedisServer:
     def __init__(self, program: str) -> None:
         self.program = program
         self.folder = Path(tempfile.mkdtemp(prefix="pausepoint-redis-"))
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property

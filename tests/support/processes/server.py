@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
-import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,6 +19,7 @@ from urllib.parse import urlencode
 from hitlsite.management.commands.seed_demo import PASSWORD
 from tests.support.processes import databases
 from tests.support.processes.databases import Database
+from tests.support.processes.ports import free_port
 from tests.support.root import ROOT
 
 T = TypeVar("T")
@@ -43,22 +41,6 @@ def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s; last seen: {found!r}"
         time.sleep(0.02)
     return found
-
-
-@functools.cache
-def _given_ports() -> set[int]:
-    return set()
-
-
-def free_port() -> int:
-    """A port below the range from which the system takes the ports of outgoing connections: it stays free over a restart."""
-    while True:
-        port = random.SystemRandom().randint(20_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            if port not in _given_ports():
-                _given_ports().add(port)
-                return port
 
 
 def environment(database: Database, **more: str) -> dict[str, str]:
