@@ -1,0 +1,93 @@
+"""What allauth asks this site: how log-ins are limited, what goes on record, and where mails lead."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import ratelimit
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.internal.ratelimit import get_ip
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from approvals import actions
+from hitlsite.accounts.mailing import send_later
+from hitlsite.views import too_many_requests
+
+logger = logging.getLogger(__name__)
+
+
+class Accounts(DefaultAccountAdapter):
+    """allauth's hooks. Nobody signs up, and all answers are pages."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "username_password_mismatch": _("Wrong username or password."),
+        "enter_current_password": _("Wrong current password."),
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def is_ajax(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """The client's address as the trusted proxies name it, or the peer's where they name none."""
+        try:
+            return str(super().get_client_ip(request))
+        except (ImproperlyConfigured, PermissionDenied):
+            return str(request.META.get("REMOTE_ADDR", ""))
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Failures count per account *and* address, so that nobody can lock others out by failing on purpose."""
+        return f"{get_ip(request)} {credentials['username'].lower()}"
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            logger.warning("Refused to check a password from %s: too many were wrong", self.get_client_ip(request))
+            raise ImmediateHttpResponse(too_many_requests(request)) from None
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        address = self.get_client_ip(request)
+        name = actions.record_failed_login(credentials["username"], address=address)
+        logger.warning("Failed log-in as %s from %s", repr(name) if name else "nobody known", address)
+
+    def post_login(self, request: HttpRequest, user: User, **given: Any) -> HttpResponse:
+        address = self.get_client_ip(request)
+        actions.record_login(user, address=address)
+        logger.info("Log-in as %r from %s", user.get_username(), address)
+        response: HttpResponse = super().post_login(request, user, **given)
+        return response
+
+    def set_password(self, user: User, password: str) -> None:
+        """Of whoever is logged in, or of whoever has followed the link in a mail."""
+        address, changed = self.get_client_ip(self.request), self.request.user.pk == user.pk
+        with transaction.atomic():
+            super().set_password(user, password)
+            actions.record_new_password(user, reset=not changed, address=address)
+        logger.info("New password of %r from %s", user.get_username(), address)
+        # Who has just set a password is not refused because the forgotten one was tried too often.
+        key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
+        ratelimit.clear(self.request, action="login_failed", key=key)
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        return resolve_url(settings.LOGIN_REDIRECT_URL)
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """Below PUBLIC_URL, as all links in mails are: a request's Host header decides nothing here."""
+        user, _dash, token = key.partition("-")
+        address = reverse("account_reset_password_from_key", kwargs={"uidb36": user, "key": token})
+        return f"{settings.PUBLIC_URL}{address}"
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        send_later(self.render_mail(template_prefix, email, context))
