@@ -9,16 +9,15 @@ from channels.security.websocket import WebsocketDenier
 from django.core.handlers.asgi import ASGIRequest
 from django.middleware.csrf import CsrfViewMiddleware
 
-from approvals.handover import Application, Receive, Send
-
 
 class SameOrigin:
     """ASGI application: `app`, for pages of this site and of CSRF_TRUSTED_ORIGINS."""
 
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Any) -> None:
         self.app = app
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        # A consumer is of one connection.
         app = self.app if is_same_origin(scope) else WebsocketDenier()
         await app(scope, receive, send)
 
@@ -26,5 +25,5 @@ class SameOrigin:
 def is_same_origin(scope: dict[str, Any]) -> bool:
     scheme = {"ws": "http", "wss": "https"}[scope.get("scheme", "ws")]
     request = ASGIRequest({**scope, "method": "GET", "scheme": scheme, "query_string": b""}, BytesIO())
-    rule: Any = CsrfViewMiddleware(lambda request: None)  # type: ignore[arg-type,return-value]
+    rule: Any = CsrfViewMiddleware(lambda request: None)  # type: ignore[arg-type]
     return "HTTP_ORIGIN" in request.META and rule._origin_verified(request)

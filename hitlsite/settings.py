@@ -164,7 +164,7 @@ LIMIT_SECONDS = 300
 #: Wrong passwords count per account and address (`key`) and per address. Log-ins under way count until they succeed.
 ACCOUNT_RATE_LIMITS = {
     "login": None,
-    "login_failed": f"5/{LIMIT_SECONDS}s/key,60/{LIMIT_SECONDS}s/ip",
+    "login_failed": f"20/{LIMIT_SECONDS}s/key,100/{LIMIT_SECONDS}s/ip",
     "change_password": f"10/{LIMIT_SECONDS}s/user",
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",

@@ -24,7 +24,11 @@ print(settings.HITL_MAIL, sent)
 
 
 def run(**environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {"PATH": os.environ["PATH"], "SECRET_KEY": "x", "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
+    clean = {
+        "PATH": os.environ["PATH"],
+        "SECRET_KEY": "0123456789abcdef" * 4,
+        "DJANGO_SETTINGS_MODULE": "hitlsite.settings",
+    }
     command = [sys.executable, "-W", "error", "-c", SEND]
     return subprocess.run(
         command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, check=False, timeout=120

@@ -17,10 +17,11 @@ from tests.deployed import new_database, site
 
 PRODUCTION = {
     "DEBUG": "0",
-    "SECRET_KEY": "k3wq9" * 12,
+    "SECRET_KEY": "k3wq9x7m" * 8,
     "PUBLIC_URL": "https://desk.example.org",
     "ALLOWED_HOSTS": "desk.example.org",
     "TRUST_FORWARDED_PROTO": "1",
+    "TRUSTED_PROXIES": "1",
     "HSTS_SECONDS": "31536000",
 }
 CHECK = ("check", "--deploy", "--database", "default", "--fail-level", "WARNING")
@@ -68,7 +69,7 @@ ENGINE = "django.db.backends."
 def production(settings, monkeypatch):
     settings.DEBUG = False
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://desk.example.org", ["desk.example.org"]
-    settings.TRUST_FORWARDED_PROTO, settings.REDIS_URL = True, ""
+    settings.TRUST_FORWARDED_PROTO, settings.TRUSTED_PROXIES, settings.REDIS_URL = True, 1, ""
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", ENGINE + "sqlite3")
     return settings
 
@@ -109,6 +110,13 @@ def test_forms_over_https_that_would_be_refused(production):
     production.TRUST_FORWARDED_PROTO = False
     assert ids() == ["W005"]
     production.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org"]
+    assert ids() == []
+
+
+def test_a_proxy_whose_address_everybody_seems_to_have(production):
+    production.TRUSTED_PROXIES = 0
+    assert ids() == ["W007"]
+    production.PUBLIC_URL = "http://desk.example.org"
     assert ids() == []
 
 

@@ -2,8 +2,8 @@
 
 `asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
 `handing` (who is at it), `commenting` (what they say of it); `attending` (which processes live), `pruning` (what is old
-enough to go), `logins` (who logged in). All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one
-never turns a recorded decision into an error.
+enough to go), `logins` (who logged in). All writes of one action are one transaction. Signals and rings leave after its
+commit, and a failing one never turns a recorded decision into an error.
 """
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval

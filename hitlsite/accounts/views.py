@@ -16,13 +16,13 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 
-from approvals.views import problem
+from approvals.views import SignedIn, problem
 
 
 class ChangePassword(views.PasswordChangeView):
     """Everybody's own password."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.has_usable_password():
             words = _("Your account has no password here. Ask an administrator to set one.")
             return problem(request, HTTPStatus.FORBIDDEN, words, "no_password")

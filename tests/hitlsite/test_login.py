@@ -130,7 +130,9 @@ def test_of_allauth_only_its_pages_for_log_in_and_passwords_are_routed():
     }
 
 
-@pytest.mark.parametrize("address", ["/accounts/signup/", "/signup/", "/account/email/", "/accounts/", "/accounts/social/"])
+@pytest.mark.parametrize(
+    "address", ["/accounts/signup/", "/signup/", "/account/email/", "/accounts/", "/accounts/social/"]
+)
 def test_allauths_usual_addresses_are_not_there(client, address):
     client.force_login(people.alice())
     assert client.get(address).status_code == 404
