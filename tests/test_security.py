@@ -44,10 +44,9 @@ POLICY = {
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
-#: Where others are sent; the admin's leads to ours.
-LOG_INS = {"/login/", "/admin/login/"}
-#: Open to everybody, and why: one has to get in somehow, also without a password, and these pages have an icon and scripts.
+LOG_INS = {"/login/", "/admin/login/"}  # the second leads to the first
 RESETS = {"/password/reset/", "/password/reset/sent/", "/password/reset/x/x/"}
+#: Open to everybody: one has to get in somehow, and these pages have an icon and scripts.
 OPEN = {"/login/", *RESETS, "/favicon.ico", "/words.js"}
 #: Addresses that are no plain route, by their pattern.
 SAMPLES = {
@@ -87,8 +86,7 @@ def addresses(*, for_machines: bool = False) -> list[str]:
     def walk(patterns, prefix: str) -> list[str]:
         found = []
         for entry in patterns:
-            pattern = entry.pattern
-            route = str(pattern) if isinstance(pattern, RoutePattern) else SAMPLES[str(pattern)]
+            route = str(entry.pattern) if isinstance(entry.pattern, RoutePattern) else SAMPLES[str(entry.pattern)]
             filled = prefix + re.sub(
                 r"<(?:(\w+):)?\w+>", lambda kind: {"int": "1", "uuid": str(uuid4())}.get(kind[1], "x"), route
             )
@@ -124,6 +122,7 @@ def pages() -> dict[str, object]:
     ]
     own += [
         "/chats/",
+        "/password/",
         f"/chats/{chat.pk}/",
         f"/chats/{chat.pk}/checkpoints/",
         f"/chats/checkpoints/{checkpoint}/",
@@ -138,7 +137,7 @@ def pages() -> dict[str, object]:
     refused = browser(bob()).post(f"/requests/{request.pk}/decide/", {"verdict": "maybe"})
     strange = browser(owner, enforce_csrf_checks=True).post("/chats/new/")
     found |= {"refused": refused, "strange": strange, "method": client.post("/")}
-    statuses = [answer.status_code for answer in list(found.values())[len(own) :]]
+    statuses = [answer.status_code for answer in [*found.values()][len(own) :]]
     assert statuses == [200, 200, 200, 200, 404, 404, 400, 403, 500, 422, 403, 405]
     return found
 
