@@ -46,8 +46,7 @@ POLICY = {
 }
 LOG_INS = {"/login/", "/admin/login/"}  # the second leads to the first
 RESETS = {"/password/reset/", "/password/reset/sent/", "/password/reset/x/x/"}
-#: Open to everybody: one has to get in somehow, and these pages have an icon and scripts.
-OPEN = {"/login/", *RESETS, "/favicon.ico", "/words.js"}
+OPEN = {"/login/", *RESETS, "/favicon.ico", "/words.js"}  # to everybody: one has to get in somehow
 #: Addresses that are no plain route, by their pattern.
 SAMPLES = {
     "(?P<url>.*)$": "absent/",

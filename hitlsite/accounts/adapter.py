@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
@@ -42,9 +44,16 @@ class Accounts(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """The client's address as the trusted proxies name it, or the peer's where they name none."""
         try:
-            return str(super().get_client_ip(request))
+            address = ipaddress.ip_address(super().get_client_ip(request))
         except (ImproperlyConfigured, PermissionDenied):
             return str(request.META.get("REMOTE_ADDR", ""))
+        # An IPv4 address that came over an IPv6 socket: left as it is, all of them would count as one network.
+        return str(getattr(address, "ipv4_mapped", None) or address)
+
+    def is_safe_url(self, url: str) -> bool:
+        """Where `next` may lead: this host, and not from HTTPS to HTTP."""
+        hosts, secure = {self.request.get_host()}, self.request.is_secure()
+        return url_has_allowed_host_and_scheme(url, allowed_hosts=hosts, require_https=secure)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Failures count per account *and* address, so that nobody can lock others out by failing on purpose."""

@@ -8,6 +8,8 @@ from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
 from approvals.models import AuditEntry
+from hitlsite.accounts import urls as accounts
+from hitlsite.urls import urlpatterns as ours
 from tests import people
 from tests.markup import parse
 
@@ -15,6 +17,11 @@ pytestmark = pytest.mark.django_db
 
 #: Names of allauth's addresses for what this site does not have.
 ELSEWHERE = ["signup", "email", "confirm_email", "reauthenticate", "set_password", "request_login_code", "inactive"]
+
+
+#: This module as a urlconf: a site that cannot send mail.
+urlpatterns = [entry for entry in ours if getattr(entry, "urlconf_name", None) != accounts]
+urlpatterns += [entry for entry in accounts.urlpatterns if "reset" not in str(entry.pattern)]
 
 
 def send(client: Client, name: str, password: str = people.PASSWORD, **more: str):
@@ -89,6 +96,18 @@ def test_who_is_logged_in_is_taken_to_the_page_they_wanted(client):
     assert client.get("/login/").headers["Location"] == "/"
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["http://testserver/", "https://shop.example/", "https://sub.desk.example/", "//testserver:1/", "/\\x.example"],
+)
+def test_the_way_on_leads_to_no_other_host_and_never_from_https_to_http(client, settings, elsewhere):
+    settings.ALLOWED_HOSTS = ["testserver", ".desk.example", "sub.desk.example"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://shop.example"]
+    people.alice()
+    sent = client.post("/login/", {"username": "alice", "password": people.PASSWORD, "next": elsewhere}, secure=True)
+    assert (sent.status_code, sent.headers["Location"]) == (302, "/")
+
+
 @pytest.mark.parametrize("accept", ["application/json", "text/html"])
 def test_the_log_in_answers_with_pages_only(client, accept):
     people.alice()
@@ -111,6 +130,12 @@ def test_who_is_no_staff_is_told_so_by_the_admin(client):
     client.force_login(people.alice())
     answer = client.get("/admin/", follow=True)
     assert (answer.redirect_chain, answer.status_code) == ([("/admin/login/?next=/admin/", 302)], 403)
+
+
+def test_the_log_in_offers_a_link_by_mail_where_there_is_such_a_page(client, settings):
+    assert 'href="/password/reset/"' in client.get("/login/").text
+    settings.ROOT_URLCONF = __name__
+    assert "Forgot" not in client.get("/login/").text
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

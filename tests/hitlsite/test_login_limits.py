@@ -71,6 +71,12 @@ def test_addresses_of_one_ipv6_network_count_as_one():
     assert send("alice", address="2001:db8:0:1::1").status_code == 200
 
 
+def test_addresses_of_ipv4_stay_apart_on_a_socket_of_ipv6():
+    fail("alice", address=f"::ffff:{STRANGER}")
+    assert_refused(send("alice", address=STRANGER))
+    assert send("alice", address=f"::ffff:{HOME}").status_code == 200
+
+
 def test_good_log_ins_use_nothing_up():
     people.alice()
     assert [send("alice").status_code for _ in range(TRIES + 5)] == [302] * (TRIES + 5)
