@@ -145,6 +145,9 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
+#: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
+TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
+ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXIES
 ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
     "login": "hitlsite.accounts.forms.LoginForm",
@@ -169,8 +172,6 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
 }
-#: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
-TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

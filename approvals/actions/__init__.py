@@ -12,7 +12,7 @@ from approvals.actions.closing import Result, close_workflow, end_workflow, repo
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
 from approvals.actions.handing import assign, claim, free_lapsed, release
-from approvals.actions.logins import record_failed_login, record_login, record_new_password
+from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
 
 __all__ = [
@@ -39,11 +39,11 @@ __all__ = [
     "prune_sessions",
     "record_failed_login",
     "record_login",
-    "record_new_password",
     "release",
     "report_result",
     "request_approval",
     "seen",
     "settle",
+    "store_password",
     "withdraw",
 ]

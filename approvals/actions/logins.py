@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from approvals import audit
 from approvals.states import Door
@@ -22,7 +23,9 @@ def record_failed_login(name: str, *, address: str) -> str:
     return known
 
 
-def record_new_password(user: User, *, reset: bool, address: str) -> None:
-    """Call it in the transaction that stores the password; `reset` is by the link in a mail."""
+def store_password(user: User, *, reset: bool, address: str) -> None:
+    """Store the password that was set on `user`; `reset` is by the link in a mail."""
     event = "password.reset" if reset else "password.changed"
-    audit.record(event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        audit.record(event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)

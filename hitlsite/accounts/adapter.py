@@ -13,7 +13,6 @@ from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
@@ -79,15 +78,16 @@ class Accounts(DefaultAccountAdapter):
         return response
 
     def set_password(self, user: User, password: str) -> None:
-        """Of whoever is logged in, or of whoever has followed the link in a mail."""
-        address, changed = self.get_client_ip(self.request), self.request.user.pk == user.pk
-        with transaction.atomic():
-            super().set_password(user, password)
-            actions.record_new_password(user, reset=not changed, address=address)
+        address = self.get_client_ip(self.request)
+        reset = self.request.resolver_match.url_name == "account_reset_password_from_key"
+        # Hashed here, before the transaction: on SQLite that would keep all writers waiting.
+        user.set_password(password)
+        actions.store_password(user, reset=reset, address=address)
         logger.info("New password of %r from %s", user.get_username(), address)
-        # Who has just set a password is not refused because the forgotten one was tried too often.
-        key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
-        ratelimit.clear(self.request, action="login_failed", key=key)
+        if reset:
+            # They are not refused now because they tried the forgotten one too often.
+            key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
+            ratelimit.clear(self.request, action="login_failed", key=key)
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return resolve_url(settings.LOGIN_REDIRECT_URL)

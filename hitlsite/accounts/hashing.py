@@ -14,15 +14,14 @@ _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-h
 
 
 class PooledPBKDF2PasswordHasher(PBKDF2PasswordHasher):
-    """Django's default hasher, with the same hashes; whoever waits for a thread holds no database connection."""
+    """Django's default hasher, with the same hashes."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        _close_idle_connections()
-        return _pool.submit(super().encode, password, salt, iterations).result()
-
-
-def _close_idle_connections() -> None:
-    """Give connections back to PostgreSQL's pool: it is small, and pages need it."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
+        opened = connections.all(initialized_only=True)
+        if any(connection.in_atomic_block for connection in opened):
+            # A transaction holds locks and must not queue.
+            return super().encode(password, salt, iterations)
+        for connection in opened:
+            # Back to PostgreSQL's pool: it is small, and pages need it while this waits.
             connection.close()
+        return _pool.submit(super().encode, password, salt, iterations).result()

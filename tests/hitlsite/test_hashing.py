@@ -72,6 +72,15 @@ def test_who_waits_for_a_hash_holds_no_connection(client, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_transaction_stays_open_while_a_password_is_hashed():
+def test_a_transaction_holds_locks_and_does_not_queue(crowd):
     User.objects.create_user("erin", password="secret")
     assert connection.in_atomic_block and connection.connection is not None
+    assert crowd["threads"] == {threading.current_thread().name}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_password_is_hashed_before_the_transaction_that_stores_it(client, crowd, settings):
+    client.force_login(people.make_person("erin"))
+    new = {"oldpassword": people.PASSWORD, "password1": "a wholly new one", "password2": "a wholly new one"}
+    assert client.post("/password/", new).status_code == 302
+    assert crowd["threads"] == {"pausepoint-hashing"}

@@ -136,6 +136,16 @@ def test_a_link_comes_by_mail_and_sets_a_new_password_once():
     assert refusals(follow(link)[1]) == [NOT_VALID]
 
 
+def test_a_link_that_is_followed_while_logged_in_is_a_reset_too():
+    user = with_mail()
+    here = browser(user)
+    user.refresh_from_db()
+    _, page = follow(ask_for_link("alice@example.org"), here)
+    done = here.post(page.request["PATH_INFO"], {"password1": NEW, "password2": NEW}, follow=True)
+    assert done.redirect_chain == [("/login/", 302)]
+    assert last_event()[0] == "password.reset"
+
+
 def test_the_link_leads_to_the_public_address_whatever_host_was_asked(settings):
     settings.ALLOWED_HOSTS = ["*"]
     with_mail()
