@@ -51,6 +51,13 @@ def test_what_does_not_fit_is_refused_in_the_same_words(client, name, password):
     assert not is_logged_in(client)
 
 
+@pytest.mark.parametrize("name", ["alice", '"><script>alert(1)</script>', "a" * 1000])
+def test_the_name_stays_in_its_field_and_the_password_does_not(client, name):
+    form = parse(send(client, name, "guess").text).find("form")[-1]
+    values = {one.attributes["name"]: one.attributes.get("value") for one in form.find("input")}
+    assert (values["username"], values["password"]) == (name[:150], None)
+
+
 def test_an_account_that_was_closed_is_refused_in_those_words_too(client):
     alice = people.alice()
     alice.is_active = False
