@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 NEW = "a wholly new battery"
 CHANGE = {"oldpassword": people.PASSWORD, "password1": NEW, "password2": NEW}
 NOT_VALID = "This link is no longer valid. A link works once, for one hour, and only until you log in."
-NOTE = "The password was changed. You are logged out everywhere else."
+NOTE = "The password was changed. All other browsers are logged out."
 
 
 def browser(user) -> Client:
