@@ -34,6 +34,10 @@ EVENTS = (
     "event.resent",
     "key.revoked",
     "retention.pruned",
+    "login.succeeded",
+    "login.failed",
+    "password.changed",
+    "password.reset",
 )
 
 #: What a formula begins with (OWASP, "CSV Injection").
