@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 SWITCH = "pausepoint_maintenance"
 REFUSAL = "is append-only: rows are never changed or deleted"
-#: For people, wherever it is found.
+#: What `check` and `/readyz` say about it.
 LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
 
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
@@ -52,7 +52,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
 
 
 def left_on(connection: Any) -> list[str]:
-    """The reasons of rows left in the switch: `maintenance()` never commits one, and while one is there no trigger refuses."""
+    """Return the reasons of rows left in the switch: `maintenance()` commits none, and with one no trigger refuses."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT reason FROM {SWITCH} LIMIT 10")
         return [str(row[0]) for row in cursor.fetchall()]

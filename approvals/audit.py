@@ -129,7 +129,7 @@ def recorded(event: str, subject: Subject) -> AuditEntry | None:
 
 
 def repeat_key(event: str, subject: Subject) -> str:
-    """What `record_once` goes by."""
+    """Return the dedup key of an event that is recorded once."""
     return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 
@@ -189,5 +189,5 @@ def csv_cells(entry: AuditEntry) -> Sequence[str]:
 
 
 def neutral(cell: str) -> str:
-    """A cell that no spreadsheet runs as a formula: East Asian ones take full-width signs too, and some skip white space."""
+    """Return a cell that no spreadsheet runs as a formula. Some accept full-width signs, and some skip leading white space."""
     return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n")) else cell

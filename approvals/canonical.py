@@ -12,10 +12,10 @@ import rfc8785
 
 MAX_DEPTH = 64
 MAX_BYTES = 1_000_000
-#: Members of objects and items of lists in what a person is to read, all told: each costs time to check and to show.
+#: Members of objects and items of lists, in total. Each costs time to check and to show.
 MAX_VALUES = 10_000
 MAX_SAFE_INTEGER = 2**53 - 1
-# To the end where it has no end: tried again at each of its quotes it would take the square of its length.
+# An unterminated string matches up to the end: to retry at each of its quotes would take quadratic time.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
@@ -65,7 +65,7 @@ def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
     """
     try:
         words = text if isinstance(text, str) else text.decode("utf-8")
-        # Before it is read: to make half a million lists takes half a second.
+        # Count before parsing: it takes half a second to make half a million lists.
         if _holds_more(words, max_values):
             raise _too_many(max_values)
         return json.loads(words, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
@@ -118,8 +118,8 @@ def _too_many(max_values: int) -> NotCanonical:
 
 
 def _holds_more(text: str, values: int) -> bool:
-    """Whether a JSON text holds more members and items; of what is no JSON it may say either."""
-    # A value has two strings at most, itself and its name: where there are too many, they need not be looked at.
+    """Whether a JSON text holds more members and items than this. For invalid JSON the answer means nothing."""
+    # A value has two strings at most, itself and its name: too many quotes need no closer look.
     if text.count('"') - text.count('\\"') > 4 * values + 2:
         return True
     bare = _STRING.sub("0", text)
@@ -127,7 +127,7 @@ def _holds_more(text: str, values: int) -> bool:
 
 
 def _count(value: Any, max_values: int) -> None:
-    """Raise NotCanonical if there are more members and items in a value, all told."""
+    """Raise NotCanonical if a value holds more members and items than this, in total."""
     left, waiting = max_values, [value]
     while waiting:
         held = waiting.pop()

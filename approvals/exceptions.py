@@ -65,7 +65,7 @@ class ScopeMissing(Refusal):
 
 
 class TooMany(Refusal):
-    """More calls than this caller may make at a time; after `seconds` there is room for one."""
+    """The caller exceeds a rate limit; after `seconds` it may try again."""
 
     code = "too_many"
     status = 429

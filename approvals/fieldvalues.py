@@ -30,7 +30,7 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
         form = Control(widget=Widget.GROUP, label=label)
     groups = {child.path[-1]: child.widget == Widget.GROUP for child in form.children}
     least = sum(len(item) if isinstance(item, dict) and groups.get(name, True) else 1 for name, item in value.items())
-    # Counted before thousands of fields are made, and again with those that the schema adds.
+    # Count first, to make no thousands of fields; and again with those that the schema adds.
     if least <= MAX_FIELDS:
         form = _bound(form, value)
         if sum(1 for leaf in form.leaves()) <= MAX_FIELDS:

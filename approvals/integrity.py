@@ -1,7 +1,7 @@
-"""Whether audit entries still say what was recorded: their columns against their body, and the body against its digest.
+"""Check that audit entries still say what was recorded: columns against the body, and the body against its digest.
 
-It finds what was changed beside the body, or the body itself. Who can write to the database and rewrites an entry whole, or
-removes it whole, leaves nothing that this could find.
+This finds a changed column and a changed body. It cannot find an entry that was deleted, or rewritten with a matching
+digest: entries are not chained to each other.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ REPEATED = (*asdict(Subject(scope="")), "event", "actor_id", "actor_name", "via"
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """An entry that does not say what was recorded: the columns that differ."""
+    """An entry that was changed, and the columns that differ."""
 
     entry: AuditEntry
     columns: list[str]
 
     def __str__(self) -> str:
-        # Whatever it says now may be what somebody put there: one line, without control characters.
+        # An attacker may have chosen these values: keep them on one line.
         event = ascii(self.entry.event).strip("'")
         return f"entry {self.entry.pk} ({event}, {utc(self.entry.at)}): {', '.join(self.columns)}"
 
 
 def checked() -> Iterator[Altered | None]:
-    """Every entry of the record in order, page by page: None where it is whole."""
+    """Check every entry in order, page by page; yield None for each that is unchanged."""
     last = 0
     while page := list(AuditEntry.objects.filter(pk__gt=last).order_by("pk")[:PAGE]):
         for entry in page:
@@ -45,12 +45,12 @@ def checked() -> Iterator[Altered | None]:
 
 
 def altered_columns(entry: AuditEntry) -> list[str]:
-    """The columns of an entry that differ from its body, and `body or digest` where these two do not fit together."""
+    """Return the columns that differ from the body, and `body or digest` where those two do not match."""
     found = [] if entry.digest == "sha256:" + hashlib.sha256(entry.body.encode()).hexdigest() else ["body or digest"]
     stored: dict[str, Any] = {name: getattr(entry, name) for name in REPEATED} | {"at": utc(entry.at)}
     stored["request_id"] = str(entry.request_id) if entry.request_id else None
     try:
-        # A column that is younger than the entry is empty in both.
+        # A column that was added after the entry was written is empty in both.
         body = json.loads(entry.body)
         said = {name: body.get(name, "" if value == "" else None) for name, value in stored.items()}
     except (ValueError, AttributeError):

@@ -1,7 +1,7 @@
-"""How often a caller may do something: a minute's worth at once, and from then on as fast as that comes back.
+"""Rate limits: a caller may use a minute's share at once, and it comes back evenly.
 
-Counted in the memory of this process: a call costs no statement and no round trip, a restart forgets, and with N web
-processes a caller gets at most N times as much. It stops programs that run wild; it is no bill.
+Each process counts in its own memory. A call costs no statement and no round trip; a restart forgets; behind N web
+processes a caller gets at most N times as much.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from django.http import HttpRequest
 from approvals.exceptions import TooMany
 
 WINDOW = 60.0
-#: Callers that are remembered; of more, those that were away the longest are forgotten first.
+#: Callers that are remembered. Beyond that, the least recent are forgotten first.
 REMEMBERED = 10_000
 
 
 class Limit:
-    """Counts one kind of call (GCRA: of each caller one number is kept, the time at which all it did is made up for)."""
+    """Counts one kind of call by GCRA, which keeps one number per caller: when all of its share will be back."""
 
     def __init__(self) -> None:
-        self._made_up: OrderedDict[str, float] = OrderedDict()
+        self._whole_at: OrderedDict[str, float] = OrderedDict()
         self._lock = threading.Lock()
 
     def count(self, who: str, a_minute: int) -> None:
-        """Count one more call. TooMany if that is too much, which does not count; 0 a minute is no limit."""
+        """Count one more call. Raise TooMany if that exceeds the limit; a refused call is not counted. 0 means no limit."""
         if not a_minute:
             return
         now, each = monotonic(), WINDOW / a_minute
         with self._lock:
-            made_up = max(self._made_up.get(who, now), now) + each
-            wait = made_up - now - WINDOW
-            # Floats add up to a little more than their sum.
+            whole_at = max(self._whole_at.get(who, now), now) + each
+            wait = whole_at - now - WINDOW
+            # Rounding errors add up to less than a millisecond.
             if wait > min(each / 2, 0.001):
                 raise TooMany(math.ceil(wait))
-            self._made_up[who] = made_up
-            self._made_up.move_to_end(who)
-            if len(self._made_up) > REMEMBERED:
-                self._made_up.popitem(last=False)
+            self._whole_at[who] = whole_at
+            self._whole_at.move_to_end(who)
+            if len(self._whole_at) > REMEMBERED:
+                self._whole_at.popitem(last=False)
 
 
 asks = Limit()
@@ -51,9 +51,9 @@ wrong_keys = Limit()
 
 
 def address_of(request: HttpRequest) -> str:
-    """Where a request comes from, as the proxies in front say that we trust; of IPv6 the network that one customer has."""
+    """Return the client's address as the trusted proxies report it; of an IPv6 address, the /64 network of one customer."""
     found = request.META.get("REMOTE_ADDR", "")
-    # Each proxy adds whom it was called by at the end; what stands before that is the client's to invent.
+    # Each trusted proxy appends the address it was called from; a client can invent everything before that.
     forwarded = [each.strip() for each in request.headers.get("X-Forwarded-For", "").split(",")]
     if 0 < settings.TRUSTED_PROXIES <= len(forwarded):
         found = forwarded[-settings.TRUSTED_PROXIES] or found

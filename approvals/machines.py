@@ -37,7 +37,7 @@ class Caller:
     scopes: frozenset[str]
     key: ApiKey | None = None
     thread: str | None = None
-    #: The browser's session, where that is what says who calls.
+    #: The key of the browser's session, where the caller is known by one.
     session_key: str = field(default="", repr=False)
 
     @property
@@ -55,7 +55,7 @@ class Caller:
             raise ScopeMissing(scope)
 
     def count_ask(self) -> None:
-        """Count one more question, approval or message. TooMany; a client token uses up its own chat's share alone."""
+        """Count one more ask. TooMany. A client token has a share of its own, for its chat."""
         who = self.scope if self.thread is None else f"{self.scope} {self.thread}"
         limits.asks.count(who, settings.HITL_ASKS_PER_MINUTE)
 
@@ -94,9 +94,10 @@ def is_for_machines(path: str) -> bool:
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
 
 
-def refusal_of_strangers(request: HttpRequest) -> Refusal:
-    """What is told to whom nobody knows. A wrong key counts against the address that it came from; a good one is never
-    refused because of the wrong ones beside it.
+def refusal_for_unknown(request: HttpRequest) -> Refusal:
+    """Return why a request without a valid key, token or session is refused.
+
+    A wrong key counts against its address. Valid keys from the same address are never refused for it.
     """
     try:
         if _token_of(request) is not None:

@@ -72,7 +72,7 @@ def _table(name: str, items: list[tuple[str, Any]], level: int, counter: Iterato
 
 
 def _left_out(items: Sequence[Any]) -> list[Row]:
-    """A line that says how many are in no line of their own, if any."""
+    """The last line of a table that does not show everything: how many are left."""
     left = len(items) - MAX_VALUES
     words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
     return [Row(name="…", value=words % {"count": f"{left:,}"})] if left > 0 else []

@@ -43,13 +43,13 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
 
 
 def sealed(session_key: str, user: User) -> str:
-    """Names a user's session to this server alone: who holds the text cannot take the session over."""
+    """Return an encrypted name of a user's session, from which a holder cannot learn the session's key."""
     named: Any = [session_key, user.get_session_auth_hash()]
     return _seal().encrypt(json.dumps(named).encode()).decode()
 
 
 def user_of_sealed(text: str, user_id: int) -> User | None:
-    """The user of a sealed session, in one query; None if it is over, or the password was changed since."""
+    """Return the user of a sealed session, in one query; None if it has ended or the password has changed."""
     try:
         session_key, proof = json.loads(_seal().decrypt(text))
     except InvalidToken:

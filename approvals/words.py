@@ -34,8 +34,8 @@ def words_in(text: str) -> Iterator[str]:
 
 
 def kept(*values: Any, limit: int = MAX_KEPT) -> str:
-    """Every word in these texts and JSON values once, with a space in between; at most `limit` characters, and of what is
-    longer than MAX_READ the beginning.
+    """Every word in these texts and JSON values once, with a space in between: at most `limit` characters, and only from
+    about the first MAX_READ.
     """
     found: dict[str, None] = {}
     length = read = 0

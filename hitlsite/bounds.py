@@ -1,5 +1,5 @@
 """No body larger than 8 MB gets in, whoever sends it: refused by its declared length, and counted where it declares none.
-What a request line and headers may hold is up to the server; ours refuses in words what is too long.
+Our server also refuses an address and headers that are too long, with words.
 
 `BodyBound` is for any ASGI server. Daphne keeps the whole body before it calls an application; ours (`hitlsite.serving`)
 asks here while it comes in.
@@ -32,7 +32,7 @@ def declared(headers: Headers) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is answered to a request that is too large in one way: status, code and words."""
+    """A bound on requests, and the refusal of those that exceed it."""
 
     status: HTTPStatus
     title: str

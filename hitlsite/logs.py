@@ -1,6 +1,6 @@
 """How a record of the log is written: with its traceback where the mistake is ours, in one line where it is a client's.
 
-What clients send (addresses, names, headers) can neither begin a line of its own nor move a terminal's cursor.
+What clients send (addresses, names, headers) can neither start a line of its own nor control a terminal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 import re
 from typing import Any
 
-#: Control characters, what some readers take for the end of a line, and what turns the direction of text.
+#: Control characters, Unicode line ends, and direction overrides.
 _ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -28,10 +28,10 @@ class Line(logging.Formatter):
         return escaped(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        """Its lines are ours; what is inside of one may be a client's."""
+        """Keep the lines of the traceback, and escape what is inside them."""
         return "\n".join(map(escaped, super().formatException(ei).split("\n")))
 
 
 def escaped(line: str) -> str:
-    """One line, with every such character as Python would write it."""
+    """Return the line with these characters as Python escapes."""
     return _ODD.sub(lambda found: ascii(found[0])[1:-1], line)

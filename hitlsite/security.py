@@ -45,7 +45,7 @@ class ContentSecurityPolicyMiddleware:
 
 
 class CacheControlMiddleware:
-    """Whatever says nothing else is for whoever asked for it, and kept by no proxy and no browser: not after a log-out either."""
+    """Keep answers out of the caches of proxies and browsers, unless the view says otherwise."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -66,7 +66,7 @@ class LoginRequired(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if machines.is_for_machines(request.path):
             known = getattr(request, "caller", None) is not None
-            return None if known else refusal_page(request, machines.refusal_of_strangers(request))
+            return None if known else refusal_page(request, machines.refusal_for_unknown(request))
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})

@@ -82,7 +82,7 @@ class BoundedRequest(WebRequest):
 
 
 def written(bound: Bound, headers: Headers = ()) -> bytes:
-    """The whole response, for a connection on which no other one can be made any more."""
+    """Return the whole response as bytes, for a request that Twisted cannot answer any more."""
     named, body = refusal(bound, headers)
     first = f"HTTP/1.1 {bound.status} {bound.title}".encode()
     return b"\r\n".join([first, *(name + b": " + value for name, value in named), b"", body])
@@ -93,7 +93,7 @@ _Channel: Any = HTTPChannel
 
 
 class BoundedChannel(_Channel):
-    """A connection whose request line or headers are too long is told so; Twisted's own hangs up, or says only 400."""
+    """Answers 414 or 431 where Twisted's own channel closes the connection or answers a bare 400."""
 
     _dropped: int | None = None
 
@@ -106,9 +106,9 @@ class BoundedChannel(_Channel):
     def lineLengthExceeded(self, line: bytes) -> None:
         if self._dropped is None:
             self._dropped = 0
-            # Nothing of a header was read yet: it is the address that is too long.
+            # Without a header read so far, the line that is too long is the request line.
             self.transport.write(written(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
-            # Closed on this side alone: what the client still sends would make it lose the answer.
+            # Close this side only: a reset, while the client still sends, would lose the answer.
             self.transport.loseWriteConnection()
 
     def dataReceived(self, data: bytes) -> None:

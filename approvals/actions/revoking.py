@@ -1,4 +1,4 @@
-"""How a key ends."""
+"""Revoke API keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from approvals.keys import ApiKey
 
 
 def revoke_key(key_id: int, *, by: User, via: str) -> bool:
-    """End a key for good, on record; False if there is none of that id, or it was revoked before."""
+    """Revoke a key, on record; False if there is no such key, or it was revoked before."""
     now = timezone.now()
     with transaction.atomic():
         if not ApiKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=now):

@@ -1,4 +1,4 @@
-"""`manage.py audit check`: whether the audit log still says what was recorded."""
+"""`manage.py audit check`: find audit entries that were changed since they were recorded."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from approvals.management.refusing import RefusingCommand
 
 class Command(RefusingCommand):
     help = (
-        "Check the audit log. `check` holds the columns of every entry against its body, and the body against its digest;"
-        " it names the entries that differ, and ends with code 1 if there are any."
+        "Check the audit log: compare the columns of every entry with its body, and the body with its digest. Names the"
+        " entries that differ, and ends with code 1 if there are any."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

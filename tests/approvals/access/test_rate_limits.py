@@ -170,7 +170,7 @@ def test_callers_without_end_cost_no_memory_without_end(monkeypatch):
     found = Limit()
     for number in range(1000):
         found.count(str(number), 3)
-    assert len(found._made_up) == 10
+    assert len(found._whole_at) == 10
 
 
 def test_counting_costs_no_statement(django_assert_num_queries):
