@@ -126,6 +126,8 @@ def auditor(desk) -> Person:
 def too_wide(page) -> dict[Any, Any]:
     """By how much the page, or something on it, is wider than it may be, on a phone and on a desktop."""
     found = {}
+    # A page that is just being replaced has no style yet, and is wider for that.
+    page.wait_for_load_state("load")
     for width in (PHONE, DESKTOP):
         page.set_viewport_size({"width": width, "height": SIZES[PHONE]})
         if (over := page.evaluate(OVERFLOW)) > 0:
