@@ -126,6 +126,7 @@ def auditor(desk) -> Person:
 def too_wide(page) -> dict[Any, Any]:
     """By how much the page, or something on it, is wider than it may be, on a phone and on a desktop."""
     found = {}
+    page.wait_for_load_state("load")  # without its styles a page is wider
     for width in (PHONE, DESKTOP):
         page.set_viewport_size({"width": width, "height": SIZES[PHONE]})
         if (over := page.evaluate(OVERFLOW)) > 0:
