@@ -50,15 +50,25 @@ asks = Limit()
 wrong_keys = Limit()
 
 
-def address_of(request: HttpRequest) -> str:
-    """Return the client's address as the trusted proxies report it; of an IPv6 address, the /64 network of one customer."""
-    found = request.META.get("REMOTE_ADDR", "")
+def client_address(request: HttpRequest) -> str:
+    """Return the client's address as the trusted proxies report it, else the peer's; empty where there is none."""
+    peer = _address(request.META.get("REMOTE_ADDR", ""))
     # Each trusted proxy appends the address it was called from; a client can invent everything before that.
-    forwarded = [each.strip() for each in request.headers.get("X-Forwarded-For", "").split(",")]
+    forwarded = request.headers.get("X-Forwarded-For", "").split(",")
     if 0 < settings.TRUSTED_PROXIES <= len(forwarded):
-        found = forwarded[-settings.TRUSTED_PROXIES] or found
+        return _address(forwarded[-settings.TRUSTED_PROXIES].strip()) or peer
+    return peer
+
+
+def _address(text: str) -> str:
     try:
-        address = ip_address(found)
+        address = ip_address(text)
     except ValueError:
         return ""
-    return str(address if address.version == 4 else address.ipv4_mapped or ip_network((address, 64), strict=False))
+    # An IPv4 address that came over an IPv6 socket: left as it is, all of them would count as one network.
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def network_of(address: str) -> str:
+    """Return what one customer has: an IPv4 address, or the /64 network of an IPv6 address."""
+    return str(ip_network((address, 64), strict=False)) if ":" in address else address

@@ -101,7 +101,8 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
     """
     try:
         if _token_of(request) is not None:
-            limits.wrong_keys.count(limits.address_of(request), settings.HITL_WRONG_KEYS_PER_MINUTE)
+            network = limits.network_of(limits.client_address(request))
+            limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
     except TooMany as refusal:
         return refusal
     return NotAuthenticated()

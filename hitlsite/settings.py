@@ -148,7 +148,6 @@ LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
 #: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
 TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
-ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXIES
 ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
     "login": "hitlsite.accounts.forms.LoginForm",

@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 
 from approvals import auth, limits
 from approvals.exceptions import TooMany
-from approvals.limits import Limit, address_of
+from approvals.limits import Limit, client_address, network_of
 from approvals.machines import Caller, caller_by_token, client_token
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply
@@ -138,16 +138,22 @@ def test_another_address_is_another_matter(settings):
         (2, "6.6.6.6, 192.0.2.1, 10.0.0.8", "10.0.0.9", "192.0.2.1"),
         (2, "192.0.2.1", "10.0.0.9", "10.0.0.9"),
         (1, "", "10.0.0.9", "10.0.0.9"),
-        (1, "nonsense", "10.0.0.9", ""),
+        (1, "nonsense", "10.0.0.9", "10.0.0.9"),
+        (0, "", "unix:", ""),
         (0, "", "::ffff:192.0.2.1", "192.0.2.1"),
-        (0, "", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        (0, "", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"),
         (0, "", "", ""),
     ],
 )
 def test_whose_address_it_is(settings, proxies, forwarded, remote, found):
     settings.TRUSTED_PROXIES = proxies
     sent = {"X-Forwarded-For": forwarded} if forwarded else {}
-    assert address_of(RequestFactory(headers=sent).get("/", REMOTE_ADDR=remote)) == found
+    assert client_address(RequestFactory(headers=sent).get("/", REMOTE_ADDR=remote)) == found
+
+
+def test_an_ipv6_customer_is_a_network():
+    assert network_of("2001:db8:1:2:3:4:5:6") == network_of("2001:db8:1:2::9") == "2001:db8:1:2::/64"
+    assert [network_of(address) for address in ("192.0.2.1", "")] == ["192.0.2.1", ""]
 
 
 def test_without_a_limit_nothing_is_counted(settings):
