@@ -59,6 +59,7 @@ RANKS = {
             "exceptions",
             "comments",
             "keys",
+            "actors",
             "answers",
         },
         {"controls", "readable"},

@@ -48,7 +48,7 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
     """
     caller = client_of(request, "decide")
     only_known(request, set())
-    return handling(actions.claim(request_id, by=caller.user, via=Door.REST, over=sent.over or ""))
+    return handling(actions.claim(request_id, by=caller.actor, via=Door.REST, over=sent.over or ""))
 
 
 @router.post(
@@ -63,7 +63,7 @@ def release_request(
     """Needs the scope `decide`. Where nobody has taken it (any more), nothing changes."""
     caller = client_of(request, "decide")
     only_known(request, set())
-    return handling(actions.release(request_id, by=caller.user, via=Door.REST))
+    return handling(actions.release(request_id, by=caller.actor, via=Door.REST))
 
 
 @router.post(
@@ -82,7 +82,7 @@ def assign_request(
     only_known(request, set())
     to = None if sent.to is None else queries.user_named(sent.to)
     seen = sent.instead_of or ""
-    return handling(actions.assign(request_id, by=caller.user, via=Door.REST, to=to, instead_of=seen))
+    return handling(actions.assign(request_id, by=caller.actor, via=Door.REST, to=to, instead_of=seen))
 
 
 @router.get(
@@ -113,4 +113,4 @@ def create_comment(
     """Needs the scope `decide`, or `ask` for the owner's agent. It cannot be taken back. Agents are not told of it."""
     caller = client_of(request, "decide" if "decide" in caller_of(request).scopes else "ask")
     only_known(request, set())
-    return Answer(201, comment_document(actions.comment(request_id, by=caller.user, via=Door.REST, text=sent.text)))
+    return Answer(201, comment_document(actions.comment(request_id, by=caller.actor, via=Door.REST, text=sent.text)))
