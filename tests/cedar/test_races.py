@@ -32,9 +32,11 @@ def test_of_four_resumes_at_once_one_wins_and_the_others_are_told_so(page):
     answers = together(*(page.aresume(run, YES) for _ in range(4)))
     won = [answer for answer in answers if "The payment is settled" in "".join(map(str, shown(answer)))]
     assert len(won) == 1
-    assert [refusal(answer).startswith("Too late: approved by bob") for answer in answers if answer not in won] == [
-        True
-    ] * 3
+    assert [
+        refusal(answer).startswith("Too late: approved by API key test of bob")
+        for answer in answers
+        if answer not in won
+    ] == [True] * 3
     assert (Decision.objects.count(), ToolCall.objects.get().attempt) == (1, 1)
 
 
@@ -99,6 +101,8 @@ def test_a_server_that_is_killed_between_pause_and_resume_goes_on_where_it_was(t
         word = {"runId": run["runId"], "stepPath": run["stepPath"], "resumeData": YES}
         (text,) = shown(post(server, key, "/chat/resume/stream", word))
         assert text.startswith("The payment is settled: status sent")
-        assert refusal(post(server, key, "/chat/resume/stream", word)).startswith("Too late: approved by approver")
+        assert refusal(post(server, key, "/chat/resume/stream", word)).startswith(
+            "Too late: approved by API key tests of approver"
+        )
         parts = server.value("SELECT parts FROM chats_message WHERE role = 'user' ORDER BY id DESC LIMIT 1")
         assert json.loads(parts)[-1] == {"type": "data-page-context", "data": {"order": {"data": 4711}}}
