@@ -75,8 +75,9 @@ def release_request(
 def assign_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`, and a user who may. The person is told, and may see and decide it from then on. 409
-    `taken` where it is assigned to somebody else than `instead_of` says.
+    """Needs the scope `decide`, and a user who may. The person is told, and may see it from then on, and answer it where it is
+    a question or a form; an approval goes to a user who may decide it. 409 `taken` where it is assigned to somebody else
+    than `instead_of` says.
     """
     caller = client_of(request, "decide")
     only_known(request, set())

@@ -145,8 +145,9 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
 def decide_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)], response: HttpResponse
 ) -> RequestDocument:
-    """Needs the scope `decide`, and a user who may. The first verdict wins: 409 says who gave it, and 410 that the
-    deadline has passed; both hold the `decision`. The same person's same verdict gives 200 with `Idempotent-Replayed`.
+    """Needs the scope `decide`, and a user who may. Refused with 403 and the `url` of its page: what a key of the same user
+    asked (`asked_by_own_key`), and what is critical (`decide_on_page`). The first verdict wins: 409 says who gave it, and 410
+    that the deadline has passed; both hold the `decision`. The same key's same verdict gives 200 with `Idempotent-Replayed`.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
