@@ -56,8 +56,8 @@ class CriticalElsewhere(OnItsPageOnly):
     code = "decide_on_page"
 
     def __init__(self, request: ApprovalRequest) -> None:
-        critical = _("This is critical, so it is decided on its own page in Pausepoint only:")
-        recovery = _("What became of a call is said on its own page in Pausepoint only:")
+        critical = _("This is critical. It can only be decided on its own page in Pausepoint:")
+        recovery = _("What became of a call can only be said on its own page in Pausepoint:")
         super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
 
 
