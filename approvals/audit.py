@@ -33,6 +33,10 @@ EVENTS = (
     "chat.branched",
     "event.resent",
     "retention.pruned",
+    "login.succeeded",
+    "login.failed",
+    "password.changed",
+    "password.reset",
 )
 
 COLUMNS = [

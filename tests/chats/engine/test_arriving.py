@@ -1,0 +1,105 @@
+"""What people send: bounds, whose chat it is, and what a message may not talk its way past."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals.states import Door
+from chats import actions
+from chats.agent.demo import support
+from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageKnown, TurnRunning
+from chats.models import Chat, Message, Turn
+from tests.support import people
+from tests.support.chats.turns import converse, make_chat, only_request, say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n", "x" * 20_001])
+def test_a_message_has_bounds(text):
+    chat = make_chat(people.alice())
+    with pytest.raises(BadMessage):
+        say(chat, text)
+    assert (Message.objects.count(), Turn.objects.count()) == (0, 0)
+
+
+def test_what_no_database_can_hold_is_replaced():
+    chat = make_chat(people.alice())
+    say(chat, "a\x00b\ud800c")
+    assert Message.objects.get().parts == [{"type": "text", "text": "a\ufffdb?c"}]
+
+
+def test_only_its_owner_writes_in_a_chat():
+    chat = make_chat(people.alice())
+    for person in (people.bob(), people.mallory()):
+        with pytest.raises(ChatNotFound):
+            actions.post_message(chat, "hello", by=person, agent=support, via=Door.CHAT)
+    assert Message.objects.count() == 0
+
+
+def test_a_message_while_the_assistant_answers_is_refused():
+    turn = say(make_chat(people.alice()), "hello")
+    with pytest.raises(TurnRunning):
+        say(turn.chat, "hello?")
+    actions.claim_turn(turn.pk, owner="one")
+    with pytest.raises(TurnRunning):
+        say(turn.chat, "hello?")
+    assert Message.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("approve refund", ["Run issueRefund?"]),
+        ("ask parallel", ["Which delivery do you prefer?", "What should we add?"]),
+    ],
+)
+def test_a_message_while_something_is_open_is_refused_and_names_it(text, titles):
+    turn = converse(people.alice(), text)
+    with pytest.raises(ApprovalPending) as refused:
+        say(turn.chat, "hello?")
+    assert [request.title for request in refused.value.requests] == titles
+    assert all(title in str(refused.value) for title in titles)
+    assert turn.chat.messages.count() == 2
+
+
+def test_typing_answers_the_one_open_question_with_options_as_text():
+    turn = converse(people.alice(), "ask")
+    request = only_request(turn)
+    arrival = actions.post_message(turn.chat, "By drone", by=turn.chat.owner, agent=support, via=Door.CHAT)
+    assert arrival.answered.pk == request.pk
+    request.refresh_from_db()
+    assert request.decision.answer == {
+        "fieldName": "delivery",
+        "selected": [],
+        "selectedIndex": None,
+        "text": "By drone",
+    }
+
+
+def test_one_public_id_is_one_chat_per_owner():
+    alice, bob = people.alice(), people.bob()
+    assert make_chat(alice, "trip").pk == make_chat(alice, "trip").pk
+    assert make_chat(bob, "trip").pk != make_chat(alice, "trip").pk
+    assert Chat.objects.count() == 2
+
+
+@pytest.mark.parametrize("public_id", ["x" * 201, "a\x00b", "\ud800"])
+def test_a_hostile_chat_id_is_refused(public_id):
+    with pytest.raises(BadMessage):
+        make_chat(people.alice(), public_id)
+
+
+def test_a_message_id_that_is_taken_is_refused():
+    chat = make_chat(people.alice())
+    actions.add_user_message(chat, "m1", ["hello"], by=chat.owner, agent=support, via=Door.AI_SDK)
+    Turn.objects.update(state="completed")
+    with pytest.raises(MessageKnown):
+        actions.add_user_message(chat, "m1", ["hello"], by=chat.owner, agent=support, via=Door.AI_SDK)
+
+
+def test_the_first_line_names_the_chat():
+    chat = make_chat(people.alice())
+    say(chat, "Trip to Rome\nsecond line")
+    chat.refresh_from_db()
+    assert chat.title == "Trip to Rome"
