@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from approvals.actors import Signatory
 from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 
@@ -94,7 +94,7 @@ def record(
     subject: Subject,
     *,
     data: Mapping[str, Any],
-    actor: AbstractBaseUser | None,
+    actor: Signatory | None,
     via: str,
     at: datetime | None = None,
     open_after: int | None = None,
@@ -104,9 +104,7 @@ def record(
     AuditEntry.objects.create(**row, open_after=open_after)
 
 
-def record_once(
-    event: str, subject: Subject, *, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str
-) -> bool:
+def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor: Signatory | None, via: str) -> bool:
     """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
     dedup_key = repeat_key(event, subject)
     row = _row(event, subject, data, actor, via, timezone.now())
@@ -134,7 +132,7 @@ def repeat_key(event: str, subject: Subject) -> str:
 
 
 def _row(
-    event: str, subject: Subject, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str, at: datetime
+    event: str, subject: Subject, data: Mapping[str, Any], actor: Signatory | None, via: str, at: datetime
 ) -> dict[str, Any]:
     assert event in EVENTS, event
     columns = asdict(subject) | {

@@ -57,6 +57,7 @@ RANKS = {
             "exceptions",
             "comments",
             "keys",
+            "actors",
             "answers",
             "limits",
         },

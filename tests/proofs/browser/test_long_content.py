@@ -225,7 +225,7 @@ def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(window
 def test_many_long_requests_at_once_widen_nothing(windows, desk, asked, approver):
     page = windows.open(approver, "/requests/", viewport={"width": 1280, "height": 900})
     page.locator(f"#row-{asked['quick']} [name=pick]").check()
-    page.locator(f"#row-{asked['critical']} [name=pick]").check()
+    page.locator(f"#row-{asked['fields']} [name=pick]").check()
     page.locator("#bulk-comment").fill(SAID)
     page.get_by_role("button", name="Reject…").click()
     page.locator(".bulk-table").first.wait_for()
