@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from approvals.states import Kind
 
@@ -98,25 +97,6 @@ class ScopeMissing(Refusal):
         super().__init__(
             _("This key or token lacks the scope “%(scope)s”. Make one with it, or use another.") % {"scope": scope}
         )
-
-
-class TooMany(Refusal):
-    """The caller exceeds a rate limit; after `seconds` it may try again."""
-
-    code = "too_many"
-    status = 429
-
-    def __init__(self, seconds: int) -> None:
-        self.seconds = seconds
-        words = ngettext(
-            "Too many calls. Try again in %(seconds)d second.",
-            "Too many calls. Try again in %(seconds)d seconds.",
-            seconds,
-        )
-        super().__init__(words % {"seconds": seconds})
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.seconds)}
 
 
 class BadBody(Refusal):

@@ -14,12 +14,32 @@ from time import monotonic
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import ngettext
 
-from approvals.exceptions import TooMany
+from approvals.exceptions import Refusal
 
 WINDOW = 60.0
 #: Callers that are remembered. Beyond that, the least recent are forgotten first.
 REMEMBERED = 10_000
+
+
+class TooMany(Refusal):
+    """The caller exceeds a rate limit; after `seconds` it may try again."""
+
+    code = "too_many"
+    status = 429
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        words = ngettext(
+            "Too many calls. Try again in %(seconds)d second.",
+            "Too many calls. Try again in %(seconds)d seconds.",
+            seconds,
+        )
+        super().__init__(words % {"seconds": seconds})
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.seconds)}
 
 
 class Limit:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from approvals import auth, limits
 from approvals.actors import Actor, KeyActor
-from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing, TooMany
+from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.keys import ApiKey
 from approvals.sessions import sealed, user_of, user_of_sealed
 
@@ -109,7 +109,7 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
         if _token_of(request) is not None:
             network = limits.network_of(limits.client_address(request))
             limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
-    except TooMany as refusal:
+    except limits.TooMany as refusal:
         return refusal
     return NotAuthenticated()
 

@@ -8,8 +8,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from approvals import auth, limits
-from approvals.exceptions import TooMany
-from approvals.limits import Limit, client_address, network_of
+from approvals.limits import Limit, TooMany, client_address, network_of
 from approvals.machines import Caller, caller_by_token, client_token
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply
