@@ -189,7 +189,7 @@ def test_what_is_rolled_back_is_not_sent():
         (answer(500), "answered 500"),
         (answer(302, "Location: http://169.254.169.254/"), "answered 302; redirects are not followed"),
         (die, "the connection ended before there was an answer"),
-        (silent, "no answer within 1 s"),
+        (silent, "no answer within 0.2 s"),
     ],
     ids=["500", "redirect", "dying", "silent"],
 )
@@ -200,7 +200,7 @@ def test_what_is_not_taken_is_tried_again_with_the_same_id_and_the_same_body(mon
         make_request(alice())
         for tries, wait in enumerate((1, 2, 4), 1):
             with monkeypatch.context() as patience:
-                patience.setattr(posting, "SECONDS", 1 if behaviour is silent else 60)
+                patience.setattr(posting, "SECONDS", 0.2 if behaviour is silent else 60)
                 began = timezone.now()
                 carry()
             until(lambda tries=tries: len(there.got) == tries, "what was sent arrives")

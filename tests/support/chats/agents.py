@@ -53,14 +53,19 @@ def infinite() -> float:
 
 
 def _too_many(_: Any) -> Question:
-    return Question(title="Which?", options=[{"label": str(number)} for number in range(10_000)])
+    return Question(title="Which?", options=[{"label": str(number)} for number in range(101)])
 
 
 def _broken(_: Any) -> Question:
     raise RuntimeError("secret detail")
 
 
-too_many = Tool(name="tooMany", description="Asks with 10,000 options.", input_model=count.input_model, ask=_too_many)
+too_many = Tool(
+    name="tooMany",
+    description="Asks with one option more than there may be.",
+    input_model=count.input_model,
+    ask=_too_many,
+)
 broken = Tool(name="broken", description="Cannot make its question.", input_model=count.input_model, ask=_broken)
 #: Said with a pause between two words, this takes minutes: for what has to happen while a model speaks.
 RECITAL = "This goes on and on. " * 1000

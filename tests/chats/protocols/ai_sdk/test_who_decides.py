@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client as Browser
 
 from approvals import machines
 from approvals.models import ApprovalRequest, AuditEntry, Decision
@@ -50,7 +51,10 @@ def test_what_is_critical_leads_to_its_page(approved):
 
 
 def test_a_page_with_a_token_of_a_session_speaks_as_its_person():
-    token = machines.client_token(machines.Caller(user=people.bob(), scopes=machines.ALL, by_session=True), thread="c1")
+    bob, browser = people.bob(), Browser()
+    browser.force_login(bob)
+    session = machines.Caller(user=bob, scopes=machines.ALL, session_key=browser.session.session_key)
+    token = machines.client_token(session, thread="c1")
     paused("approve refund", Machine(token)).rule(False)
     assert Decision.objects.get().by_name == "bob"
 
