@@ -62,6 +62,11 @@ class Card:
         return name_to_type(self.request)
 
     @property
+    def retyped(self) -> str:
+        """The verdict whose name was typed wrongly and is to be typed anew; empty where none was."""
+        return self.typed.get("verdict", "") if "typed_name" in self.errors else ""
+
+    @property
     def asks(self) -> bool:
         """A question or form, as opposed to something to approve."""
         return self.request.kind in {Kind.QUESTION, Kind.FORM}

@@ -215,6 +215,8 @@ def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
     page.keyboard.type("droptable")
     page.keyboard.press("Escape")
     page.keyboard.press("a")
+    announced(page, "Critical: press the button to decide it.")
+    page.keyboard.press("Enter")
     card.locator(".field-error", has_text="Type exactly this: dropTable").wait_for()
     card.get_by_label("Critical: type dropTable to approve").first.fill("dropTable")
     card.get_by_role("button", name="Approve", exact=True).click()

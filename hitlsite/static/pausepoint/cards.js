@@ -1,4 +1,5 @@
-// Conveniences of a request's card, none of which is needed: rows for lists, a button that copies the raw JSON.
+// Conveniences of a request's card, none of which is needed: rows for lists, a button that copies the raw JSON, a name that
+// is selected to be typed anew.
 (function () {
   "use strict";
 
@@ -9,6 +10,12 @@
       rows.after(button);
       button.addEventListener("click", () => addRow(rows, button));
       bound(rows, button);
+    }
+    for (const field of root.querySelectorAll("[data-retype]:not([data-ready])")) {
+      // Whoever corrects it types over what was wrong, and types nowhere else.
+      field.dataset.ready = "";
+      field.focus();
+      field.select();
     }
     for (const raw of root.querySelectorAll("details[data-copy]:not([data-ready])")) {
       raw.dataset.ready = "";
