@@ -15,7 +15,7 @@ from approvals.lenses import Lens
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind
 from approvals.triage import COLUMNS, GIST
-from approvals.visible import visible
+from approvals.visible import visible, visible_name
 
 #: Of one value in a line.
 SHOWN = 80
@@ -88,7 +88,7 @@ def _gist(text: str) -> str:
     value: Any = json.loads(text) if text else {}
     if not isinstance(value, dict):
         return _short(value)
-    return " · ".join(f"{visible(name)} {_short(item)}" for name, item in value.items())
+    return " · ".join(f"{visible_name(name)} {_short(item)}" for name, item in value.items())
 
 
 def _short(value: Any) -> str:

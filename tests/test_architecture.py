@@ -46,6 +46,7 @@ RANKS = {
             "hints",
             "rounds",
             "visible",
+            "lookalikes",
             "indexes",
         },
         {

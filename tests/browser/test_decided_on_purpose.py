@@ -30,7 +30,9 @@ def mistype(page) -> None:
 def test_a_mistyped_name_is_typed_over_where_it_stands(windows, people, server, ask, where):
     windows.tolerate(" 422 ")
     request = ask(title=f"Drop from {where}?")
-    page = windows.open(people("approver"), f"/requests/{request}/" if where == "page" else "/requests/?q=Drop+from+list")
+    page = windows.open(
+        people("approver"), f"/requests/{request}/" if where == "page" else "/requests/?q=Drop+from+list"
+    )
     if where == "list":
         page.keyboard.press("j")
         page.keyboard.press("Enter")
