@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -91,44 +90,45 @@ def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[
 
 
 def _row(name: str, value: Any, level: int, counter: Iterator[int], place: str, notes: Sequence[str] = ()) -> Row:
+    notes = [*notes, *(misread(value) if isinstance(value, str) else ())]
+    return replace(_shown(value, level, counter, place), name=name, place=place, note="; ".join(notes))
+
+
+def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
+    """A value as a row without a name."""
     left = next(counter, None) is not None
-    named = {"name": name, "place": place, "note": "; ".join(notes)}
     match value:
         case dict() | list() if value and not (left and level < MAX_LEVELS):
-            return Row(**named, value=pretty(value), block=True)
+            return Row(name="", value=pretty(value), block=True)
         case dict() if value:
-            items = list(value.items())
-            return _table(named, _named_rows(items[:MAX_VALUES], level + 1, counter, place), len(items))
+            items = list(value.items())[:MAX_VALUES]
+            return _table(list(_named_rows(items, level + 1, counter, place)), len(value))
         case list() if value and all(isinstance(one, bool | int | float | None) for one in value) and len(value) < 30:
-            return Row(**named, value=", ".join(map(pretty, value)))
+            return Row(name="", value=", ".join(map(pretty, value)))
         case list() if value:
-            numbered = (
-                _row(str(number), item, level + 1, counter, f"{place}.{number}")
-                for number, item in enumerate(islice(value, MAX_VALUES), 1)
-            )
-            return _table(named, numbered, len(value))
+            numbered = enumerate(value[:MAX_VALUES], 1)
+            return _table([_row(str(n), item, level + 1, counter, f"{place}.{n}") for n, item in numbered], len(value))
         case str():
-            return _text(named | {"note": "; ".join([*notes, *misread(value)])}, value)
+            return _text(value)
         case _:
-            return Row(**named, value=pretty(value))
+            return Row(name="", value=pretty(value))
 
 
-def _table(named: dict[str, str], inner: Iterator[Row], count: int) -> Row:
-    found = list(inner)
+def _table(found: list[Row], count: int) -> Row:
     if (left := count - len(found)) > 0:
         words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
         found.append(Row(name="…", value=words % {"count": f"{left:,}"}, hidden=left))
     more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
     words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
-    return Row(**named, rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+    return Row(name="", rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
 
 
-def _text(named: dict[str, str], value: str) -> Row:
+def _text(value: str) -> Row:
     if len(value) <= SHOWN_CHARACTERS + 100:
-        return Row(**named, value=visible(value), block="\n" in value or len(value) > LINE)
+        return Row(name="", value=visible(value), block="\n" in value or len(value) > LINE)
     words = _("all %(count)s characters") % {"count": f"{len(value):,}"}
     beginning = visible(value[:SHOWN_CHARACTERS]) + "…"
-    return Row(**named, value=beginning, block=True, folded=visible(value), fold=words)
+    return Row(name="", value=beginning, block=True, folded=visible(value), fold=words)
 
 
 def misread(text: str) -> list[str]:
