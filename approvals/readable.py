@@ -68,6 +68,11 @@ def rows(value: Any, place: str = "") -> list[Row]:
     return list(_named_rows(list(value.items()), 1, counter, place))
 
 
+def context_rows(context: Any) -> list[Row]:
+    """What a client sent beside the input; nothing where it sent nothing."""
+    return rows(context if isinstance(context, dict) else {"context": context}, "context") if context else []
+
+
 def folds(found: Sequence[Row]) -> Iterator[Fold]:
     """Every part of these rows that is folded, those within others too."""
     for row in found:

@@ -102,3 +102,47 @@ def test_no_single_key_decides_behind_a_dialog(windows, people, server, ask):
         page.keyboard.press(key)
     page.get_by_role("button", name="Close").click()
     assert status(server, request) == "pending"
+
+
+FOLDED = {"priority": "normal", "input": {"note": "x" * 1_400, "orders": [f"order {number}" for number in range(40)]}}
+
+
+def test_parts_that_were_never_opened_are_asked_about_once(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("a")
+    page.locator(
+        ".refusal:focus", has_text="2 folded parts were never opened: 20 values and 1,000 characters."
+    ).wait_for()
+    # The key that brought the question does not answer it.
+    page.keyboard.press("a")
+    announced(page, "Read the message on this page, then press the button.")
+    assert status(server, request) == "pending"
+    page.keyboard.press("Enter")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_parts_that_were_opened_are_not_asked_about(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".refusal", has_text="1 folded part was never opened: 20 values.").wait_for()
+    page.get_by_text("20 more values").click()
+    page.get_by_text("20 more values").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_a_card_whose_parts_were_all_opened_is_approved_at_the_first_press(windows, people, server, ask):
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_text("20 more values").click()
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"

@@ -70,6 +70,21 @@
     if (event.target.matches?.(".request details.edit[open]")) carry(event.target.querySelector("form"));
   }, true);
 
+  // --- Which folded parts were opened goes along with a decision: who has not seen all of it is asked once more.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("details[data-fold][open]")) event.target.dataset.opened = "";
+  }, true);
+  document.addEventListener("submit", (event) => {
+    const folds = event.target.closest(".request")?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
+    for (const { dataset } of folds) tell(event.target, dataset.fold);
+  }, true);
+  function tell(form, place) {
+    if ([...form.querySelectorAll("input[name=opened]")].some((field) => field.value === place)) return;
+    const field = document.createElement("input");
+    Object.assign(field, { type: "hidden", name: "opened", value: place });
+    form.append(field);
+  }
+
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
     const said = document.getElementById("announcements");
