@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -71,12 +72,13 @@ def grouped(user: User, rows: list[ApprovalRequest], lens: Lens) -> list[Group]:
         return [Group("", lines)] if lines else []
     column = COLUMNS[lens.group]
     sections = groupby(lines, key=lambda line: getattr(line.request, column))
-    return [Group(_heading(user, found[0].request, lens), found) for found in (list(lines) for _key, lines in sections)]
+    return [Group(_heading(user, found, lens), found) for found in (list(lines) for _key, lines in sections)]
 
 
-def _heading(user: User, request: ApprovalRequest, lens: Lens) -> str:
+def _heading(user: User, lines: Sequence[Line], lens: Lens) -> str:
+    request = lines[0].request
     if lens.group == "workflow":
-        return queries.workflow_title_for(user, request)
+        return queries.workflow_title_for(user, request, several=len(lines) > 1)
     if lens.group == "tool":
         return visible(request.tool_name) or _("No tool")
     return visible(request.agent) or _("No agent")

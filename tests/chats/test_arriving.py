@@ -11,7 +11,7 @@ from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageK
 from chats.models import Chat, Message, Turn
 from tests import people
 from tests.approvals.pressing import HTMX, browser
-from tests.chats.helpers import converse, make_chat, only_request, say
+from tests.chats.helpers import converse, make_chat, say
 from tests.chats.scenes import SHIPPING, asked
 from tests.markup import parse
 
