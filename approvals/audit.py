@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
@@ -100,7 +101,7 @@ def record_once(
     event: str, subject: Subject, *, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str
 ) -> bool:
     """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
-    dedup_key = _dedup_key(event, subject)
+    dedup_key = _dedup_key(event, subject.scope, subject.tool_call_id)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
         with transaction.atomic():
@@ -117,11 +118,24 @@ def record_once(
 
 def recorded(event: str, subject: Subject) -> AuditEntry | None:
     """What `record_once` has written before under the same scope and toolCallId."""
-    return AuditEntry.objects.filter(dedup_key=_dedup_key(event, subject)).first()
+    return AuditEntry.objects.filter(dedup_key=_dedup_key(event, subject.scope, subject.tool_call_id)).first()
 
 
-def _dedup_key(event: str, subject: Subject) -> str:
-    return f"{event}:{subject.scope}:{subject.tool_call_id}"
+def results_of(
+    requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
+) -> Mapping[UUID, AuditEntry]:
+    """The `tool.result` entries of these requests' calls, by request; a request outside any call is one of its own.
+
+    `among` are entries that were read already and hold them.
+    """
+    keys = {one.pk: _dedup_key("tool.result", one.scope, one.tool_call_id or str(one.pk)) for one in requests}
+    found = AuditEntry.objects.filter(dedup_key__in=keys.values()) if among is None else among
+    entries = {entry.dedup_key: entry for entry in found}
+    return {pk: entries[key] for pk, key in keys.items() if key in entries}
+
+
+def _dedup_key(event: str, scope: str, tool_call_id: str) -> str:
+    return f"{event}:{scope}:{tool_call_id}"
 
 
 def _row(

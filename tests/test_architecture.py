@@ -65,7 +65,7 @@ RANKS = {
         {"controls", "readable"},
         {"auth", "rulings", "bodies", "signing", "letters", "sessions", "waiting", "care", "lenses"},
         {"holders"},
-        {"queries", "audit", "machines", "waitingroom", "threads", "insights"},
+        {"queries", "audit", "results", "machines", "waitingroom", "threads", "insights"},
         {"outbox", "feed", "following", "triage"},
         {"webhooks", "notices", "subscriptionadmin"},
         {"telling"},
