@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -58,10 +60,11 @@ def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> N
             "%(count)s folded parts were never opened: %(what)s. Open them, or press once more to approve them unread.",
             len(left),
         )
-        raise Unread(words % {"count": len(left), "what": _how_much(left)})
+        raise Unread(words % {"count": len(left), "what": how_much(left)})
 
 
-def _how_much(left: list[Fold]) -> str:
+def how_much(left: Sequence[Fold]) -> str:
+    """How much is in these folded parts, in words."""
     values, characters = sum(fold.values for fold in left), sum(fold.characters for fold in left)
     found = [
         ngettext("%(count)s value", "%(count)s values", values) % {"count": f"{values:,}"} if values else "",

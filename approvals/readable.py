@@ -166,8 +166,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "")
     found: list[Change] = []
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)
-        step = json.dumps(name, ensure_ascii=False) if "." in name or not name else visible_name(name)
-        place = f"{path}.{step}" if path else step
+        place = f"{path}.{step_of(name)}" if path else step_of(name)
         if name in before and name in after and isinstance(one, dict) and isinstance(other, dict) and one and other:
             found += changes(one, other, place)
             continue
@@ -176,8 +175,13 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "")
             plain = [text(side[name]) if name in side else None for side in (before, after)]
             # A text and a number of the same signs are told apart by their quotes, and so is a text of no signs.
             clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
-            found.append((visible(place), *(plain if clear else (was, now))))
+            found.append((place, *(plain if clear else (was, now))))
     return found
+
+
+def step_of(name: str) -> str:
+    """A name as a step of a path, whose steps are parted by points."""
+    return visible_name(json.dumps(name, ensure_ascii=False) if "." in name or not name else name)
 
 
 def text(value: Any) -> str:

@@ -62,7 +62,7 @@ RANKS = {
             "keys",
             "answers",
         },
-        {"controls", "readable"},
+        {"controls", "readable", "comparison"},
         {"auth", "rulings", "bodies", "signing", "letters", "sessions", "waiting", "care", "lenses"},
         {"holders"},
         {"queries", "audit", "results", "machines", "waitingroom", "threads", "insights"},
