@@ -47,7 +47,7 @@ class ApprovalPending(Refusal):
         self.requests = list(requests)
         names = "; ".join(f"“{request.title}”" for request in self.requests)
         offers = any(request.options for request in self.requests)
-        first = "A typed message is no choice: choose on its card" if offers else "Answer that"
+        first = "A message chooses no option. Answer on its card" if offers else "Answer that"
         super().__init__(f"The assistant waits for: {names}. {first} first, or stop the turn.")
 
     def members(self) -> dict[str, Any]:

@@ -251,7 +251,7 @@ def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people
     page.locator("#bulk").get_by_role("button", name="Approve…").click()
     assert page.locator("h1").inner_text() == "Approve 3 requests?"
     assert page.locator(".bulk-tool h2").inner_text().split() == ["3", "issueRefund"]
-    assert page.locator(".bulk-sums").inner_text().split() == ["amount", "1,500", "in", "all", "3"]
+    assert page.locator(".bulk-sums").inner_text().split() == ["Sum", "of", "amount", "1,500", "3", "values"]
     people("admin").decide(requests[1], verdict="reject")
     page.get_by_role("button", name="Approve 3 requests").click()
     assert page.locator("h1").inner_text().startswith("2 requests approved")
