@@ -17,7 +17,7 @@ from approvals.fieldviews import Field, Showing
 from approvals.forms import ANSWER, EDIT, answer_form, input_form, wants_json
 from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
-from approvals.readable import Change, Row, changes, context_rows, pretty, rows
+from approvals.readable import Change, Row, changes, context_rows, misread, pretty, rows
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.visible import visible, visible_json
 
@@ -76,6 +76,11 @@ class Card:
     def opened(self) -> list[str]:
         """Folded parts that were opened before a refusal."""
         return self.typed.getlist("opened")
+
+    @property
+    def title_note(self) -> str:
+        """What of the title is easily misread; empty where nothing is."""
+        return "; ".join(misread(self.request.title))
 
     @property
     def asks(self) -> bool:

@@ -173,3 +173,11 @@ def test_a_card_and_its_edit_form_show_four_names_for_four():
     assert [note.words[:10] for note in table.find("small", class_="misread")] == ["reads like"] * 4
     labels = [label.words for label in page.find("form", class_="fields")[0].find("label")]
     assert {"amount", "amount⟨U+0020⟩", "amo⟨U+00AD⟩unt"} <= set(labels)
+
+
+@pytest.mark.django_db
+def test_a_title_that_mixes_alphabets_bears_a_note():
+    request = make_request(alice(), title=f"Pay p{A}ypal?")
+    page = parse(browser(bob()).get(request.get_absolute_url()).text)
+    (note,) = page.find("header", class_="request-head")[0].find("p", class_="misread")
+    assert note.words.startswith("mixes alphabets")
