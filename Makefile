@@ -4,7 +4,7 @@ PORT ?= 8000
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo test check format pictures clean
+.PHONY: demo test proofs everything check format pictures clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/ready: requirements.txt
@@ -22,8 +22,20 @@ demo: $(VENV)/ready
 	@DEBUG=1 $(PY) manage.py seed_demo
 	@DEBUG=1 exec $(PY) manage.py serve --port $(PORT)
 
+# Fast tests, embedded and on all cores. ARGS=path takes one file or test instead, and any option of pytest.
 test: $(VENV)/ready-for-tests
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(or $(ARGS),tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal)
+
+# Tests with real processes, databases, browsers and clients. ROUNDS=10 kills ten times at each point.
+proofs: $(VENV)/ready-for-tests
+	$(PY) -m pytest $(or $(ARGS),tests/contract tests/proofs -n auto --dist loadfile)
+
+# Both, on both databases and both Djangos, as far as a Python is there that the newer Django runs on.
+everything: test proofs
+	TEST_ON=postgresql $(MAKE) test
+	NEWEST=$$(.ci/newest-python $(PYTHON)) && [ "$$NEWEST" = "$(PYTHON)" ] || \
+	  { $(MAKE) test proofs PYTHON="$$NEWEST" VENV=.venv-newest && \
+	    TEST_ON=postgresql $(MAKE) test PYTHON="$$NEWEST" VENV=.venv-newest; }
 
 check: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff format --check .
@@ -40,4 +52,4 @@ pictures: $(VENV)/ready-for-tests
 	$(PY) docs/pictures/make.py
 
 clean:
-	rm -rf $(VENV) var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

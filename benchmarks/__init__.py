@@ -4,7 +4,7 @@ import os
 
 import django
 
-from tests import environment as environment
+from tests.support import environment as environment
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
 django.setup()

@@ -14,7 +14,7 @@ import time
 from http.client import HTTPConnection
 from pathlib import Path
 
-from tests.server import Server
+from tests.support.processes.server import Server
 
 ENTRIES = 1_000_000
 #: With DEBUG, Django keeps the last 9,000 queries of every connection.

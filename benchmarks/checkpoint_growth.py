@@ -13,7 +13,7 @@ from pathlib import Path
 from chats.agent.agent import Agent
 from chats.agent.interactive import ask_human
 from chats.agent.script import Conversation, Say, Use
-from tests.server import Server
+from tests.support.processes.server import Server
 
 PAUSES = 100
 ASKS = [
@@ -29,7 +29,7 @@ MEASURE = f"""
 import json
 from django.contrib.auth.models import User
 from approvals.states import Verdict
-from tests.chats.helpers import checkpoints_of, converse, decide, folded, kinds, only_request, run
+from tests.support.chats.turns import checkpoints_of, converse, decide, folded, kinds, only_request, run
 alice = User.objects.get(username="requester")
 turn = converse(alice, "ask a hundred times")
 for number in range({PAUSES}):

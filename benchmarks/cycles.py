@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.team.program import Program
+from tests.support.load.program import Program
 
 Cycle = Callable[[Program], None]
 

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from benchmarks.figures import Table
 from benchmarks.stage import Stage, stage
-from tests.server import until
+from tests.support.processes.server import until
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.server import Person, Server
-from tests.services import CHROMIUM
+from tests.support.processes.server import Person, Server
+from tests.support.services import CHROMIUM
 
 ASK = """
 from django.contrib.auth.models import User

@@ -14,8 +14,8 @@ import time
 import psycopg
 
 from benchmarks.stage import Stage, stage
-from tests.team.costs import connections, cpu, memory, threads
-from tests.team.crowds import SCRIPT
+from tests.support.load.costs import connections, cpu, memory, threads
+from tests.support.load.crowds import SCRIPT
 
 #: Turns that one process copies: it may take a few minutes at most.
 FILL = 10_000

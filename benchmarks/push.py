@@ -4,7 +4,7 @@
 
 Each dashboard is another person's, as far as there are so many `--people`: half of them decide, the others only look.
 Measured from before the request is asked until each page has it. The processes never look at rows again by the clock
-(`tests/team/pushed_only.py`): everything that arrives was pushed. With Redis the request is asked on the other web process.
+(`tests/proofs/team/pushed_only.py`): everything that arrives was pushed. With Redis the other web process is asked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import time
 
 from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, Stage, stage
-from tests.server import free_port, until
-from tests.team.lines import Line, dashboard
+from tests.support.load.lines import Line, dashboard
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import until
 
 PEOPLE = """
 from django.contrib.auth.models import Permission, User
@@ -35,7 +36,7 @@ for number in range({people}):
 
 def serve(found: Stage) -> None:
     port = free_port()
-    found.site.start_program(sys.executable, "-m", "tests.team.pushed_only", str(port))
+    found.site.start_program(sys.executable, "-m", "tests.proofs.team.pushed_only", str(port))
     until(lambda: found.site.ask("/healthz", port=port)[0] == 200, "the web process answers")
     found.ports.append(port)
     found.site.port = port

@@ -11,11 +11,11 @@ from uuid import uuid4
 
 import psycopg
 
-from tests import redis_server
-from tests.deployed import Site
-from tests.postgres import Cluster
-from tests.team.agents import AGENTS
-from tests.team.program import Program, make_key
+from tests.proofs.team.agents import AGENTS
+from tests.support.load.program import Program, make_key
+from tests.support.processes import redis_server
+from tests.support.processes.deployed import Site
+from tests.support.processes.postgres import Cluster
 
 POSTGRESQL, SQLITE = "PostgreSQL", "SQLite"
 

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, SQLITE, stage
 from benchmarks.streams import Ages, directly, measured, through_pausepoint
-from tests.anthropic_server import KEY, AnthropicServer
+from tests.support.anthropic_server import KEY, AnthropicServer
 
 
 def every(found: Sequence[Ages]) -> list[float]:

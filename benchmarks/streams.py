@@ -23,8 +23,8 @@ from chats.agent.demo import support
 from chats.agent.events import TextDelta
 from chats.providers.anthropic import AnthropicProvider
 from chats.providers.base import ModelMessage, ModelRequest
-from tests.anthropic_server import KEY, START, AnthropicServer, Reply, end
-from tests.server import Server
+from tests.support.anthropic_server import KEY, START, AnthropicServer, Reply, end
+from tests.support.processes.server import Server
 
 DELTAS, EVERY = 40, 0.05
 Ages = list[float]

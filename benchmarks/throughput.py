@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.team.program import Program
+from tests.support.load.program import Program
 
 
 def timed(found: Stage, clients: int, work: Callable[[Program, Any], Any], items: Sequence[Any]) -> Any:

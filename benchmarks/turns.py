@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from benchmarks.figures import Table
 from benchmarks.stage import Stage, stage
-from tests.team.lines import dial
+from tests.support.load.lines import dial
 
 
 async def stream(found: Stage) -> tuple[float, float, bool]:

@@ -1,17 +1,17 @@
-"""Shared set-up: the append-only triggers stay on in every test; only the flush between tests gets past them."""
+"""What all tests share: the embedded default, a database that is put back, the limits of fast tests, hypothesis' budget."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
-import pytest
 from django.conf import settings
-from django.db import connection
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from approvals import append_only
+from tests.support.database import django_db_setup
+
+__all__ = ["django_db_setup"]
+pytest_plugins = ["tests.support.speed"]
 
 # What was found is a finding; how long a loaded machine took to find it is not.
 PATIENT = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,23 +25,3 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 def pytest_configure() -> None:
     """People of the tests log in often; a slow hash protects nobody here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
-def _flush_gets_past_the_triggers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Transactional tests end in a flush, which is a DELETE on every table, protected ones too."""
-    marker = request.node.get_closest_marker("django_db")
-    if marker is not None and not marker.kwargs.get("transaction"):
-        # A transactional test before this one, where tests run in another order than usual, has left the switch on.
-        request.getfixturevalue("db")
-        with connection.cursor() as cursor:
-            cursor.execute(f"DELETE FROM {append_only.SWITCH}")
-    if marker is None or not marker.kwargs.get("transaction"):
-        yield
-        return
-    request.getfixturevalue("transactional_db")
-    with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {append_only.SWITCH}")
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO {append_only.SWITCH} (reason) VALUES ('flush between tests')")

@@ -1,0 +1,82 @@
+"""`manage.py createkey`: one line on standard output, a hash in the database."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from approvals.auth import find_key
+from approvals.keys import ApiKey
+from tests.support import people
+
+pytestmark = pytest.mark.django_db
+
+
+def createkey(*arguments: str) -> str:
+    out = StringIO()
+    call_command("createkey", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_it_prints_the_key_alone_and_the_key_works():
+    alice = people.alice()
+    printed = createkey("--user", "alice", "--name", "billing agent", "--scopes", "ask,decide,read")
+    (text,) = printed.splitlines()
+    key = find_key(text)
+    assert (key.user, key.name, key.scopes) == (alice, "billing agent", ["ask", "decide", "read"])
+
+
+def test_the_secret_is_not_stored():
+    people.alice()
+    text = createkey("--user", "alice", "--name", "billing").strip()
+    stored = ApiKey.objects.values().get()
+    assert stored["scopes"] == ["ask", "read"]
+    assert [name for name, value in stored.items() if text in str(value) or text.split("_", 2)[2] in str(value)] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--user", "nobody", "--name", "x"], "no active user named 'nobody'"),
+        (["--user", "alice", "--name", " "], "say what the key is for"),
+        (["--user", "alice", "--name", "x", "--scopes", "ask,rule"], "not rule"),
+        (["--user", "alice", "--name", "x", "--scopes", ","], "not nothing"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(arguments, words):
+    people.alice()
+    with pytest.raises(CommandError, match=words):
+        createkey(*arguments)
+    assert ApiKey.objects.count() == 0
+
+
+def test_a_user_who_is_not_active_gets_no_key():
+    alice = people.alice()
+    alice.is_active = False
+    alice.save()
+    with pytest.raises(CommandError):
+        createkey("--user", "alice", "--name", "x")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "pp_", "pp__", "pp_12345678_wrong", "Bearer x", "pp_\x00_x", "pp_" + "a" * 10_000 + "_x"]
+)
+def test_no_other_text_is_a_key(text):
+    people.alice()
+    createkey("--user", "alice", "--name", "x")
+    assert find_key(text) is None
+
+
+def test_a_revoked_key_and_a_key_of_a_departed_user_open_nothing():
+    alice = people.alice()
+    text = createkey("--user", "alice", "--name", "x").strip()
+    alice.is_active = False
+    alice.save()
+    assert find_key(text) is None
+    alice.is_active = True
+    alice.save()
+    assert find_key(text) is not None
+    ApiKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
+    assert find_key(text) is None

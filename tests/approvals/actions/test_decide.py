@@ -1,0 +1,283 @@
+"""Who may end a request, with which verdict, and what is stored then. Every door ends in these actions."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from uuid import uuid4
+
+import pytest
+
+from approvals import actions, auth, queries
+from approvals.canonical import digest
+from approvals.exceptions import AlreadyDecided, Invalid, NotAllowed, NotFound, Refusal
+from approvals.models import ApprovalRequest, Decision
+from approvals.rulings import MAX_COMMENT, MAX_VALUE_BYTES
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.requests import REFUND, cancel, decide, decisions, events, make_request, stored
+from tests.support.people import alice, bob, carol, make_person, mallory
+
+pytestmark = pytest.mark.django_db
+
+LESS = {"amount": 50, "orderId": "4711"}
+SAID = {Verdict.EDIT: {"edited_input": LESS}, Verdict.RESPOND: {"answer": "blue"}}
+ENDS = {
+    ("approval", "approve"): "approved",
+    ("approval", "reject"): "rejected",
+    ("approval", "edit"): "approved",
+    ("question", "reject"): "rejected",
+    ("question", "respond"): "answered",
+    ("form", "reject"): "rejected",
+    ("form", "respond"): "answered",
+    ("recovery", "approve"): "approved",
+    ("recovery", "reject"): "rejected",
+    ("recovery", "respond"): "answered",
+}
+SPOKEN = [Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND]
+
+
+def refused(kind: type[Refusal], act, *args, **said):
+    with pytest.raises(Refusal) as caught:
+        act(*args, **said)
+    assert type(caught.value) is kind
+    return caught.value
+
+
+@pytest.mark.parametrize("verdict", SPOKEN)
+@pytest.mark.parametrize("kind", list(Kind))
+def test_each_kind_takes_its_own_verdicts_and_refuses_the_others(kind, verdict):
+    request, decider = make_request(alice(), kind), bob()
+    ends = ENDS.get((kind.value, verdict.value))
+    if ends is None:
+        assert refused(Invalid, decide, request, decider, verdict, **SAID.get(verdict, {})).errors == {
+            "verdict": "does not fit"
+        }
+        assert (stored(request).status, decisions(request), events(request)) == ("pending", [], ["request.created"])
+        return
+    outcome = decide(request, decider, verdict, comment="Because.", **SAID.get(verdict, {}))
+    assert (outcome.replayed, decisions(request)) == (False, [outcome.decision])
+    found = Decision.objects.get()
+    assert (stored(request).status, found.verdict, found.comment) == (ends, verdict.value, "Because.")
+    assert (found.by_id, found.by_name, found.via, found.door) == (decider.pk, "bob", "dashboard", "Dashboard")
+    assert found.edited_input == (LESS if verdict == Verdict.EDIT else None)
+    assert found.answer == ("blue" if verdict == Verdict.RESPOND else None)
+    approved = {"approve": request.input_digest, "edit": digest(LESS)}
+    assert found.approved_digest == approved.get(verdict.value, "")
+    assert events(request) == ["request.created", "request.decided"]
+
+
+ENDINGS = {
+    "approved by bob": lambda r, by: decide(r, by, Verdict.APPROVE),
+    "approved with changes by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
+    "rejected by bob": lambda r, by: decide(r, by, Verdict.REJECT),
+    "cancelled by bob": lambda r, by: cancel(r, by),
+    "cancelled by nobody (the system)": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
+    "answered by nobody (the system)": lambda r, by: actions.settle(
+        r.pk, verdict=Verdict.RESPOND, comment="", answer="done"
+    ),
+}
+
+
+@pytest.mark.parametrize("winner", list(ENDINGS))
+def test_a_closed_request_never_changes_and_every_refusal_names_who_ended_it(winner):
+    request, late = make_request(alice()), make_person("dora", "decide_approvalrequest")
+    ENDINGS[winner](request, bob())
+    before = (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request))
+    decision = Decision.objects.get()
+    words = f"Too late: {winner} at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC."
+    refusals = [refused(AlreadyDecided, decide, request, late, v, **SAID.get(v, {})) for v in SPOKEN]
+    refusals.append(refused(AlreadyDecided, cancel, request, late))
+    assert [(str(refusal), refusal.decision) for refusal in refusals] == [(words, decision)] * 5
+    actions.withdraw([request.pk], by=late, via=Door.STOP, comment="late")
+    actions.settle(request.pk, verdict=Verdict.APPROVE, comment="late")
+    assert actions.expire(request.pk) is False
+    assert (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request)) == before
+
+
+AMOUNTS = {"type": "object", "properties": {"amount": {"type": "integer", "maximum": 100}}, "required": ["amount"]}
+
+
+@pytest.mark.parametrize(
+    ("edited", "errors"),
+    [
+        ({"amount": "all"}, {"edited_input.amount": "'all' is not of type 'integer'"}),
+        ({"amount": 101}, {"edited_input.amount": "101 is greater than the maximum of 100"}),
+        ({}, {"edited_input": "'amount' is a required property"}),
+        ([50], {"edited_input": "must be a JSON object"}),
+        ({"amount": float("nan")}, {"edited_input": "NaN and Infinity are not JSON"}),
+        ({"note": "x" * MAX_VALUE_BYTES}, {"edited_input": "larger than 250,000 bytes"}),
+    ],
+)
+def test_an_edit_that_does_not_meet_the_schema_is_refused_by_field(edited, errors):
+    request = make_request(alice(), response_schema=AMOUNTS)
+    assert refused(Invalid, decide, request, bob(), Verdict.EDIT, edited_input=edited).errors == errors
+    assert (stored(request).status, decisions(request)) == ("pending", [])
+
+
+def test_an_edit_that_meets_the_schema_is_stored_with_the_digest_of_what_may_run():
+    request = make_request(alice(), response_schema=AMOUNTS)
+    decide(request, bob(), Verdict.EDIT, edited_input=LESS)
+    assert [(d.verdict, d.edited_input, d.approved_digest) for d in decisions(request)] == [
+        ("edit", LESS, digest(LESS))
+    ]
+
+
+@pytest.mark.parametrize("schema", [None, AMOUNTS])
+@pytest.mark.parametrize("same", [{"orderId": "4711", "amount": 120}, {"amount": 120.0, "orderId": "4711"}])
+def test_an_edit_that_changes_nothing_is_an_approval(same, schema):
+    request = make_request(alice(), response_schema=schema)
+    decide(request, bob(), Verdict.EDIT, edited_input=same)
+    (found,) = decisions(request)
+    assert (found.verdict, found.edited_input, found.approved_digest) == ("approve", None, request.input_digest)
+
+
+ORDER = {
+    "type": "object",
+    "properties": {"items": {"items": {"properties": {"name": {"type": "string"}}}}, "paid": {"type": "boolean"}},
+}
+
+
+def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
+    request, owner = make_request(person := alice(), Kind.FORM, response_schema=ORDER), person
+    wrong = {"items": [{"name": "tea"}, {"name": 7}], "paid": "yes"}
+    assert refused(Invalid, decide, request, owner, Verdict.RESPOND, answer=wrong).errors == {
+        "answer.items.1.name": "7 is not of type 'string'",
+        "answer.paid": "'yes' is not of type 'boolean'",
+    }
+    assert decisions(request) == []
+    right = {"items": [{"name": "tea"}], "paid": True}
+    assert decide(request, owner, Verdict.RESPOND, answer=right).decision.answer == right
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "said", "errors"),
+    [
+        (Kind.QUESTION, Verdict.RESPOND, {}, {"answer": "is missing"}),
+        (Kind.QUESTION, Verdict.RESPOND, {"answer": "a\x00b"}, {"answer": "text holds a NUL or half a character"}),
+        (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "does not belong to this verdict"}),
+        (Kind.APPROVAL, Verdict.EDIT, {}, {"edited_input": "is missing"}),
+        (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "does not belong to this verdict"}),
+        (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "holds more than 5,000 characters"}),
+    ],
+)
+def test_what_is_missing_too_much_or_too_long_is_refused_by_field(kind, verdict, said, errors):
+    request = make_request(alice(), kind)
+    assert refused(Invalid, decide, request, bob(), verdict, **said).errors == errors
+    assert (stored(request).status, decisions(request)) == ("pending", [])
+
+
+def test_a_comment_is_stripped_cleaned_and_bounded_when_deciding_and_when_withdrawing():
+    decider = bob()
+    one, two = make_request(decider), make_request(decider)
+    assert decide(one, decider, Verdict.REJECT, comment=" a\x00 ").decision.comment == "a\ufffd"
+    assert refused(Invalid, cancel, two, decider, "x" * (MAX_COMMENT + 1)).errors == {
+        "comment": "holds more than 5,000 characters"
+    }
+    assert cancel(two, decider, f" {'x' * MAX_COMMENT}\n").decision.comment == "x" * MAX_COMMENT
+
+
+def test_a_schema_that_points_elsewhere_is_never_fetched_and_the_answer_is_refused():
+    fetched = []
+
+    class Witness(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            fetched.append(self.path)
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Witness) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for ref in (f"http://127.0.0.1:{server.server_port}/secret", "#/nowhere", "#"):
+            request = make_request(person := make_person(ref[-6:]), Kind.FORM, response_schema={"$ref": "#"})
+            # No request can be made with a schema that points out of itself; one from before that was so may be there.
+            ApprovalRequest.objects.filter(pk=request.pk).update(response_schema={"$ref": ref})
+            assert list(refused(Invalid, decide, request, person, Verdict.RESPOND, answer=1).errors) == ["answer"]
+            assert decide(request, person, Verdict.REJECT).decision.verdict == "reject"
+        server.shutdown()
+    assert fetched == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "said", "otherwise"),
+    [
+        (Kind.APPROVAL, Verdict.APPROVE, {}, (Verdict.REJECT, {})),
+        (Kind.APPROVAL, Verdict.REJECT, {"comment": "no"}, (Verdict.REJECT, {"comment": "never"})),
+        (Kind.APPROVAL, Verdict.EDIT, {"edited_input": LESS}, (Verdict.EDIT, {"edited_input": {"amount": 51}})),
+        (Kind.APPROVAL, Verdict.EDIT, {"edited_input": REFUND}, (Verdict.EDIT, {"edited_input": LESS})),
+        (Kind.QUESTION, Verdict.RESPOND, {"answer": {"n": 1}}, (Verdict.RESPOND, {"answer": {"n": True}})),
+        (Kind.QUESTION, Verdict.RESPOND, {"answer": None}, (Verdict.RESPOND, {"answer": False})),
+    ],
+)
+def test_the_same_person_saying_the_same_gets_the_decision_back_and_nobody_else_does(kind, verdict, said, otherwise):
+    request, decider = make_request(alice(), kind), bob()
+    first = decide(request, decider, verdict, **said).decision
+    again = decide(request, decider, verdict, **said)
+    assert (again.replayed, again.decision, decisions(request)) == (True, first, [first])
+    assert refused(AlreadyDecided, decide, request, decider, otherwise[0], **otherwise[1]).decision == first
+    other = refused(AlreadyDecided, decide, request, make_person("dora", "decide_approvalrequest"), verdict, **said)
+    assert f"{first.get_verdict_display().lower()} by bob" in str(other)
+    assert events(request) == ["request.created", "request.decided"]
+
+
+def test_absent_and_not_yours_look_alike_to_every_action():
+    hers, stranger = make_request(alice()).pk, mallory()
+    found = []
+    for request_id in (hers, uuid4()):
+        said = {"by": stranger, "via": Door.DASHBOARD}
+        found.append(refused(NotFound, actions.decide, request_id, verdict=Verdict.APPROVE, **said))
+        found.append(refused(NotFound, actions.cancel, request_id, **said))
+        found.append(refused(NotFound, queries.get_request_for, stranger, request_id))
+    assert {(str(refusal), refusal.code, refusal.status) for refusal in found} == {
+        ("There is no such request, or you may not see it.", "not_found", 404)
+    }
+    assert actions.expire(uuid4()) is False
+
+
+YES, NO = "yes", NotAllowed
+#: Who, kind, what comes of deciding it, what comes of withdrawing it (design: who may do what).
+RIGHTS = [
+    ("owner", Kind.APPROVAL, NO, YES),
+    ("owner", Kind.RECOVERY, NO, YES),
+    ("owner", Kind.QUESTION, YES, YES),
+    ("owner", Kind.FORM, YES, YES),
+    ("owner and assignee", Kind.APPROVAL, NO, YES),
+    ("owner and assignee", Kind.RECOVERY, NO, YES),
+    ("assignee", Kind.APPROVAL, YES, NO),
+    ("assignee", Kind.RECOVERY, YES, NO),
+    ("assignee", Kind.QUESTION, YES, NO),
+    ("assignee", Kind.FORM, YES, NO),
+    ("decider", Kind.APPROVAL, YES, YES),
+    ("decider", Kind.RECOVERY, YES, YES),
+    ("decider", Kind.QUESTION, YES, YES),
+    ("decider", Kind.FORM, YES, YES),
+    ("auditor", Kind.APPROVAL, NO, NO),
+    ("auditor", Kind.RECOVERY, NO, NO),
+    ("auditor", Kind.QUESTION, NO, NO),
+    ("auditor", Kind.FORM, NO, NO),
+]
+
+
+@pytest.mark.parametrize(("who", "kind", "deciding", "withdrawing"), RIGHTS)
+def test_each_person_may_do_what_the_table_says_and_nothing_once_inactive(who, kind, deciding, withdrawing):
+    people = {"owner": alice(), "assignee": make_person("dora"), "decider": bob(), "auditor": carol()}
+    asked = {"kind": kind, "assigned_to": people["assignee"]}
+    one, two, three = (make_request(people["owner"], **asked) for _ in range(3))
+    if who == "owner and assignee":
+        # As rows may stand there from before this could not be asked.
+        people[who] = people["owner"]
+        ApprovalRequest.objects.update(assigned_to=people["owner"])
+    person = people[who]
+    assert queries.get_request_for(person, one.pk) == one
+    for act, right in (
+        (lambda: decide(one, person, Verdict.REJECT), deciding),
+        (lambda: cancel(two, person), withdrawing),
+    ):
+        if right == YES:
+            assert act().decision.by_name == person.username
+        else:
+            refused(right, act)
+    assert (len(decisions(one)), len(decisions(two))) == (deciding == YES, withdrawing == YES)
+    person.is_active = False
+    person.save()
+    for act in (lambda: decide(three, person, Verdict.REJECT), lambda: cancel(three, person)):
+        refused(NotFound, act)
+    assert not any(may(person, three) for may in (auth.may_see, auth.may_close))
+    assert (list(queries.requests_for(person)), list(queries.workflows_for(person))) == ([], [])

@@ -1,0 +1,144 @@
+"""The ends that nobody decides: a deadline, a withdrawal by the code that asked, a fact that arrived by itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.utils import timezone
+
+from approvals import actions, auth, queries, sweep
+from approvals.exceptions import AlreadyDecided, Expired
+from approvals.models import Decision
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.requests import FUTURE, PAST, cancel, decide, decisions, events, make_request, stored, waits
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+TOO_LATE = "The deadline passed at 2026-01-01 12:00:00 UTC, so this can no longer be answered."
+
+
+def test_deciding_after_the_deadline_records_the_expiry_and_says_so():
+    request, decider = make_request(alice(), deadline_at=PAST), bob()
+    for _ in range(2):
+        with pytest.raises(Expired) as refusal:
+            decide(request, decider, Verdict.APPROVE)
+        assert (str(refusal.value), refusal.value.decision) == (TOO_LATE, Decision.objects.get())
+    (found,) = decisions(request)
+    assert (stored(request).status, found.verdict, found.via) == ("expired", "expire", "deadline")
+    assert (found.by_id, found.by_name, found.answer, found.approved_digest) == (None, "", None, "")
+    assert events(request) == ["request.created", "request.expired"]
+    assert waits(request.workflow) == ("running", 0, None, False)
+
+
+def test_the_expiry_stays_when_the_refusal_is_caught_inside_somebody_elses_transaction():
+    request = make_request(alice(), deadline_at=PAST)
+    with transaction.atomic(), pytest.raises(Expired):
+        decide(request, bob(), Verdict.APPROVE)
+    assert (stored(request).status, [d.verdict for d in decisions(request)]) == ("expired", ["expire"])
+
+
+def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_answer():
+    owner = alice()
+    given = {"deadline_at": PAST, "default_response": "M"}
+    withdrawn, stopped = make_request(owner, Kind.QUESTION, **given), make_request(owner, Kind.QUESTION, **given)
+    for _ in range(2):
+        with pytest.raises(Expired, match="The deadline passed"):
+            actions.cancel(withdrawn.pk, by=owner, via=Door.REST)
+    assert actions.withdraw([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
+    for request in (withdrawn, stopped):
+        (found,) = decisions(request)
+        assert (stored(request).status, found.verdict, found.answer) == ("expired", "expire", "M")
+
+
+def test_a_deadline_that_has_not_passed_stops_nobody():
+    request = make_request(alice(), deadline_at=FUTURE)
+    assert actions.expire(request.pk) is False
+    assert decide(request, bob(), Verdict.APPROVE).decision.verdict == "approve"
+
+
+def test_a_request_without_a_deadline_never_expires():
+    request = make_request(alice())
+    assert actions.expire(request.pk) is False
+    assert stored(request).status == "pending"
+
+
+def test_expiring_ends_a_request_once():
+    request = make_request(alice(), deadline_at=PAST)
+    assert [actions.expire(request.pk), actions.expire(request.pk)] == [True, False]
+    assert events(request) == ["request.created", "request.expired"]
+
+
+@pytest.mark.parametrize("default", ["", None, "yes", {"blue": [1]}])
+def test_the_default_response_is_the_answer_at_the_deadline_even_if_it_says_nothing(default):
+    request = make_request(alice(), Kind.QUESTION, deadline_at=PAST, default_response=default)
+    assert (stored(request).has_default, stored(request).default_response) == (True, default)
+    assert actions.expire(request.pk) is True
+    assert [(d.verdict, d.answer) for d in decisions(request)] == [("expire", default)]
+
+
+def test_without_a_default_response_there_is_none():
+    request = make_request(alice(), Kind.QUESTION, deadline_at=PAST)
+    assert stored(request).has_default is False
+    actions.expire(request.pk)
+    assert [(d.verdict, d.answer) for d in decisions(request)] == [("expire", None)]
+
+
+def test_the_sweep_expires_what_is_due_and_nothing_else():
+    owner = alice()
+    due = [
+        make_request(owner, deadline_at=PAST),
+        make_request(owner, deadline_at=timezone.now() - timedelta(seconds=1)),
+    ]
+    others = [make_request(owner, deadline_at=FUTURE), make_request(owner)]
+    sweep.expire_due_requests()
+    assert [stored(request).status for request in due + others] == ["expired", "expired", "pending", "pending"]
+
+
+def test_the_owner_withdraws_once_and_the_second_time_is_told_who_it_was():
+    request = make_request(owner := alice())
+    assert cancel(request, owner, "Not needed.").replayed is False
+    (found,) = decisions(request)
+    assert (stored(request).status, found.verdict, found.by_name, found.comment) == (
+        "cancelled",
+        "cancel",
+        "alice",
+        "Not needed.",
+    )
+    with pytest.raises(AlreadyDecided) as refusal:
+        cancel(request, owner, "Not needed.")
+    assert refusal.value.decision == found
+    assert events(request) == ["request.created", "request.cancelled"]
+
+
+@pytest.mark.parametrize("by_owner", [True, False])
+def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
+    owner, decider = alice(), bob()
+    asked = [make_request(owner) for _ in range(3)]
+    decide(asked[1], decider, Verdict.REJECT)
+    actions.withdraw([r.pk for r in asked], by=owner if by_owner else None, via=Door.STOP, comment="Stopped.")
+    assert [stored(request).status for request in asked] == ["cancelled", "rejected", "cancelled"]
+    assert [(d.verdict, d.by_name, d.via, d.comment) for d in decisions(asked[0])] == [
+        ("cancel", "alice" if by_owner else "", "stop", "Stopped.")
+    ]
+    assert events(asked[1]) == ["request.created", "request.decided"]
+
+
+def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
+    request = make_request(alice(), Kind.RECOVERY)
+    for _ in range(2):
+        actions.settle(request.pk, verdict=Verdict.RESPOND, comment="It came late.", answer={"ok": True})
+    assert [(d.verdict, d.by_id, d.via, d.comment, d.answer) for d in decisions(request)] == [
+        ("respond", None, "system", "It came late.", {"ok": True})
+    ]
+    assert (stored(request).status, events(request)) == ("answered", ["request.created", "request.decided"])
+
+
+def test_who_is_not_logged_in_sees_nothing():
+    nobody, request = AnonymousUser(), make_request(alice())
+    assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
+    assert [may(nobody, request) for may in (auth.may_see, auth.may_answer, auth.may_decide)] == [False] * 3
+    assert auth.may_cancel(nobody, request.requested_by_id) is False

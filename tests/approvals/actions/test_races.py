@@ -1,0 +1,123 @@
+"""Who is first wins, in threads and in processes: real connections on a real database, all let go at the same moment."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from approvals import actions, audit
+from approvals.exceptions import AlreadyDecided, Expired, Refusal
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.states import Kind, Verdict
+from tests.support.desk.requests import PAST, cancel, decide, events, make_request, make_workflow, stored, waits
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def race(*acts: Callable[[], Any]) -> list[Any]:
+    """What each act returned or raised; every one in a thread of its own, with a connection of its own."""
+    start, found = threading.Barrier(len(acts)), [None] * len(acts)
+
+    def run(place: int) -> None:
+        connection.ensure_connection()
+        start.wait()
+        try:
+            found[place] = acts[place]()
+        except Exception as error:
+            found[place] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(acts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_of_twenty_contrary_verdicts_one_is_recorded_and_nineteen_are_told_whose():
+    request = make_request(alice())
+    people = [make_person(f"decider{place}", "decide_approvalrequest") for place in range(20)]
+    verdicts = [Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.REJECT] * 5
+    said = [{"edited_input": {"amount": place}} if v == Verdict.EDIT else {} for place, v in enumerate(verdicts)]
+    found = race(
+        *(
+            lambda p=person, v=verdict, s=words: decide(request, p, v, **s)
+            for person, verdict, words in zip(people, verdicts, said, strict=True)
+        )
+    )
+    decision = Decision.objects.get()
+    (winner,) = [place for place, result in enumerate(found) if isinstance(result, actions.Outcome)]
+    losers = found[:winner] + found[winner + 1 :]
+    assert (found[winner].decision, found[winner].replayed) == (decision, False)
+    assert (decision.by_id, decision.verdict) == (people[winner].pk, verdicts[winner].value)
+    assert {(type(loser), loser.decision, f"by decider{winner} at" in str(loser)) for loser in losers} == {
+        (AlreadyDecided, decision, True)
+    }
+    assert stored(request).status == ("rejected" if verdicts[winner] == Verdict.REJECT else "approved")
+    assert events(request) == ["request.created", "request.decided"]
+    assert waits(request.workflow) == ("running", 0, None, False)
+
+
+def test_one_person_pressing_the_same_button_in_eight_windows_decides_once_and_is_replayed():
+    request, decider = make_request(alice()), bob()
+    found = race(*([lambda: decide(request, decider, Verdict.APPROVE)] * 8))
+    assert Counter(outcome.replayed for outcome in found) == {False: 1, True: 7}
+    assert {outcome.decision for outcome in found} == {Decision.objects.get()}
+    assert events(request) == ["request.created", "request.decided"]
+
+
+@pytest.mark.parametrize("overdue", [True, False])
+def test_deciding_withdrawing_and_expiring_at_once_leave_one_end(overdue):
+    owner, decider = alice(), bob()
+    requests = [make_request(owner, **({"deadline_at": PAST} if overdue else {})) for _ in range(6)]
+    for request in requests:
+        ends = [
+            lambda r=request: decide(r, decider, Verdict.APPROVE),
+            lambda r=request: cancel(r, owner),
+            lambda r=request: actions.expire(r.pk),
+        ]
+        found = race(*ends, *ends)
+        decision = Decision.objects.get(request_id=request.pk)
+        refusals = [result for result in found if isinstance(result, Refusal)]
+        assert {refusal.decision for refusal in refusals} <= {decision}
+        assert {type(refusal) for refusal in refusals} <= {AlreadyDecided, Expired}
+        assert [result for result in found if isinstance(result, Exception) and result not in refusals] == []
+        wins = [result for result in found if result is True or getattr(result, "replayed", None) is False]
+        # An overdue decision commits the expiry and is then refused, so nobody may be there to have won.
+        assert len(wins) == 1 or (len(wins), decision.verdict) == (0, "expire")
+        assert decision.verdict in ({"cancel", "expire"} if overdue else {"approve", "cancel"})
+        event = {"approve": "decided", "cancel": "cancelled", "expire": "expired"}[decision.verdict]
+        assert events(request) == ["request.created", f"request.{event}"]
+        assert waits(request.workflow) == ("running", 0, None, False)
+
+
+def test_the_last_two_requests_of_a_workflow_ended_at_once_are_both_counted():
+    owner, decider = alice(), bob()
+    for _ in range(5):
+        workflow = make_workflow(owner)
+        pair = [make_request(owner, workflow=workflow) for _ in range(2)]
+        race(*(lambda r=request: decide(r, decider, Verdict.REJECT) for request in pair))
+        assert waits(workflow) == ("running", 0, None, False)
+
+
+def test_asking_the_same_eight_times_at_once_asks_once():
+    owner = alice()
+    workflow = make_workflow(owner)
+    found = race(*([lambda: make_request(owner, Kind.QUESTION, workflow=workflow, tool_call_id="call-1")] * 8))
+    assert found == [ApprovalRequest.objects.get()] * 8
+    assert (waits(workflow), events(found[0])) == (("suspended", 1, 2, True), ["request.created"])
+
+
+def test_the_same_result_recorded_eight_times_at_once_is_one_row_with_seven_repeats():
+    call = audit.Subject(scope="chat:1", tool_call_id="call-1")
+    found = race(*([lambda: audit.record_once("tool.result", call, data={}, actor=None, via="system")] * 8))
+    assert Counter(found) == {True: 1, False: 7}
+    assert AuditEntry.objects.values_list("retry_count").get() == (7,)

@@ -1,0 +1,94 @@
+"""What no database can hold or look for is refused in the admin, in words and on every database."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from approvals import auth
+from approvals.keys import ApiKey
+from tests.support.people import carol
+
+# PostgreSQL would refuse the rest of a test's transaction, and hide what the page of the refusal says.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NUL = [
+    "approvals/workflow/?state__exact=%00",
+    "approvals/approvalrequest/?status__exact=%00",
+    "approvals/approvalrequest/?kind__exact=a%00b",
+    "approvals/approvalrequest/?priority__exact=%00",
+    "approvals/auditentry/?tool=%00x",
+    "approvals/auditentry/export.csv?tool=%00x",
+    "approvals/decision/?verdict__exact=%00",
+    "approvals/outboxevent/?channel__exact=%00",
+    "approvals/notificationrule/?route__exact=%00",
+    "chats/turn/?state__exact=%00",
+    "auth/user/?username=%00",
+    "auth/user/?q=%00",
+    "auth/user/?%00=x",
+]
+ACTIONS = [
+    ("approvals/approvalrequest", "withdraw"),
+    ("approvals/outboxevent", "send_again"),
+    ("approvals/apikey", "revoke"),
+    ("approvals/webhookendpoint", "delete_selected"),
+    ("auth/user", "delete_selected"),
+]
+
+
+@pytest.fixture
+def root() -> Client:
+    client = Client(raise_request_exception=False)
+    client.force_login(User.objects.create_superuser("root"))
+    return client
+
+
+@pytest.mark.parametrize("address", NUL)
+def test_a_nul_in_an_address_is_refused_in_words(root, address):
+    page = root.get(f"/admin/{address}")
+    assert (page.status_code, "There is a NUL in what was sent" in page.content.decode()) == (400, True)
+
+
+@pytest.mark.parametrize(
+    "lookup", ["username__regex=(", "date_joined__year=99999999999", "first_name__range=a", "id__in=" + "9" * 30]
+)
+def test_the_lists_of_people_and_groups_take_their_own_filters_alone(root, lookup):
+    assert root.get(f"/admin/auth/user/?{lookup}").status_code == 400
+    assert root.get("/admin/auth/group/?name__regex=(").status_code == 400
+
+
+def test_the_filters_of_people_still_filter(root):
+    team = Group.objects.create(name="refunds")
+    team.user_set.add(carol())
+    for query, found in [
+        (f"groups__id__exact={team.pk}", ["carol"]),
+        ("groups__isnull=True", ["root"]),
+        ("is_superuser__exact=1", ["root"]),
+        ("q=car", ["carol"]),
+    ]:
+        page = root.get(f"/admin/auth/user/?{query}")
+        assert [person.username for person in page.context["cl"].result_list] == found, query
+
+
+@pytest.mark.parametrize("selected", ["x", "", "\0", "1.5", "9" * 30, "True"])
+def test_what_is_no_rows_id_cannot_be_selected(root, selected):
+    words = "There is a NUL in what was sent" if selected == "\0" else "What was selected is no row of this list."
+    for model, action in ACTIONS:
+        page = root.post(f"/admin/{model}/", {"action": action, "_selected_action": selected})
+        assert (model, page.status_code, words in page.content.decode()) == (model, 400, True)
+
+
+def test_of_a_selection_with_an_odd_id_nothing_is_done(root):
+    key, _ = auth.create_key(User.objects.get(), name="billing")
+    assert (
+        root.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk, "x"]}).status_code
+        == 400
+    )
+    assert ApiKey.objects.get().revoked_at is None
+    root.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk, "-1"]})
+    assert ApiKey.objects.get().revoked_at is not None
+
+
+def test_whoever_may_not_be_there_is_not_told_of_it():
+    assert Client().get("/admin/auth/user/?username=%00").status_code == 302

@@ -1,0 +1,226 @@
+"""Webhooks, their secrets and the rules for people are edited in the admin; dead letters are seen and sent again there."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from approvals import signing
+from approvals.auth import create_key
+from approvals.models import AuditEntry, OutboxEvent
+from approvals.outbox import EVENTS
+from approvals.subscriptions import NotificationRule, WebhookEndpoint
+from hitlsite.security import POLICY
+from tests.support import people
+from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
+from tests.support.desk.requests import decide, make_request
+from tests.support.markup import inline_code
+from tests.support.receiver import Receiver, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ENDPOINTS, RULES, KEYS, OUTBOX = (
+    f"/admin/approvals/{name}/" for name in ("webhookendpoint", "notificationrule", "apikey", "outboxevent")
+)
+FORM = {"name": "billing", "url": "https://app.example.org/hooks", "events": ["request.decided"], "active": "on"}
+
+
+@pytest.fixture
+def root() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root", password=people.PASSWORD))
+    return client
+
+
+def staff(*permissions: str) -> Client:
+    person = people.make_person("ed", *permissions)
+    person.is_staff = True
+    person.save()
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def shown_secret(page: str) -> str:
+    (found,) = re.findall(r"<code>(whsec_[A-Za-z0-9+/=]{44})</code>", page)
+    return found
+
+
+def test_a_new_endpoint_shows_its_secret_this_once(root):
+    response = root.post(f"{ENDPOINTS}add/", FORM)
+    endpoint = WebhookEndpoint.objects.get()
+    secret = shown_secret(response.content.decode())
+    assert (endpoint.events, endpoint.include_payload, endpoint.active) == (["request.decided"], False, True)
+    assert signing.secrets_of(endpoint) == [secret]
+    assert "no-store" in response["Cache-Control"]
+    pages = [root.get(address).content.decode() for address in (ENDPOINTS, f"{ENDPOINTS}{endpoint.pk}/change/")]
+    assert [secret in page for page in pages] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"url": "http://app.example.org/"}, "must begin with https://"),
+        ({"url": "https://127.0.0.1/"}, "inside a private network"),
+        ({"url": "https://169.254.169.254/"}, "which is never called"),
+        ({"url": "javascript:alert(1)"}, "must be an address like"),
+        ({"events": []}, "This field is required"),
+        ({"events": ["request.made_up"]}, "is not one of the available choices"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_is_refused_in_words(root, changes, words):
+    page = root.post(f"{ENDPOINTS}add/", FORM | changes).content.decode()
+    assert (words in page, WebhookEndpoint.objects.count()) == (True, 0)
+
+
+def test_every_event_can_be_chosen_and_stays_chosen(root):
+    root.post(f"{ENDPOINTS}add/", FORM | {"events": list(EVENTS)})
+    endpoint = WebhookEndpoint.objects.get()
+    assert endpoint.events == list(EVENTS)
+    page = root.get(f"{ENDPOINTS}{endpoint.pk}/change/").content.decode()
+    assert page.count("checked") == len(EVENTS) + 1
+    root.post(f"{ENDPOINTS}{endpoint.pk}/change/", FORM | {"include_payload": "on"})
+    endpoint.refresh_from_db()
+    assert (endpoint.events, endpoint.include_payload) == (["request.decided"], True)
+
+
+@pytest.mark.parametrize("make", [lambda: make_endpoint("https://app.example.org/"), lambda: make_key(people.alice())])
+def test_a_secret_is_changed_in_two_steps_on_record_in_the_admin(root, make):
+    owner, first = make()
+    address = KEYS if hasattr(owner, "prefix") else ENDPOINTS
+    response = root.post(address, {"action": "new_webhook_secret", "_selected_action": [owner.pk]})
+    second = shown_secret(response.content.decode())
+    assert (signing.secrets_of(owner), response["Content-Security-Policy"]) == ([second, first], POLICY)
+    assert inline_code(response.content.decode()) == []
+    root.post(address, {"action": "end_old_webhook_secrets", "_selected_action": [owner.pk]})
+    assert signing.secrets_of(owner) == [second]
+    told = [entry.change_message for entry in LogEntry.objects.order_by("pk")]
+    assert told == ["Made a new webhook secret.", "Ended old webhook secrets."]
+
+
+def test_two_secrets_are_never_on_one_page(root):
+    pair = [make_endpoint("https://app.example.org/")[0].pk for _ in range(2)]
+    page = root.post(
+        ENDPOINTS, {"action": "new_webhook_secret", "_selected_action": pair}, follow=True
+    ).content.decode()
+    assert ("Choose one." in page, "whsec_" in page) == (True, False)
+
+
+def test_who_may_only_look_gets_no_secret():
+    client = staff("view_webhookendpoint", "view_apikey")
+    (endpoint, first), (key, second) = make_endpoint("https://app.example.org/"), make_key(people.alice())
+    for address, owner in ((ENDPOINTS, endpoint), (KEYS, key)):
+        response = client.post(address, {"action": "new_webhook_secret", "_selected_action": [owner.pk]}, follow=True)
+        assert "whsec_" not in response.content.decode()
+    assert (signing.secrets_of(endpoint), signing.secrets_of(key)) == ([first], [second])
+    assert client.post(f"{ENDPOINTS}add/", FORM).status_code == 403
+
+
+def test_dead_letters_are_seen_and_sent_again_with_the_same_id_on_record(root, settings):
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
+    with Receiver(lambda got: answer(500)) as there:
+        key, secret = make_key(people.alice())
+        request = make_request(key.user, workflow=workflow_of(key), callback_url=there.url("/done?token=t0p"))
+        decide(request, people.bob(), "approve")
+        OutboxEvent.objects.update(created_at="2026-01-01T00:00:00Z")
+        carry()
+        row = OutboxEvent.objects.get()
+        assert states() == [("request.decided", False, True, "answered 500")]
+        page = root.get(f"{OUTBOX}?dead_at__isempty=0").content.decode()
+        assert ("answered 500" in page, "1 outbox event" in page) == (True, True)
+        root.post(OUTBOX, {"action": "send_again", "_selected_action": [row.pk]})
+        carry()
+        # Given up long ago, it is tried for three days again.
+        assert states() == [("request.decided", False, False, "answered 500")]
+        there.behave = lambda got: answer(200)
+        later()
+        carry()
+    assert states() == [("request.decided", True, False, "")]
+    assert {got.id for got in there.got} == {str(row.event_id)}
+    assert there.got[-1].told(secret)["timestamp"] == "2026-01-01T00:00:00.000000Z"
+    entry = AuditEntry.objects.get(event="event.resent")
+    assert (entry.scope, entry.run_id, entry.request_id, entry.actor_name, entry.via) == (
+        f"key:{key.pk}",
+        "run-1",
+        request.pk,
+        "root",
+        "admin",
+    )
+    told = {"event_id": str(row.event_id), "event": "request.decided", "target": f"callback:{there.url('/done')}"}
+    assert entry.data == told
+
+
+def test_who_may_only_look_sends_nothing_again():
+    client = staff("view_outboxevent")
+    make_endpoint("https://app.example.org/")
+    make_request(people.alice())
+    client.post(OUTBOX, {"action": "send_again", "_selected_action": [OutboxEvent.objects.get().pk]})
+    assert AuditEntry.objects.filter(event="event.resent").count() == 0
+
+
+def test_a_rule_is_made_and_refused_in_words(root, settings):
+    bob = people.bob()
+    form = {"person": bob.pk, "route": "mail", "min_priority": "high", "tool_name": "", "active": "on"}
+    assert root.post(f"{RULES}add/", form).status_code == 302
+    assert NotificationRule.objects.values_list("person", "route", "min_priority").get() == (bob.pk, "mail", "high")
+    refusals = {
+        "Choose a person or a group": form | {"person": ""},
+        "is needed to tell people in Slack": form | {"route": "slack"},
+        "belongs to Slack only": form | {"slack_url": "https://hooks.slack.example/x"},
+        "inside a private network": form | {"route": "slack", "slack_url": "https://10.0.0.1/"},
+    }
+    assert [words in root.post(f"{RULES}add/", sent).content.decode() for words, sent in refusals.items()] == [True] * 4
+    settings.HITL_MAIL = False
+    assert "EMAIL_HOST is not set" in root.post(f"{RULES}add/", form).content.decode()
+    assert NotificationRule.objects.count() == 1
+
+
+def test_the_address_of_a_channel_is_for_those_who_may_change_it(root):
+    url = "https://hooks.slack.example/services/T0/B0/x"
+    rule = NotificationRule.objects.create(person=people.bob(), route="slack", slack_url=url)
+    pages = [f"{RULES}", f"{RULES}{rule.pk}/change/"]
+    assert [url in root.get(page).content.decode() for page in pages] == [False, True]
+    reader = staff("view_notificationrule")
+    assert [(url in found.content.decode(), found.status_code) for found in map(reader.get, pages)] == [
+        (False, 200)
+    ] * 2
+
+
+@pytest.mark.parametrize("address", [ENDPOINTS, f"{ENDPOINTS}add/", RULES, f"{RULES}add/"])
+def test_nothing_stands_inline_there(root, address):
+    response = root.get(address)
+    assert (response.status_code, inline_code(response.content.decode())) == (200, [])
+
+
+@pytest.mark.parametrize("address", [ENDPOINTS, RULES])
+@pytest.mark.parametrize("query", ["?url__startswith=h", "?slack_url__regex=(", "?person__password__startswith=a"])
+def test_only_the_lists_own_filters_reach_the_database(root, address, query):
+    assert root.get(f"{address}{query}").status_code == 400
+
+
+def webhooksecret(*arguments: str) -> str:
+    out = StringIO()
+    call_command("webhooksecret", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_prints_a_keys_new_secret_alone():
+    key, _ = create_key(people.alice(), name="agent")
+    (text,) = webhooksecret("--key", key.prefix).splitlines()
+    assert signing.secrets_of(key) == [text]
+
+
+def test_the_command_knows_no_such_key():
+    with pytest.raises(CommandError, match="no live key with the prefix 'nonsense'"):
+        webhooksecret("--key", "nonsense")
+
+
+def test_the_permissions_exist():
+    wanted = {"add_webhookendpoint", "change_webhookendpoint", "add_notificationrule", "change_outboxevent"}
+    assert set(Permission.objects.filter(codename__in=wanted).values_list("codename", flat=True)) == wanted

@@ -1,0 +1,146 @@
+"""Answers to questions with options: one shape, whoever gives them, and nothing that is not offered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals import actions
+from approvals.answers import answer_to, shaped
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.requests import PAST, decide, make_request
+from tests.support.machine import QUESTION, Machine
+from tests.support.people import alice, bob
+
+SIZES = [{"label": "S"}, {"label": "M"}, {"label": "L"}]
+S = {"fieldName": "size", "selected": ["S"], "selectedIndex": 0}
+BOTH = {"fieldName": "size", "selected": ["S", "L"], "selectedIndex": [0, 2]}
+WORDS = {"fieldName": "size", "selected": [], "selectedIndex": None, "text": "XXL"}
+
+
+def question(**fields) -> ApprovalRequest:
+    return ApprovalRequest(**{"kind": Kind.QUESTION, "options": SIZES, "field_name": "size"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sent", "answer"),
+    [
+        ({}, "S", S),
+        ({}, ["S"], S),
+        ({}, {"selected": ["S"]}, S),
+        ({}, {"selectedIndex": 0}, S),
+        ({}, S, S),
+        ({"multiple": True}, ["L", "S", "L"], BOTH),
+        ({"multiple": True}, {"selectedIndex": [0, 2]}, BOTH),
+        ({"multiple": True}, BOTH, BOTH),
+        ({"allow_text": True}, "XXL", WORDS),
+        ({"allow_text": True}, {"text": "XXL"}, WORDS),
+        ({"allow_text": True}, WORDS, WORDS),
+        ({"allow_text": True}, "S", S),
+    ],
+)
+def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
+    assert shaped(question(**fields), sent) == answer
+
+
+@pytest.mark.parametrize(
+    ("fields", "sent", "errors"),
+    [
+        ({}, "XXL", {"answer": "is not among the options"}),
+        ({}, ["S", 1], {"answer": "is not among the options"}),
+        ({}, ["S", "M"], {"answer": "holds more than one option"}),
+        ({}, [], {"answer": "is empty"}),
+        ({}, {}, {"answer": "is empty"}),
+        ({}, None, {"answer": "is no label, no list of labels and no answer"}),
+        ({}, 0, {"answer": "is no label, no list of labels and no answer"}),
+        ({}, {"selected": "S"}, {"answer.selected": "is not a list of labels"}),
+        ({}, {"selected": ["S"], "text": "!"}, {"answer": "takes no text"}),
+        ({}, {"selected": ["S"], "text": 1}, {"answer.text": "is not text"}),
+        ({}, {"selected": ["S"], "selectedIndex": 1}, {"answer.selectedIndex": "names other options than `selected`"}),
+        ({}, {"selectedIndex": True}, {"answer.selectedIndex": "is not among the options"}),
+        ({}, {"selectedIndex": 3}, {"answer.selectedIndex": "is not among the options"}),
+        ({}, {"selected": ["S"], "extra": 1}, {"answer.extra": "is not expected here"}),
+        ({}, S | {"fieldName": "colour"}, {"answer.fieldName": "is not “size”, which was asked about"}),
+        ({"allow_text": True}, " ", {"answer": "is empty"}),
+    ],
+)
+def test_what_is_not_offered_is_refused_by_field(fields, sent, errors):
+    with pytest.raises(Invalid) as refusal:
+        shaped(question(**fields), sent)
+    assert refusal.value.errors == errors
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 4) | st.sampled_from(["S", "M", "XXL", ""]),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(st.sampled_from(["selected", "selectedIndex", "text", "fieldName", "x"]), below, max_size=4)
+    ),
+    max_leaves=6,
+)
+
+
+@given(JSON, st.booleans(), st.booleans())
+def test_any_json_becomes_an_answer_that_stays_as_it_is_or_is_refused(sent, multiple, allow_text):
+    asked = question(multiple=multiple, allow_text=allow_text)
+    try:
+        answer = shaped(asked, sent)
+    except Invalid as refusal:
+        assert refusal.errors != {}
+        return
+    places = answer["selectedIndex"] if multiple else [answer["selectedIndex"]]
+    chosen = [place for place in places if place is not None]
+    assert answer == answer_to(asked, chosen=chosen, text=answer.get("text", "")) == shaped(asked, answer)
+
+
+@pytest.mark.django_db
+def test_over_rest_a_label_answers_and_the_same_label_again_is_a_repeat():
+    agent = Machine(alice())
+    asked = agent.ask(QUESTION, options=SIZES, field_name="size")
+    assert agent.decide(asked, "respond", answer="XXL").body["errors"] == {"answer": "is not among the options"}
+    first, again = (agent.decide(asked, "respond", answer="S") for _ in range(2))
+    assert (first.body["decision"]["answer"], first.replayed, again.replayed) == (S, False, True)
+    assert agent.decide(asked, "respond", answer="M").refusal == (409, "already_decided")
+
+
+@pytest.mark.django_db
+def test_a_default_is_one_of_the_options_and_is_given_in_their_shape():
+    agent = Machine(alice())
+    asked = agent.ask(QUESTION, options=SIZES, field_name="size", default_response="S")
+    assert asked["default_response"] == S
+    for default, errors in (
+        ("XXL", {"default_response": "is not among the options"}),
+        (["S", "M"], {"default_response": "holds more than one option"}),
+        ({"selected": 1}, {"default_response.selected": "is not a list of labels"}),
+    ):
+        refused = agent.post("/requests", QUESTION | {"options": SIZES, "default_response": default})
+        assert (refused.refusal, refused.body["errors"]) == ((422, "invalid"), errors)
+    late = make_request(agent.key.user, Kind.QUESTION, options=SIZES, default_response=["M"], deadline_at=PAST)
+    assert actions.expire(late.pk)
+    assert Decision.objects.get(request=late).answer == {"fieldName": "", "selected": ["M"], "selectedIndex": 1}
+
+
+@pytest.mark.django_db
+def test_a_schema_of_the_clients_own_says_what_an_answer_is_in_place_of_the_shape():
+    agent = Machine(alice())
+    asked = agent.ask(QUESTION, options=SIZES, response_schema={"enum": ["S", "M", "L"]}, default_response="M")
+    assert asked["default_response"] == "M"
+    assert agent.decide(asked, "respond", answer="L").body["decision"]["answer"] == "L"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("door", [Door.AI_SDK, Door.CEDAR])
+def test_a_chats_own_client_answers_in_its_own_shape(door):
+    owner = alice()
+    asked = make_request(owner, Kind.QUESTION, options=SIZES)
+    made = actions.decide(asked.pk, by=owner, via=door, verdict=Verdict.RESPOND, answer={"size": "any"}).decision
+    assert made.answer == {"size": "any"}
+
+
+@pytest.mark.django_db
+def test_without_options_any_answer_is_taken():
+    asked = make_request(alice(), Kind.QUESTION)
+    assert decide(asked, bob(), Verdict.RESPOND, answer={"n": [1]}).decision.answer == {"n": [1]}

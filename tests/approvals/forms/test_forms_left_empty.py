@@ -1,0 +1,79 @@
+"""Fields that are left empty or emptied: what that takes away, what is missing then, and where the page says so."""
+
+from __future__ import annotations
+
+from approvals.cards import Card
+from approvals.fieldviews import Field
+from approvals.forms import sent_decision
+from approvals.models import ApprovalRequest
+from approvals.states import Kind
+from tests.approvals.forms.test_schema_forms import form, refused, sent
+
+
+def test_what_is_no_text_is_taken_away_by_emptying_its_field():
+    when = {"type": "string", "format": "date-time"}
+    schema = {
+        "type": "object",
+        "properties": {
+            "day": {"type": "string", "format": "date"},
+            "at": when,
+            "mail": {"type": "string", "format": "email"},
+            "until": {**when, "type": ["string", "null"]},
+            "note": {"type": "string", "maxLength": 9},
+            "begin": when,
+        },
+        "required": ["begin"],
+    }
+    moment = "2026-12-24T14:00:00Z"
+    value = {"day": "2026-12-24", "at": moment, "mail": "a@b.example", "until": moment, "note": "x", "begin": moment}
+    asked = form(Kind.APPROVAL, schema, input=value)
+    kept = {"begin": "2026-12-24T14:00:00"}
+    emptied = sent("edit", **(dict.fromkeys(value, "") | kept))
+    assert sent_decision(asked, emptied).edited_input == {"until": None, "note": "", "begin": moment}
+    assert refused(asked, sent("edit", **dict.fromkeys(value, ""))) == {"edited_input.begin": "is missing"}
+
+
+def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 9},
+            "address": {
+                "type": "object",
+                "properties": {"city": {"type": "string", "maxLength": 9}, "zip": {"type": "string", "maxLength": 9}},
+                "required": ["city"],
+            },
+            "more": {
+                "type": "object",
+                "properties": {"tags": {"type": "array", "items": {"enum": ["a", "b"]}}},
+                "required": ["tags"],
+            },
+        },
+        "required": ["name"],
+    }
+    fields = {each.key: each for each in shown(form(schema=schema)).every()}
+    musts = [key for key in fields if fields[key].must and fields[key].kind != "group"]
+    assert musts == ["answer.name"]
+    assert sent_decision(form(schema=schema), sent(name="N", **{"address.city": "", "address.zip": ""})).answer == {
+        "name": "N"
+    }
+    assert refused(form(schema=schema), sent(name="N", **{"address.zip": "1"})) == {"answer.address.city": "is missing"}
+    assert sent_decision(form(schema=schema), sent(name="N", **{"more.tags": ["0"]})).answer == {
+        "name": "N",
+        "more": {"tags": ["a"]},
+    }
+
+
+def test_what_is_wrong_in_a_row_leads_to_that_row():
+    schema = {"type": "object", "properties": {"nums": {"type": "array", "items": {"type": "number"}, "title": "Sums"}}}
+    asked, data = form(schema=schema), sent(nums=["1", "x"])
+    card = Card(request=asked, decision=None, may_close=True, may_cancel=False, errors=refused(asked, data), typed=data)
+    rows = card.answer_form.children[0].rows
+    assert card.error_list == [("Sums 2", "must be a number", rows[1].id)]
+
+
+def shown(request: ApprovalRequest) -> Field:
+    """The fields of its answer as a page shows them."""
+    found = Card(request=request, decision=None, may_close=True, may_cancel=False).answer_form
+    assert found is not None
+    return found

@@ -1,0 +1,169 @@
+"""A slow or dead host holds up itself and nothing else, and whatever happens the number of threads is bounded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from approvals import couriers, posting, webhooks
+from approvals.couriers import Couriers, Job
+from approvals.models import OutboxEvent
+from tests.support.desk.carrying import make_endpoint, states
+from tests.support.desk.requests import make_request, make_workflow
+from tests.support.people import alice
+from tests.support.processes.server import until
+from tests.support.receiver import Receiver, answer, silent
+
+
+class Yard:
+    """Jobs on lanes: `slow` ones wait until they are let go."""
+
+    def __init__(self, *lanes: str) -> None:
+        self.waiting = list(lanes)
+        self.done: list[str] = []
+        self.let_go = threading.Event()
+        self.under_way, self.most = 0, 0
+        self.lock = threading.Lock()
+
+    def source(self, shut) -> list[Job]:
+        shut = set(shut)
+        return [Job(lane, lambda lane=lane: self.claim(lane), lambda lane=lane: self.work(lane))
+                for lane in list(self.waiting) if lane not in shut]  # fmt: skip
+
+    def claim(self, lane: str) -> bool:
+        self.waiting.remove(lane)
+        return True
+
+    def work(self, lane: str) -> bool:
+        with self.lock:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+        if lane.startswith("slow"):
+            self.let_go.wait(300)
+        with self.lock:
+            self.under_way -= 1
+            self.done.append(lane)
+        return not lane.startswith("dead")
+
+
+def deliver_until(carriers: Couriers, done: Callable[[], bool]) -> None:
+    """Round after round, as the sweep does: on a loaded machine one round may not be enough."""
+
+    def looked() -> bool:
+        carriers.deliver_due()
+        return done()
+
+    until(looked, "what is due is delivered")
+
+
+def test_a_slow_lane_takes_two_threads_and_the_others_go_on():
+    yard = Yard(*["slow"] * 40, *[f"quick-{number % 7}" for number in range(100)])
+    carriers = Couriers(yard.source)
+    deliver_until(carriers, lambda: len(yard.done) >= 100)
+    assert (len(yard.done), set(yard.waiting), len(yard.waiting)) == (100, {"slow"}, 38)
+    yard.let_go.set()
+    deliver_until(carriers, lambda: not yard.waiting)
+    assert (carriers.idle(60), yard.done.count("slow"), yard.most <= couriers.THREADS) == (True, 40, True)
+
+
+def test_many_slow_lanes_take_all_threads_and_no_more():
+    yard = Yard(*[f"slow-{number}" for number in range(50)])
+    carriers = Couriers(yard.source)
+    deliver_until(carriers, lambda: yard.under_way >= couriers.THREADS)
+    assert (yard.under_way, len(yard.waiting)) == (couriers.THREADS, 50 - couriers.THREADS)
+    yard.let_go.set()
+    deliver_until(carriers, lambda: not yard.waiting)
+    assert (carriers.idle(60), yard.most) == (True, couriers.THREADS)
+
+
+def test_a_dead_lane_rests_longer_each_time_until_it_is_reached_again():
+    now = [0.0]
+    yard = Yard("dead", "quick")
+    carriers = Couriers(yard.source, clock=lambda: now[0])
+
+    def tried() -> bool:
+        """Whether the lane is tried now."""
+        before = len(yard.done)
+        carriers.deliver_due()
+        assert carriers.idle(60)
+        yard.waiting[:] = ["dead"]
+        return len(yard.done) > before
+
+    rests = []
+    assert tried()
+    for _ in range(8):
+        began = now[0]
+        while not tried():
+            now[0] += 0.5
+        rests.append(now[0] - began)
+    assert (rests, "quick" in yard.done) == ([1, 2, 4, 8, 16, 32, 60, 60], True)
+
+
+def test_what_ends_while_the_desk_looks_lets_the_next_one_begin_in_the_same_round():
+    ended = threading.Event()
+    carriers: Couriers
+
+    def source(shut) -> list[Job]:
+        """The second job is there once the first has ended, and that is just after the desk has looked for it."""
+        found = jobs.pop(0) if jobs else []
+        if not found and not ended.is_set():
+            let_go.set()
+            assert carriers.idle(60)
+            ended.set()
+        return found
+
+    let_go, carried = threading.Event(), []
+    first = Job("a", lambda: True, lambda: let_go.wait(60))
+    second = Job("a", lambda: True, lambda: carried.append("second") or True)
+    jobs = [[first], [], [second]]
+    carriers = Couriers(source)
+    carriers.deliver_due()
+    assert (carriers.idle(60), carried) == (True, ["second"])
+
+
+def test_a_job_that_raises_or_is_anothers_keeps_no_thread(caplog):
+    def boom() -> bool:
+        raise RuntimeError("boom")
+
+    rounds = [[Job("a", lambda: True, boom), Job("b", lambda: False, boom)]]
+    carriers = Couriers(lambda shut: rounds.pop() if rounds else [])
+    carriers.deliver_due()
+    assert (carriers.idle(60), carriers._shut(), [record.levelname for record in caplog.records]) == (
+        True,
+        [],
+        ["ERROR"],
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, monkeypatch):
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
+    monkeypatch.setattr(posting, "SECONDS", 300)
+    owner = alice()
+    with Receiver(lambda got: silent) as dead, Receiver() as good:
+        make_endpoint(dead.url())
+        make_endpoint(good.url())
+        for number in range(30):
+            make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
+        carriers = Couriers(webhooks.due_jobs)
+        deliver_until(carriers, lambda: len(good.got) >= 30)
+        assert len(dead.got) == couriers.THREADS_PER_LANE
+        dead.closing.set()
+        assert carriers.idle(60)
+    delivered = OutboxEvent.objects.filter(delivered_at__isnull=False).values_list("target").distinct().count()
+    assert (delivered, sum(done for _, done, _, _ in states())) == (1, 30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_of_whatever_kind_lets_a_lane_go_on(settings):
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
+    owner = alice()
+    with Receiver(lambda got: answer(500)) as there:
+        make_endpoint(there.url())
+        for number in range(10):
+            make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
+        carriers = Couriers(webhooks.due_jobs)
+        deliver_until(carriers, lambda: len({got.id for got in there.got}) >= 10)
+        assert carriers.idle(60)

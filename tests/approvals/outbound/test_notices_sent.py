@@ -1,0 +1,131 @@
+"""Messages on their way: a mail server that is down, a channel in Slack, and what becomes of it in the end."""
+
+from __future__ import annotations
+
+import smtplib
+from datetime import timedelta
+
+import django
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core import mail
+from django.core.mail.backends.locmem import EmailBackend
+from django.utils import timezone
+
+from approvals import notices
+from approvals.models import OutboxEvent
+from approvals.states import Channel, Route
+from approvals.subscriptions import LastNotice
+from tests.support.desk.carrying import carry, group_of, later, sent, tell, with_address
+from tests.support.desk.requests import make_request
+from tests.support.people import alice, bob, carol, mallory
+from tests.support.receiver import Receiver, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _public(settings):
+    settings.PUBLIC_URL = "https://desk.example.org"
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
+
+
+class Broken(EmailBackend):
+    """A mail server that is down for the first try."""
+
+    failures: list[Exception]
+
+    def send_messages(self, messages):
+        if self.failures:
+            raise self.failures.pop()
+        return super().send_messages(messages)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionRefusedError("refused"), smtplib.SMTPRecipientsRefused({}), smtplib.SMTPAuthenticationError(535, b"no")],
+)
+def test_a_mail_server_that_is_down_is_tried_again(settings, error):
+    if django.VERSION >= (6, 1):
+        settings.MAILERS = {"default": {"BACKEND": f"{__name__}.Broken"}}
+    else:
+        settings.EMAIL_BACKEND = f"{__name__}.Broken"
+    Broken.failures = [error]
+    tell(with_address(bob()))
+    make_request(alice())
+    carry()
+    row = OutboxEvent.objects.get(channel=Channel.MAIL)
+    assert (mail.outbox, row.attempts, row.delivered_at, row.last_error) == (
+        [],
+        1,
+        None,
+        f"{type(error).__name__}: {error}",
+    )
+    assert LastNotice.objects.get().at == notices.NEVER
+    later()
+    carry()
+    assert [to for to, _ in sent()] == [["bob@example.org"]]
+
+
+def test_without_a_mail_server_it_is_said_and_not_swallowed(settings):
+    settings.HITL_MAIL = False
+    tell(with_address(bob()))
+    make_request(alice())
+    carry()
+    row = OutboxEvent.objects.get(channel=Channel.MAIL)
+    assert (row.delivered_at, row.last_error) == (None, "no mail can be sent: EMAIL_HOST is not set")
+
+
+def test_a_channel_in_slack_gets_links_and_no_markup_of_a_titles_own():
+    with Receiver() as there:
+        tell(with_address(bob()), route=Route.SLACK, slack_url=there.url("/services/T0/B0/x"))
+        request = make_request(alice(), title="<!channel> & <https://evil.example|click> @all")
+        carry()
+        (got,) = there.got
+    link = f"https://desk.example.org/requests/{request.pk}/"
+    words = "&lt;!channel&gt; &amp; &lt;https://evil.example¦click&gt; @\u200ball (support)"
+    assert (got.path, got.headers["content-type"]) == ("/services/T0/B0/x", "application/json")
+    assert got.body.decode() == f'{{"text": "A request waits for a person:\\n• <{link}|{words}>"}}'
+
+
+def test_a_groups_channel_is_told_only_what_all_of_the_group_may_see():
+    owner = alice()
+    with Receiver() as there:
+        tell(group_of(bob(), owner), route=Route.SLACK, slack_url=there.url())
+        tell(group_with(mallory()), route=Route.SLACK, slack_url=there.url("/leak"))
+        make_request(owner, title="Alice's")
+        make_request(carol(), title="Carol's")
+        carry()
+        assert [got.path for got in there.got] == ["/hook"]
+        assert ("Alice's" in there.got[0].body.decode(), "Carol's" in there.got[0].body.decode()) == (True, False)
+
+
+def group_with(person: User) -> Group:
+    group = Group.objects.create(name="others")
+    group.user_set.set([person, User.objects.get(username="bob")])
+    return group
+
+
+def test_slack_that_refuses_is_tried_again():
+    with Receiver(lambda got: answer(404)) as there:
+        tell(bob(), route=Route.SLACK, slack_url=there.url())
+        make_request(alice())
+        carry()
+        row = OutboxEvent.objects.get(channel=Channel.SLACK)
+        assert (row.last_error, row.delivered_at) == ("answered 404", None)
+        there.behave = lambda got: answer(200)
+        later()
+        carry()
+        row.refresh_from_db()
+        assert (len(there.got), row.delivered_at is not None) == (2, True)
+
+
+def test_a_notice_that_cannot_be_given_for_days_is_given_up():
+    tell(with_address(bob()))
+    make_request(alice())
+    notices.spread_due()
+    OutboxEvent.objects.filter(channel=Channel.MAIL).update(created_at=timezone.now() - timedelta(days=4))
+    row = OutboxEvent.objects.get(channel=Channel.MAIL)
+    notices._put_off(LastNotice.objects.create(recipient=row.target, at=notices.NEVER), [row], "down")
+    row.refresh_from_db()
+    assert row.dead_at is not None

@@ -1,0 +1,163 @@
+"""Events for apps: at least once, in order per workflow, and never in the way."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from approvals import actions, outbox
+from approvals.asks import Ask
+from approvals.models import OutboxEvent
+from approvals.states import Door, Kind, Verdict
+from chats.actions import stop_turn
+from tests.support import people
+from tests.support.chats.turns import converse, only_request, run
+
+taken: list[tuple[str, str]] = []
+failing: set[str] = set()
+
+
+def note(event: outbox.Event) -> None:
+    """A handler of the tests: notes what it gets, and fails on demand."""
+    if event.stream in failing:
+        raise RuntimeError("the search index is down")
+    taken.append((event.stream, event.name))
+
+
+HANDLER = f"{__name__}.note"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _listening(settings):
+    settings.HITL_EVENT_HANDLERS = [HANDLER]
+    taken.clear()
+    failing.clear()
+
+
+def deliver() -> None:
+    """Everything that is due, until nothing is."""
+    while True:
+        before = len(taken)
+        outbox.deliver_due()
+        if len(taken) == before:
+            return
+
+
+def ask(owner, key, title="May I?"):
+    workflow = actions.open_workflow(scope="key:1", key=key, title=title, source="api", owner=owner)
+    return actions.request_approval(workflow, Ask(kind=Kind.APPROVAL, title=title), requested_by=owner)
+
+
+def make_due() -> None:
+    OutboxEvent.objects.filter(delivered_at=None).update(next_attempt_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_refund_tells_its_whole_story_in_order():
+    turn = converse(people.alice(), "approve refund")
+    actions.decide(only_request(turn).pk, by=people.bob(), via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="fine")
+    run(turn)
+    deliver()
+    names = ["request.created", "turn.suspended", "request.decided", "tool.result", "turn.completed"]
+    assert [name for _, name in taken] == names
+    decided = OutboxEvent.objects.get(name="request.decided")
+    assert (decided.payload["by"], decided.payload["verdict"], decided.payload["comment"]) == ("bob", "approve", "fine")
+    completed = OutboxEvent.objects.get(name="turn.completed").payload
+    assert (completed["finish_reason"], completed["stopped"], completed["state"]) == ("stop", False, "completed")
+    assert completed["usage"]["output_tokens"] > 0
+
+
+def test_a_stopped_turn_says_so():
+    turn = converse(people.alice(), "ask")
+    stop_turn(turn.chat, by=turn.chat.owner, via=Door.CHAT)
+    deliver()
+    assert [name for _, name in taken] == [
+        "request.created",
+        "turn.suspended",
+        "request.cancelled",
+        "tool.result",
+        "turn.completed",
+    ]
+    assert OutboxEvent.objects.get(name="turn.completed").payload["stopped"] is True
+
+
+def test_without_handlers_nothing_is_kept(settings):
+    settings.HITL_EVENT_HANDLERS = []
+    ask(people.alice(), "run-1")
+    assert OutboxEvent.objects.count() == 0
+
+
+def test_an_event_of_a_rolled_back_action_never_leaves():
+    alice = people.alice()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        ask(alice, "run-1")
+        raise ZeroDivisionError
+    deliver()
+    assert taken == []
+
+
+def test_a_failing_handler_is_tried_again_with_longer_waits():
+    request = ask(people.alice(), "run-1")
+    failing.add("key:1:run-1")
+    for wait in (1, 2, 4, 8):
+        make_due()
+        began = timezone.now()
+        outbox.deliver_due()
+        row = OutboxEvent.objects.get()
+        assert began <= row.next_attempt_at - timedelta(seconds=wait) <= timezone.now()
+    assert (row.attempts, row.last_error) == (4, "RuntimeError: the search index is down")
+    failing.clear()
+    make_due()
+    deliver()
+    row.refresh_from_db()
+    assert taken == [("key:1:run-1", "request.created")]
+    assert row.delivered_at is not None
+    assert row.payload["request_id"] == str(request.pk)
+
+
+def test_what_comes_behind_a_failing_event_waits_and_other_workflows_do_not():
+    alice, bob = people.alice(), people.bob()
+    first = ask(alice, "run-1")
+    failing.add("key:1:run-1")
+    outbox.deliver_due()
+    actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.REJECT)
+    ask(alice, "run-2")
+    deliver()
+    assert taken == [("key:1:run-2", "request.created")]
+    failing.clear()
+    make_due()
+    deliver()
+    assert taken[1:] == [("key:1:run-1", "request.created"), ("key:1:run-1", "request.decided")]
+
+
+def test_an_event_is_given_up_after_three_days_and_the_next_goes_on():
+    alice, bob = people.alice(), people.bob()
+    request = ask(alice, "run-1")
+    OutboxEvent.objects.update(created_at=timezone.now() - timedelta(days=4))
+    failing.add("key:1:run-1")
+    outbox.deliver_due()
+    assert OutboxEvent.objects.get().dead_at is not None
+    failing.clear()
+    actions.decide(request.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    deliver()
+    assert taken == [("key:1:run-1", "request.decided")]
+
+
+def test_a_row_that_another_process_has_taken_is_not_delivered_twice():
+    ask(people.alice(), "run-1")
+    row = OutboxEvent.objects.get()
+    assert [outbox.claimed(OutboxEvent.objects.get(pk=row.pk)), outbox.claimed(row)] == [True, False]
+
+
+def test_a_crash_between_delivery_and_its_note_sends_the_same_id_again():
+    ask(people.alice(), "run-1")
+    row = OutboxEvent.objects.get()
+    # What is left behind by a process that was killed after the handler had returned: claimed, not delivered.
+    assert outbox.claimed(row)
+    make_due()
+    deliver()
+    assert OutboxEvent.objects.get().event_id == row.event_id
+    assert (taken, OutboxEvent.objects.get().attempts) == ([("key:1:run-1", "request.created")], 2)

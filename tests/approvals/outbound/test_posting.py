@@ -1,0 +1,215 @@
+"""One POST: to the address that was checked, in ten seconds or not at all, and believing no answer more than it has to."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from approvals import posting
+from approvals.posting import Undelivered
+from tests.support import receiver
+from tests.support.receiver import Receiver, answer
+
+#: For answers that do not come; all others have as long as a loaded machine may need.
+SOON, PATIENCE = 0.5, 60.0
+
+
+def post(url: str, *, seconds: float = PATIENCE, body: bytes = b"{}", allow_private: bool = True) -> int:
+    return posting.post(url, body, {"Content-Type": "application/json"}, allow_private=allow_private, seconds=seconds)
+
+
+@pytest.mark.parametrize("status", [200, 204, 299, 301, 302, 307, 404, 410, 429, 500, 503])
+def test_the_status_is_what_was_answered_and_no_redirect_is_followed(status):
+    with Receiver() as other, Receiver(lambda got: answer(status, f"Location: {other.url()}")) as there:
+        assert post(there.url("/hook?a=b")) == status
+        assert ([got.path for got in there.got], other.got) == (["/hook?a=b"], [])
+
+
+def test_what_arrives_is_what_was_sent():
+    body = b'{"a": "' + b"x" * 1_000_000 + b'"}'
+    with Receiver() as there:
+        post(there.url(), body=body)
+        (got,) = there.got
+    assert got.body == body
+    assert {name: got.headers[name] for name in ("host", "content-length", "content-type", "connection")} == {
+        "host": f"127.0.0.1:{there.port}",
+        "content-length": str(len(body)),
+        "content-type": "application/json",
+        "connection": "close",
+    }
+
+
+def test_an_early_word_before_the_answer_is_skipped():
+    def twice(handler: receiver.Handler) -> None:
+        handler.write(b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n")
+
+    with Receiver(lambda got: twice) as there:
+        assert post(there.url()) == 202
+
+
+def test_the_body_of_an_answer_is_not_read():
+    with Receiver(lambda got: receiver.endless_body) as there:
+        assert post(there.url()) == 200
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "seconds", "words"),
+    [
+        (receiver.silent, SOON, r"no answer within 0\.5 s"),
+        (receiver.drip, SOON, r"no answer within 0\.5 s"),
+        (receiver.die, PATIENCE, "the connection ended before there was an answer"),
+        (lambda handler: None, PATIENCE, "the connection ended before there was an answer"),
+        (receiver.nonsense, PATIENCE, "the answer is no HTTP"),
+        (receiver.endless, PATIENCE, "the head of the answer is longer than 16,384 bytes"),
+    ],
+    ids=["silent", "dripping", "dying", "hanging up", "nonsense", "endless"],
+)
+def test_a_bad_answer_is_none(behaviour, seconds, words):
+    # None of them ends by itself within two minutes.
+    began = time.monotonic()
+    with Receiver(lambda got: behaviour) as there, pytest.raises(Undelivered, match=words):
+        post(there.url(), seconds=seconds)
+    assert time.monotonic() - began < 2 * PATIENCE
+
+
+def test_nobody_listens():
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        with pytest.raises(Undelivered, match=r"no connection: .*refused"):
+            post(f"http://127.0.0.1:{deaf.getsockname()[1]}/")
+
+
+def test_a_name_without_an_address_is_told(monkeypatch):
+    def look_up(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(Undelivered, match="no connection"):
+        post("https://nowhere.invalid/")
+
+
+def test_a_private_address_gets_nothing():
+    with Receiver() as there:
+        with pytest.raises(Undelivered, match=r"the address leads to 127\.0\.0\.1, inside a private network"):
+            post(there.url().replace("http:", "https:"), allow_private=False)
+        with pytest.raises(Undelivered, match="the address must begin with https"):
+            post(there.url(), allow_private=False)
+    assert there.got == []
+
+
+def test_a_name_is_looked_up_once_and_what_was_checked_is_what_is_called(monkeypatch):
+    """A name that changes its mind between the check and the connection (DNS rebinding)."""
+    looked_up: list[str] = []
+
+    def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        looked_up.append(host)
+        address = "127.0.0.1" if len(looked_up) == 1 else "169.254.169.254"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    with Receiver() as there:
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        assert post(f"http://app.example.org:{there.port}/") == 204
+    assert (looked_up, there.got[0].headers["host"]) == (["app.example.org"], f"app.example.org:{there.port}")
+
+
+def test_the_next_address_of_a_name_is_tried(monkeypatch):
+    def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        kinds = [(socket.AF_INET, "127.0.0.2"), (socket.AF_INET, "127.0.0.1")]
+        return [(family, socket.SOCK_STREAM, 6, "", (address, port)) for family, address in kinds]
+
+    with Receiver() as there:
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        assert post(f"http://app.example.org:{there.port}/") == 204
+
+
+def test_a_name_server_that_says_nothing_takes_no_longer_than_all_the_rest(monkeypatch):
+    over, answered = threading.Event(), threading.Event()
+
+    def look_up(*_: object, **__: object) -> list[tuple[object, ...]]:
+        over.wait(2 * PATIENCE)
+        answered.set()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(Undelivered, match=r"no answer within 0\.5 s"):
+        post("https://app.example.org/", seconds=SOON)
+    assert not answered.is_set()
+    over.set()
+    assert answered.wait(PATIENCE)
+
+
+def certificate(*names: x509.GeneralName) -> tuple[bytes, bytes]:
+    """A certificate that signs itself, and its key; PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    return made.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+
+
+@pytest.fixture
+def over_tls(tmp_path, monkeypatch):
+    """A function that makes a receiver whose certificate, good for these names, is trusted."""
+
+    def make(*names: x509.GeneralName) -> Receiver:
+        found, key = certificate(*names)
+        (tmp_path / "cert.pem").write_bytes(found)
+        (tmp_path / "both.pem").write_bytes(found + key)
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tmp_path / "both.pem")
+        return Receiver(tls=context)
+
+    posting.tls.cache_clear()
+    yield make
+    posting.tls.cache_clear()
+
+
+def test_the_certificate_has_to_be_that_of_the_name(over_tls):
+    with over_tls(x509.DNSName("localhost")) as there:
+        assert post(there.url(host="localhost")) == 204
+        with pytest.raises(Undelivered, match=r"(?i)certificate"):
+            post(there.url())
+    assert len(there.got) == 1
+
+
+def test_an_address_in_place_of_a_name_has_to_be_in_the_certificate(over_tls):
+    with over_tls(x509.IPAddress(ipaddress.ip_address("127.0.0.1"))) as there:
+        assert post(there.url()) == 204
+
+
+def test_a_certificate_of_nobody_known_is_refused(over_tls, monkeypatch):
+    with over_tls(x509.DNSName("localhost")) as there:
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(Undelivered, match="certificate verify failed"):
+            post(there.url(host="localhost"))
+    assert there.got == []
+
+
+def test_plain_words_to_a_tls_port_and_the_other_way_round_are_no_answer(over_tls):
+    with over_tls(x509.DNSName("localhost")) as there, Receiver() as plain:
+        for url in (there.url().replace("https:", "http:"), plain.url().replace("http:", "https:")):
+            with pytest.raises(Undelivered):
+                post(url)

@@ -1,0 +1,57 @@
+"""What an event costs the transaction that tells it, however many are told; and what it costs to look for what is due."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from approvals import notices, webhooks
+from approvals.states import Verdict
+from approvals.subscriptions import NotificationRule
+from tests.support.desk.carrying import make_endpoint
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+def cost(work) -> int:
+    with CaptureQueriesContext(connection) as found:
+        work()
+    return len(found)
+
+
+def story(owner: User, decider: User) -> int:
+    workflow = make_workflow(owner)
+    return cost(lambda: decide(make_request(owner, workflow=workflow), User.objects.get(pk=decider.pk), Verdict.REJECT))
+
+
+def test_telling_many_costs_what_telling_one_does():
+    owner, decider = alice(), bob()
+    nobody = story(owner, decider)
+    costs = []
+    for how_many in (1, 30):
+        for number in range(how_many):
+            make_endpoint(f"https://app-{number}.example.org/")
+            NotificationRule.objects.create(person=decider)
+        costs.append(story(owner, decider))
+    # The stream's number (with a savepoint when it is new) and the rows, for each of the two events.
+    assert (costs[1] - costs[0], costs[0] - nobody) == (0, 11)
+
+
+def test_looking_for_what_is_due_costs_one_query_however_much_there_is():
+    owner = alice()
+    decider = bob()
+    decider.email = "bob@example.org"
+    decider.save()
+    NotificationRule.objects.create(person=decider)
+    costs = []
+    for how_many in (1, 30):
+        for number in range(how_many):
+            make_endpoint(f"https://app-{number}.example.org/")
+            make_request(owner)
+        notices.spread_due()
+        costs.append((cost(lambda: webhooks.due_jobs([])), cost(lambda: notices.due_jobs(["slow.example"]))))
+    assert costs == [(1, 1), (1, 1)]

@@ -1,0 +1,95 @@
+"""Secrets of webhooks: two while one gives way to the other, none of them stored, and nothing leaves without."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import WebhookVerificationError
+
+from approvals import signing
+from approvals.states import Verdict
+from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
+from tests.support.desk.requests import decide, make_request
+from tests.support.people import alice, bob
+from tests.support.receiver import Receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _local(settings):
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
+
+
+def test_a_signature_is_good_for_its_secret_only():
+    with Receiver() as there:
+        make_endpoint(there.url())
+        _, other = make_endpoint(there.url(), active=False)
+        make_request(alice())
+        carry()
+        (got,) = there.got
+    with pytest.raises(WebhookVerificationError):
+        got.told(other)
+
+
+def test_two_secrets_are_good_while_one_gives_way_to_the_other():
+    with Receiver() as there:
+        endpoint, first = make_endpoint(there.url())
+        second, third = signing.new_secret(endpoint), signing.new_secret(endpoint)
+        make_request(alice())
+        carry()
+        signing.end_old_secrets(endpoint)
+        make_request(bob())
+        carry()
+        both, alone = there.got
+    assert both.told(third) == both.told(second)
+    assert alone.told(third)["type"] == "request.created"
+    for got, ended in ((both, first), (alone, second)):
+        with pytest.raises(WebhookVerificationError):
+            got.told(ended)
+
+
+def test_a_secret_made_before_the_last_one_ends_by_itself():
+    endpoint, _ = make_endpoint("https://app.example.org/")
+    newest = signing.new_secret(endpoint)
+    assert len(signing.secrets_of(endpoint)) == 2
+    endpoint.secrets.filter(expires_at__isnull=False).update(expires_at=timezone.now())
+    assert signing.secrets_of(endpoint) == [newest]
+
+
+def test_no_secret_is_stored():
+    endpoint, secret = make_endpoint("https://app.example.org/")
+    stored = [str(value) for row in endpoint.secrets.values() for value in row.values()]
+    assert [value for value in stored if secret.removeprefix("whsec_") in value] == []
+
+
+def test_another_secret_key_is_noticed_and_nothing_is_sent_with_a_wrong_signature(settings):
+    with Receiver() as there:
+        endpoint, _ = make_endpoint(there.url())
+        make_request(alice())
+        settings.SECRET_KEY = "another"
+        carry()
+        assert (there.got, "SECRET_KEY is not the one" in states()[0][3]) == ([], True)
+        secret = signing.new_secret(endpoint)
+        signing.end_old_secrets(endpoint)
+        later()
+        carry()
+        assert there.got[0].told(secret)["type"] == "request.created"
+
+
+def test_a_callback_of_a_key_without_a_secret_waits_for_one():
+    with Receiver() as there:
+        key, _ = make_key(alice())
+        key.webhook_secrets.all().delete()
+        request = make_request(key.user, workflow=workflow_of(key), callback_url=there.url())
+        decide(request, bob(), Verdict.APPROVE)
+        carry()
+        assert (there.got, states()) == (
+            [],
+            [("request.decided", False, False, "there is no signing secret; make one in the admin or with"
+              " `manage.py webhooksecret`")],
+        )  # fmt: skip
+        secret = signing.new_secret(key)
+        later()
+        carry()
+        assert there.got[0].told(secret)["data"]["verdict"] == "approve"

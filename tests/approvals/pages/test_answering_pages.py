@@ -1,0 +1,172 @@
+"""Answering a question from a page, each kind with its own form; and forms that no page of ours would send."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from approvals.models import Decision
+from approvals.states import Kind
+from tests.support.desk.pressing import HTMX, at, browser, decision, press, refused, seen
+from tests.support.desk.requests import FUTURE, make_request, stored
+from tests.support.markup import forms, parse
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+OPTIONS = [{"label": "Standard", "description": "free"}, {"label": "Express"}]
+
+
+@pytest.fixture
+def refund(db):
+    return make_request(alice(), input={"amount": 250, "orderId": "4711"})
+
+
+def question(**fields):
+    return make_request(alice(), Kind.QUESTION, **{"input": {}, "options": OPTIONS, "field_name": "delivery"} | fields)
+
+
+def test_an_option_is_a_button_that_answers():
+    asked = question()
+    client = browser(asked.requested_by)
+    form = forms(client.get("/").text, "decide/")[0]
+    assert press(client, form, "Express").status_code == 302
+    assert Decision.objects.get().answer == {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1}
+
+
+def test_several_options_are_boxes_to_tick():
+    asked = question(multiple=True, allow_text=True)
+    client = browser(asked.requested_by)
+    page = parse(client.get("/").text)
+    assert [(box.attributes["name"], box.attributes["value"]) for box in page.find("input", type="checkbox")] == [
+        ("choice", "0"),
+        ("choice", "1"),
+    ]
+    data = seen(asked) | {"verdict": "respond", "choice": ["1", "0"], "text": "Both!"}
+    assert client.post(at(asked), data).status_code == 302
+    answer = {"fieldName": "delivery", "selected": ["Standard", "Express"], "selectedIndex": [0, 1], "text": "Both!"}
+    assert Decision.objects.get().answer == answer
+    (said,) = parse(client.get(asked.get_absolute_url()).text).find("p", class_="said")
+    assert said.words == "“Standard, Express, Both!”"
+
+
+def test_a_suggestion_is_a_button_and_free_text_a_field():
+    asked = question(options=[], suggestions=["Offer a return", "Say no"], allow_text=True, deadline_at=FUTURE)
+    client = browser(asked.requested_by)
+    suggestions, own, decline = forms(client.get("/").text, "decide/")
+    assert [words for words, _, _ in suggestions.buttons] == ["Offer a return", "Say no"]
+    assert press(client, suggestions, "Say no").status_code == 302
+    assert Decision.objects.get().answer == "Say no"
+    assert stored(asked).status == "answered"
+    assert (own.buttons, decline.buttons) == ([("Answer", "", "")], [("Decline", "verdict", "reject")])
+
+
+def test_free_text_answers_and_an_empty_one_does_not():
+    asked = question(options=[], allow_text=True)
+    words = refused(asked, asked.requested_by, {"verdict": "respond", "text": "  "}, 422)
+    assert words == "Write an answer first. answer is empty"
+    client = browser(asked.requested_by)
+    own = forms(client.get("/").text, "decide/")[0]
+    assert press(client, own, "Answer", text="Leave it at the door.").status_code == 302
+    assert Decision.objects.get().answer == "Leave it at the door."
+
+
+def test_a_question_can_be_declined_with_a_reason():
+    asked = question()
+    client = browser(asked.requested_by)
+    form = forms(client.get("/").text, "decide/")[-1]
+    assert press(client, form, "Decline", comment="Not mine to say.").status_code == 302
+    assert decision(asked) == ("reject", "alice", "dashboard", "Not mine to say.")
+
+
+def test_a_reason_that_is_too_long_comes_back_whole():
+    asked, reason = question(), "long " * 1001
+    words = refused(asked, asked.requested_by, {"verdict": "reject", "comment": reason}, 422, comment=reason)
+    assert words == "This cannot be stored as it is. comment holds more than 5,000 characters"
+
+
+def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():
+    asked = question(allow_text=True)
+    for choice, said in (
+        (["7"], "That choice is not among the options. answer is not among the options"),
+        (["-1"], "That choice is not among the options. answer is not among the options"),
+        (["0", "1"], "Choose one option. answer holds more than one option"),
+    ):
+        data = seen(asked) | {"verdict": "respond", "choice": choice, "text": "My words"}
+        assert refused(asked, asked.requested_by, data, 422, text="My words") == said
+    assert stored(asked).status == "pending"
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://evil.example/",
+        "//evil.example/x",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "http:///evil.example",
+        "\x00/",
+        "",
+    ],
+)
+def test_a_decision_leads_nowhere_else(refund, elsewhere):
+    answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "approve", "next": elsewhere})
+    assert (answer.status_code, answer.headers["Location"]) == (302, refund.get_absolute_url())
+
+
+HOSTILE = [
+    "",
+    "\x00",
+    "\ud800",
+    "{",
+    "[" * 3000,
+    "9" * 5000,
+    "NaN",
+    "1e999",
+    "' OR 1=1 --",
+    "\u202e",
+    "x" * 200_000,
+    "<script>",
+]
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_no_form_brings_the_server_down(kind):
+    asker, client = alice(), browser(bob())
+    answered = {ascii(value)[:20]: sent_everywhere(asker, client, kind, value) for value in HOSTILE}
+    assert {value: codes for value, codes in answered.items() if not codes <= {200, 302, 400, 409, 422}} == {}
+
+
+def sent_everywhere(asker: User, client: Client, kind: Kind, value: str) -> set[int]:
+    """The status codes that a value gets as each field of each kind of form."""
+    fields = {"options": OPTIONS, "allow_text": True} if kind == Kind.QUESTION else {}
+    asked, codes = make_request(asker, kind, input={"amount": 1, "nested": {"a": []}}, **fields), set()
+    fields = ["verdict", "comment", "text", "choice", "from", "next", "input.amount", "input.nested", value or "x"]
+    for verdict, headers in ((value, {}), ("edit", HTMX), ("respond", {}), ("approve", HTMX)):
+        data = dict.fromkeys(fields, value) | {"verdict": verdict, **seen(asked)}
+        body = urlencode(data, errors="surrogatepass")
+        codes.add(client.post(at(asked), body, "application/x-www-form-urlencoded", headers=headers).status_code)
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"x" * 3_000_000, "application/x-www-form-urlencoded"),
+        (b"a=1&" * 2_000, "application/x-www-form-urlencoded"),
+        (b"verdict=approve", "application/x-www-form-urlencoded; charset=utf-16"),
+        (b"--no boundary", "multipart/form-data"),
+        (b"--b\r\nContent-Disposition: form-data", "multipart/form-data; boundary=b"),
+        (b'{"verdict": "approve"}', "application/json"),
+        (b"\xff\xfe\x00", "application/x-www-form-urlencoded"),
+    ],
+    ids=["large", "many-fields", "utf-16", "no-boundary", "cut-off", "json", "no-utf-8"],
+)
+def test_a_body_that_is_no_form_of_ours_is_refused_in_words(refund, body, kind):
+    answer = browser(bob()).post(at(refund), body, content_type=kind)
+    assert answer.status_code in {400, 422}
+    assert parse(answer.text).find("body") != []
+    assert stored(refund).status == "pending"

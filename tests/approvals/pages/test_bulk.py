@@ -1,0 +1,189 @@
+"""One verdict on many requests: what it would do, what came of each, and what never goes along."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from approvals import bulk
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import Kind, Priority, Verdict
+from tests.approvals.actions.test_races import race
+from tests.support.desk.pressing import browser, decision
+from tests.support.desk.requests import PAST, decide, events, make_request, stored
+from tests.support.markup import forms, parse
+from tests.support.people import alice, bob, carol, make_person
+
+pytestmark = pytest.mark.django_db
+
+#: The title of what one may not see.
+ABSENT = "\u2013"
+OTHER = "sha256:" + "0" * 64
+
+
+def pick(request: ApprovalRequest, digest: str = "") -> str:
+    return f"{request.pk}:{digest or request.input_digest}"
+
+
+def send(client, picks, verdict="approve", comment="", **more):
+    return client.post("/requests/bulk/", {"pick": picks, "verdict": verdict, "comment": comment, **more})
+
+
+def confirm(client, picks, verdict="approve", comment="", **more):
+    return send(client, picks, verdict, comment, confirmed="yes", **more)
+
+
+def outcomes(html: str) -> dict[str, str]:
+    """Title and outcome of each row of the tables."""
+    rows = [row.find("td") for row in parse(html).find("tbody")[0].find("tr")]
+    return {row[0].words: row[2].words for row in rows}
+
+
+@pytest.fixture
+def asked():
+    owner = alice()
+    return [make_request(owner, title=f"r{number}", tool_name=("refund", "mail")[number % 2]) for number in range(3)]
+
+
+def test_first_it_is_said_what_would_be_done_and_nothing_is_done(asked):
+    page = send(browser(bob()), [pick(one) for one in asked], comment="Fine <b>")
+    words = parse(page.text)
+    assert (page.status_code, words.find("h1")[0].words) == (200, "Approve 3 requests?")
+    tools = words.find("section", class_="bulk-tool")
+    assert [tool.find("h2")[0].words for tool in tools] == ["2 refund", "1 mail"]
+    assert words.find("blockquote")[0].words == "Fine <b>"
+    assert [[one.words for one in tool.find("a")] for tool in tools] == [["r0", "r2"], ["r1"]]
+    assert Decision.objects.count() == 0
+
+
+def test_what_was_confirmed_is_decided_one_by_one_with_the_one_comment(asked):
+    client = browser(bob())
+    review = send(client, [pick(one) for one in asked], comment="Fine.", back="/requests/?tool=refund")
+    (form,) = forms(review.text, "bulk/")
+    sent = form.fields | {"pick": [pick(one) for one in asked]}
+    done = client.post(form.action, sent)
+    assert outcomes(done.text) == {"r0": "Approved.", "r1": "Approved.", "r2": "Approved."}
+    assert {decision(one) for one in asked} == {("approve", "bob", "dashboard", "Fine.")}
+    assert [events(one) for one in asked] == [["request.created", "request.decided"]] * 3
+    assert parse(done.text).find("a", class_="button")[0].attributes["href"] == "/requests/?tool=refund"
+    again = client.post(form.action, sent)
+    assert set(outcomes(again.text).values()) == {"Approved; you had done so before."}
+    assert (again.status_code, Decision.objects.count()) == (200, 3)
+
+
+def test_each_request_has_its_own_outcome(asked):
+    owner, decider, erin = asked[0].requested_by, bob(), make_person("erin", "decide_approvalrequest")
+    critical = make_request(owner, title="critical", tool_name="drop", priority=Priority.CRITICAL)
+    question = make_request(owner, Kind.QUESTION, title="question", allow_text=True)
+    late = make_request(owner, title="late", deadline_at=PAST)
+    decide(asked[1], erin, Verdict.REJECT)
+    picks = [pick(asked[0]), pick(asked[1]), pick(asked[2], OTHER), pick(critical), pick(question), pick(late)]
+    done = confirm(browser(decider), picks)
+    found = outcomes(done.text)
+    assert found.pop("late").startswith("The deadline passed at 2026-01-01 12:00:00 UTC")
+    assert found.pop("r1").startswith("Too late: rejected by erin at ")
+    assert found == {
+        "r0": "Approved.",
+        "r2": "It is not what your page showed. Read it as it is now.",
+        "critical": "Critical: approve it on its own, with its name typed.",
+        "question": "It asks for an answer, so it cannot be approved.",
+    }
+    assert [stored(one).status for one in (*asked, critical, question, late)] == [
+        "approved", "rejected", "pending", "pending", "pending", "expired",
+    ]  # fmt: skip
+    assert parse(done.text).find("h1")[0].words == "1 request approved, 5 not"
+
+
+def test_the_review_names_what_would_be_left_as_it_is(asked):
+    decide(asked[1], make_person("erin", "decide_approvalrequest"), Verdict.REJECT)
+    page = parse(send(browser(bob()), [pick(asked[0]), pick(asked[1])]).text)
+    left = page.find("table")[-1]
+    assert left.find("caption")[0].words == "What will be left as it is"
+    assert [cell.words for cell in left.find("td")] == ["r1", "mail", "Already rejected by erin."]
+    assert [one.attributes["value"] for one in page.find("input", name="pick")] == [pick(asked[0])]
+
+
+def test_a_critical_request_may_be_rejected_with_many():
+    critical = make_request(alice(), priority=Priority.CRITICAL)
+    confirm(browser(bob()), [pick(critical)], "reject")
+    assert decision(critical)[0] == "reject"
+
+
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
+def test_what_became_of_a_call_is_never_said_along_with_others(asked, verdict):
+    recovery = make_request(asked[0].requested_by, Kind.RECOVERY, title="recovery")
+    done = confirm(browser(bob()), [pick(asked[0]), pick(recovery)], verdict)
+    assert outcomes(done.text) == {
+        "r0": {"approve": "Approved.", "reject": "Rejected."}[verdict],
+        "recovery": "It asks what became of a call: look first, and say so on its own page.",
+    }
+    assert stored(recovery).status == "pending"
+
+
+def test_who_may_only_look_decides_nothing_and_others_see_nothing(asked):
+    picks = [pick(one) for one in asked]
+    assert set(outcomes(confirm(browser(carol()), picks).text).values()) == {
+        "You may see it, but deciding it is for others."
+    }
+    stranger = confirm(browser(make_person("mallory")), picks)
+    assert outcomes(stranger.text) == {ABSENT: "There is no such request, or you may not see it."}
+    shown = parse(stranger.text).words
+    assert [one.title for one in asked if one.title in shown] == []
+    assert Decision.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"verdict": "approve"}, "Select at least one request first."),
+        ({"verdict": "edit", "pick": "{pick}"}, "Press one of the buttons."),
+        ({"verdict": "\x00", "pick": "{pick}"}, "Press one of the buttons."),
+        ({"pick": "{pick}"}, "Press one of the buttons."),
+        ({"verdict": "approve", "pick": "x"}, "That is no request of the list."),
+        ({"verdict": "approve", "pick": "\x00"}, "That is no request of the list."),
+        ({"verdict": "reject", "pick": "{pick}", "comment": "x" * 5001}, "The comment is longer than 5000 characters."),
+        (
+            {"verdict": "approve", "pick": [f"00000000-0000-0000-0000-{number:012}:" for number in range(51)]},
+            "Select at most 50 requests; these are 51.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("confirmed", ["", "yes"])
+def test_what_makes_no_sense_is_refused_in_words(asked, data, words, confirmed):
+    sent = {name: pick(asked[0]) if value == "{pick}" else value for name, value in data.items()}
+    refused = browser(bob()).post("/requests/bulk/", sent | {"confirmed": confirmed})
+    page = parse(refused.text).find("section", class_="problem")[0]
+    assert (refused.status_code, page.find("p")[1].words) == (422, words)
+    assert stored(asked[0]).status == "pending"
+
+
+def test_a_request_picked_without_what_it_showed_is_not_decided(asked):
+    done = confirm(browser(bob()), [f"{asked[0].pk}", f"{asked[1].pk}:"])
+    assert set(outcomes(done.text).values()) == {"It is not what your page showed. Read it as it is now."}
+    assert Decision.objects.count() == 0
+
+
+@pytest.mark.parametrize("back", ["https://evil.example/requests/", "//evil.example", "/admin/", "javascript:x", ""])
+def test_the_way_back_leads_to_the_list_and_nowhere_else(asked, back):
+    page = parse(send(browser(bob()), [pick(asked[0])], back=back).text)
+    assert page.find("p", class_="crumbs")[0].find("a")[0].attributes["href"] == "/requests/"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_fifty_orders_of_two_people_each_request_has_one_winner():
+    owner, people = alice(), [bob(), make_person("erin", "decide_approvalrequest")]
+    requests = [make_request(owner, title=f"r{number}") for number in range(4)]
+    picks = {one.pk: one.input_digest for one in requests}
+    verdicts = [Verdict.APPROVE, Verdict.REJECT]
+    orders = [(people[n % 2], bulk.Order(picks, verdicts[n % 2], "")) for n in range(50)]
+    found = race(*(lambda u=user, o=order: bulk.carry_out(u, o) for user, order in orders))
+    for place, request in enumerate(requests):
+        verdict, name, _, _ = decision(request)
+        assert (verdict, name) in {("approve", "bob"), ("reject", "erin")}
+        won = Counter((people[n % 2].username, steps[place].code) for n, steps in enumerate(found))
+        loser = "erin" if name == "bob" else "bob"
+        assert won == {(name, ""): 25, (loser, "already_decided"): 25}
+        words = Counter(steps[place].words for steps in found)
+        assert words["Approved." if name == "bob" else "Rejected."] == 1
+        assert events(request) == ["request.created", "request.decided"]

@@ -1,0 +1,220 @@
+"""What a card shows: text of models and tools made safe, values in rows, and a refused try with what was typed in it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.http import QueryDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.cards import Card, card_for, refused_card
+from approvals.exceptions import Invalid
+from approvals.markdown import MAX_CHARACTERS, to_html
+from approvals.models import ApprovalRequest, Decision
+from approvals.readable import Row, rows
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.requests import decide, make_request, stored
+from tests.support.people import alice, bob, carol, make_person
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("*a* **b** `c`", "<p><em>a</em> <strong>b</strong> <code>c</code></p>\n"),
+        (
+            "[site](https://a.example/x 'title')",
+            '<p><a href="https://a.example/x" rel="noopener noreferrer nofollow">site</a>'
+            ' <span class="target">(https://a.example/x)</span></p>\n',
+        ),
+        ("<b onclick=alert(1)>x</b>", "<p>&lt;b onclick=alert(1)&gt;x&lt;/b&gt;</p>\n"),
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+        ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),
+        ("[x](data:text/html,<script>)", "<p>[x](data:text/html,&lt;script&gt;)</p>\n"),
+        ("![pixel](https://spy.example/p.png)", "<p></p>\n"),
+        ("~~gone~~", "<p><s>gone</s></p>\n"),
+        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"),
+    ],
+)
+def test_markdown_becomes_html_and_nothing_runs_or_loads(text, html):
+    assert to_html(text) == html
+
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe src='https://spy.example'></iframe>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<style>*{background:url(//spy.example)}</style>",
+    "<javascript:alert(1)>",
+    "<data:text/html;base64,PHNjcmlwdD4=>",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java&#10;script:alert(1))",
+    "[x](vbscript:x)",
+    "[x](data:image/svg+xml;base64,PHN2Zz4=)",
+    "[x](file:///etc/passwd)",
+    "![x](javascript:alert(1))",
+    "![x](data:image/png;base64,AAAA)",
+    "![x](//spy.example/p.png)",
+    "[x]: javascript:alert(1)\n\n[x]",
+    '[x](https://a.example "\\" onmouseover=alert(1)")',
+    "```html onload=alert(1)\n<script>\n```",
+    "<form action=https://spy.example><input name=a></form>",
+    "<base href=https://spy.example>",
+    "<meta http-equiv=refresh content=0>",
+]
+HARMLESS = {
+    *{"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "span"},
+    *{"strong", "table", "tbody", "td", "th", "thead", "tr", "ul"},
+}
+
+
+class Tags(HTMLParser):
+    """Every element that a browser would make of some HTML, with its attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def assert_harmless(html: str) -> None:
+    for tag, attributes in Tags(html).found:
+        assert tag in HARMLESS
+        assert set(attributes) <= {"a": {"href", "rel"}, "ol": {"start"}, "span": {"class"}}.get(tag, set())
+        if tag == "a":
+            assert attributes["rel"] == "noopener noreferrer nofollow"
+            address = re.sub(r"[\x00-\x20]", "", attributes.get("href") or "").lower()
+            assert re.match(r"https?:|mailto:", address) or not re.match(r"[a-z][a-z0-9+.-]*:", address)
+
+
+def test_nasty_text_is_neutralised():
+    for text in NASTY:
+        assert_harmless(to_html(text))
+
+
+@given(
+    st.lists(st.sampled_from([*NASTY, "\n", "\n\n", "> ", "- ", "| a | b |\n|-|-|\n", "[", "](", ")", "`", "<", "*"]))
+)
+def test_nasty_text_in_any_arrangement_is_neutralised(pieces):
+    assert_harmless(to_html("".join(pieces)))
+
+
+def test_a_text_that_is_too_long_is_cut_and_says_so():
+    html = to_html("x" * (MAX_CHARACTERS + 1))
+    assert html == f"<p>{'x' * MAX_CHARACTERS}</p>\n<p>… <em>(cut: the whole text is in the raw view)</em></p>\n"
+    assert "cut" not in to_html("x" * MAX_CHARACTERS)
+
+
+def test_values_are_shown_in_rows_and_long_ones_in_blocks():
+    assert rows({"text": "a", "number": 1.5, "none": None, "list": [1, 2], "long": "x" * 81, "lines": "a\nb"}) == [
+        Row(name="text", value="a"),
+        Row(name="number", value="1.5"),
+        Row(name="none", value="null"),
+        Row(name="list", value="1, 2"),
+        Row(name="long", value="x" * 81, block=True),
+        Row(name="lines", value="a\nb", block=True),
+    ]
+    assert rows(["\u20ac"]) == [Row(name="", rows=[Row(name="1", value="\u20ac")])]
+    assert rows({}) == []
+
+
+def test_nested_values_are_tables_in_tables_down_to_where_they_are_json():
+    (row,) = rows({"a": {"b": {"c": {"d": {"e": 1}}}, "empty": {}}})
+    assert [inner.name for inner in row.rows] == ["b", "empty"]
+    assert row.rows[0].rows[0].rows == [Row(name="d", value='{\n  "e": 1\n}', block=True)]
+    assert row.rows[1] == Row(name="empty", value="{}")
+
+
+def test_long_values_are_folded_with_a_count_and_nothing_is_lost():
+    text, many, huge = rows({"text": "x" * 12_345, "many": ["a"] * 30, "huge": ["a"] * 1_600})
+    assert (text.value, text.folded, text.fold) == ("x" * 400 + "…", "x" * 12_345, "all 12,345 characters")
+    assert (len(many.rows), len(many.more), many.fold) == (20, 10, "10 more values")
+    assert (len(huge.rows) + len(huge.more), huge.more[-1].value) == (501, "1,100 more, in the raw JSON")
+    assert rows({"text": "x" * 500})[0].folded == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, [("b", "2", "3")]),
+        ({"a": 1}, {"a": True}, [("a", "1", "true")]),
+        ({"a": "x"}, {"a": "x", "b": None}, [("b", None, "null")]),
+        ({"a": None}, {}, [("a", "null", None)]),
+        ({"a": [0]}, {"a": [False]}, [("a", "[\n  0\n]", "[\n  false\n]")]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [("a.c", "2", "3")]),
+        ({"a": {"b": 1}}, {"a": {}}, [("a", '{\n  "b": 1\n}', "{}")]),
+    ],
+)
+def test_every_change_of_an_edit_is_shown(before, after, shown):
+    request = ApprovalRequest(kind=Kind.APPROVAL, input=before)
+    decision = Decision(verdict=Verdict.EDIT, edited_input=after)
+    found = Card(request=request, decision=decision, may_close=False, may_cancel=False).changed_rows
+    assert found == shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "answer", "words"),
+    [
+        (Verdict.RESPOND, "Pink", "Pink"),
+        (Verdict.RESPOND, {"fieldName": "", "selected": ["Red", "Blue"], "selectedIndex": [0, 1]}, "Red, Blue"),
+        (Verdict.RESPOND, {"fieldName": "", "selected": ["Red"], "selectedIndex": 0, "text": "or so"}, "Red, or so"),
+        (Verdict.RESPOND, {"selected": ["a form's"], "b": 1}, '{\n  "selected": [\n    "a form\'s"\n  ],\n  "b": 1\n}'),
+        (Verdict.RESPOND, {"other": [1]}, '{\n  "other": [\n    1\n  ]\n}'),
+        (Verdict.EXPIRE, "no", "no"),
+        (Verdict.EXPIRE, None, ""),
+        (Verdict.REJECT, "never shown", ""),
+    ],
+)
+def test_an_answer_is_told_as_one_would_say_it(verdict, answer, words):
+    decision = Decision(verdict=verdict, answer=answer)
+    card = Card(request=ApprovalRequest(kind=Kind.QUESTION), decision=decision, may_close=False, may_cancel=False)
+    assert card.answer_text == words
+
+
+@pytest.mark.django_db
+def test_a_card_offers_each_person_their_own_buttons_and_nobody_any_once_it_is_closed():
+    owner, decider, auditor, assignee = alice(), bob(), carol(), make_person("dora")
+    request = make_request(owner, assigned_to=assignee)
+    people = (owner, decider, auditor, assignee)
+    offered = [(card.may_close, card.may_cancel) for card in (card_for(person, stored(request)) for person in people)]
+    assert offered == [(False, True), (True, True), (False, False), (True, False)]
+    before = card_for(decider, stored(request))
+    decision = decide(request, decider, Verdict.APPROVE).decision
+    after = [card_for(person, stored(request)) for person in people]
+    assert {(card.may_close, card.may_cancel, card.decision) for card in after} == {(False, False, decision)}
+    assert before.version != after[0].version
+
+
+@pytest.mark.django_db
+def test_a_refused_edit_shows_what_was_typed_unticked_boxes_too():
+    request = make_request(alice(), input={"amount": 5, "dry": True, "sure": False, "note": "x"})
+    typed = QueryDict("verdict=edit&input.amount=lots&input.sure=0&input.note=")
+    refusal = Invalid("The changed input cannot be read.", {"edited_input.amount": "must be a number"})
+    card = refused_card(bob(), request, refusal, typed, Door.CHAT)
+    fields = [(field.name, field.value, sorted(field.chosen), field.error) for field in card.edit_form.children]
+    assert fields == [
+        ("input.amount", "lots", [], "must be a number"),
+        ("input.dry", "", [], ""),
+        ("input.sure", "0", [0], ""),
+        ("input.note", "", [], ""),
+    ]
+    assert (card.refusal, card.errors, card.door) == (str(refusal), refusal.errors, "chat")
+
+
+@pytest.mark.django_db
+def test_a_refusal_of_another_button_leaves_the_edit_form_as_proposed():
+    request = make_request(alice(), input={"amount": 5, "dry": True})
+    typed = QueryDict("verdict=reject&comment=c")
+    card = refused_card(bob(), request, Invalid("No.", {}), typed, Door.DASHBOARD)
+    assert [(field.name, field.value, sorted(field.chosen)) for field in card.edit_form.children] == [
+        ("input.amount", "5", []),
+        ("input.dry", "", [0]),
+    ]

@@ -1,0 +1,144 @@
+"""What open pages are pushed when people are at a request: to each their own, to Mallory nothing, and what it costs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals import actions, handed
+from approvals.consumers import DeskConsumer
+from approvals.dbpool import run
+from approvals.models import ApprovalRequest
+from approvals.rounds import Shared
+from approvals.states import Door, Kind, Verdict
+from tests.hitlsite.pages.test_query_counts import queries
+from tests.support.chats.scenes import paused
+from tests.support.chats.turns import make_chat
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.lines import line
+from tests.support.markup import inline_code, parse
+from tests.support.people import alice, bob, carol, make_person, mallory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUIET = 0.3
+
+
+def act(what, request: ApprovalRequest, by: User, **more: object):
+    return what(request.pk, by=by, via=Door.DASHBOARD, **more)
+
+
+def holders(html: str) -> dict[str, list[str]]:
+    """The buttons of the lines about who is on what, in a push."""
+    return {
+        one.attributes["id"]: [b.words for b in one.find("button")] for one in parse(html).find("div", class_="holder")
+    }
+
+
+async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_mallory_hears_nothing():
+    owner, by, dora = await run(alice), await run(bob), await run(make_person, "dora", "decide_approvalrequest")
+    request, stranger = await run(make_request, owner), await run(mallory)
+    id_ = f"holder-{request.pk}"
+    async with (
+        line("/ws/desk/", owner) as hers,
+        line("/ws/desk/", by) as his,
+        line("/ws/desk/", dora) as doras,
+        line("/ws/desk/", stranger) as none,
+    ):
+        await run(lambda: act(actions.claim, request, by))
+        seen = [holders(await page.until("is on it")) for page in (hers, doras)]
+        assert seen == [{id_: []}, {id_: ["Take over from bob"]}]
+        assert holders(await his.until("You are on it")) == {id_: ["Give back"]}
+        assert await none.receive_nothing(QUIET)
+
+
+async def test_who_is_handed_a_request_gets_its_card_and_who_had_it_loses_it():
+    owner, by, first, second = await run(alice), await run(bob), await run(mallory), await run(make_person, "nina")
+    request = await run(lambda: make_request(owner, assigned_to=first))
+    async with line("/ws/desk/", first) as theirs, line("/ws/desk/", second) as new:
+        await run(lambda: act(actions.assign, request, by, to=second, instead_of="mallory"))
+        gone, card = await theirs.until("handed to somebody else"), await new.until("Approve")
+    assert f'id="request-{request.pk}"' in gone
+    assert "May I?" not in gone
+    assert f'id="request-{request.pk}"' in card
+    (news,) = parse(card).find("div", class_="news")
+    assert (news.attributes["data-title"], news.attributes["data-url"]) == ("May I?", request.get_absolute_url())
+
+
+async def test_a_comment_is_pushed_to_who_may_read_it():
+    owner, by, auditor, stranger = await run(alice), await run(bob), await run(carol), await run(mallory)
+    request = await run(make_request, owner)
+    async with line("/ws/desk/", auditor) as page, line("/ws/desk/", stranger) as none:
+        await run(lambda: act(actions.comment, request, by, text="**Sure?** <img src=x onerror=alert(1)>"))
+        seen = await page.until('class="comment"')
+        assert [one.words for one in parse(seen).find("strong")] == ["Sure?"]
+        assert (inline_code(seen), parse(seen).find("img")) == ([], [])
+        assert await none.receive_nothing(QUIET)
+
+
+async def test_a_chat_page_hears_who_is_at_its_requests():
+    owner, by, auditor = await run(alice), await run(bob), await run(carol)
+    chat = await run(make_chat, owner)
+    await run(paused, chat)
+    request = await run(ApprovalRequest.objects.get)
+    async with line(f"/ws/chats/{chat.pk}/", auditor) as page:
+        await run(lambda: act(actions.claim, request, by))
+        assert holders(await page.until("is on it")) == {f"holder-{request.pk}": []}
+
+
+def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said():
+    owner, by = alice(), bob()
+    request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
+    act(actions.claim, request, by)
+    act(actions.comment, request, by, text="I am at it.")
+    html = handed.catch_up(owner, before, limit=50)
+    assert list(holders(html)) == [f"holder-{request.pk}"]
+    assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="comment")] == ["bob"]
+    assert handed.catch_up(mallory(), before, limit=50) == ""
+    assert handed.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
+
+
+def test_a_page_that_missed_too_much_is_told_to_reload():
+    owner, by = alice(), bob()
+    for _ in range(3):
+        act(actions.claim, make_request(owner), by)
+    assert handed.catch_up(by, timezone.now() - timedelta(minutes=1), limit=2) is None
+
+
+def test_only_what_waits_for_this_very_person_is_news():
+    owner, by, auditor = alice(), bob(), carol()
+    request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
+    told = {
+        person.username: ["data-title" in handed.news(person, Shared(), str(one.pk)) for one in (request, question)]
+        for person in (owner, by, auditor, mallory())
+    }
+    assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
+    decide(request, by, Verdict.APPROVE)
+    assert [handed.news(by, Shared(), str(request.pk)), handed.news(by, Shared(), "")] == ["", ""]
+
+
+@pytest.mark.parametrize("rows", [2, 40])
+def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(rows):
+    owner, by = alice(), bob()
+    workflow = make_workflow(owner)
+    for _ in range(rows):
+        request = make_request(owner, workflow=workflow)
+        act(actions.claim, request, by)
+        act(actions.comment, request, by, text="Hm.")
+    said = request.comments.get()
+
+    def cost(work) -> int:
+        user = User.objects.get(pk=by.pk)
+        user.get_all_permissions()
+        return len(queries(lambda: work(user)))
+
+    def push(event: str, comment: int | None = None):
+        return lambda user: handed.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
+
+    assert cost(push("request.claimed")) == 1
+    assert cost(push("request.commented", said.pk)) == 2
+    assert cost(push("request.assigned")) == 3
+    assert cost(lambda user: handed.catch_up(user, timezone.now() - timedelta(hours=1), limit=50)) == 2

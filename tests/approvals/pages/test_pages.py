@@ -1,0 +1,222 @@
+"""The desk's pages: what waits, what has ended, one workflow, one request; long lists page by page, odd addresses too."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from approvals import actions, queries
+from approvals.models import Workflow
+from approvals.states import Kind, Priority, Verdict, WorkflowState
+from tests.support.desk.requests import PAST, decide, make_request, make_workflow
+from tests.support.markup import buttons, parse
+from tests.support.people import alice, bob, carol
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE_PLACES = [
+    "x", ",", ",,", "0,,0", "-1,2026-01-01T00:00:00Z,1", "0,2026-01-01T00:00:00,1", "0,2026-13-45T99:99:99Z,1",
+    "0,2026-01-01T00:00:00Z,", "0,2026-01-01T00:00:00Z,1e5", "9" * 30 + ",2026-01-01T00:00:00Z,1",
+    "0,2026-01-01T00:00:00Z," + "9" * 18, "\N{ARABIC-INDIC DIGIT TWO},2026-01-01T00:00:00Z,1", "0,\x00,1",
+    "0,0001-01-01T00:00:00+23:59,1", "0,9999-12-31T23:59:59-23:59,1", "' OR 1=1 --", "9" * 9000,
+]  # fmt: skip
+
+
+def browser(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def titles(html: str) -> list[str]:
+    """The requests on a page, in order."""
+    return [card.find("h4")[0].words for card in parse(html).find("section", class_="request")]
+
+
+def counts(html: str) -> tuple[str, str]:
+    page = parse(html)
+    (suspended,), (completed,) = page.find(id="suspended-count"), page.find(id="completed-count")
+    return suspended.words, completed.words
+
+
+def ended(owner, title: str, minutes_ago: int = 0) -> Workflow:
+    """A workflow that has asked once and has ended."""
+    workflow = make_workflow(owner, title=title)
+    decide(make_request(owner, workflow=workflow), bob_or(owner), Verdict.REJECT)
+    actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
+    when = timezone.now() - timedelta(minutes=minutes_ago)
+    Workflow.objects.filter(pk=workflow.pk).update(ended_at=when)
+    return workflow
+
+
+def bob_or(owner):
+    """Who decides: Bob, made on first use, or the owner where she may."""
+    return owner if owner.has_perm("approvals.decide_approvalrequest") else bob()
+
+
+def test_an_empty_desk_says_what_it_is_for():
+    page = browser(alice()).get("/").text
+    assert counts(page) == ("0", "0")
+    (words,) = [empty.words for empty in parse(page).find("p", class_="empty")]
+    assert words == (
+        "Nothing waits. When an agent needs a person, it shows up here by itself. "
+        "To see how, start a chat and write “approve refund”."
+    )
+
+
+def test_the_desk_shows_what_waits_the_most_urgent_and_then_the_oldest_first():
+    owner = alice()
+    for title, priority in (("b", "normal"), ("a", "critical"), ("c", "normal"), ("d", "low")):
+        make_request(owner, title=title, priority=Priority(priority))
+    page = browser(bob()).get("/").text
+    assert titles(page) == ["a", "b", "c", "d"]
+    assert counts(page) == ("4", "0")
+
+
+def test_a_card_shows_what_an_approver_needs_to_know():
+    request = make_request(
+        alice(),
+        title="Run issueRefund?",
+        tool_name="issueRefund",
+        message="Pay **money** back.",
+        input={"amount": 250, "orderId": "4711", "lines": ["a", "b"]},
+        context={"customer": "Jane Doe"},
+        priority=Priority.CRITICAL,
+        deadline_at=timezone.now() + timedelta(hours=3),
+    )
+    page = parse(browser(bob()).get("/").text)
+    (card,) = page.find("section", id=f"request-{request.pk}")
+    rows = {row.find("th")[0].words: row.find("td")[0].words for row in card.find("tr")}
+    assert rows == {"amount": "250", "orderId": "4711", "lines": "1 a 2 b", "1": "a", "2": "b", "customer": "Jane Doe"}
+    assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
+    (deadline,) = card.find("p", class_="deadline")
+    assert re.fullmatch(r"Expires (2|3).hours.*from now this counts as no: it is then not run", deadline.words)
+    assert [one.words for one in card.find("strong")] == ["money"]
+    (head,) = page.find("header", class_="workflow-head")
+    assert head.words.startswith("A refund agent support for alice from the API run run-")
+
+
+def test_buttons_are_for_those_who_may_press_them():
+    owner = alice()
+    request = make_request(owner)
+    seen = {person: buttons(browser(user).get(request.get_absolute_url()).text) for person, user in
+            {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
+    assert seen == {
+        "Alice": ["Withdraw"],
+        "Bob": ["Approve", "Reject", "Review the changes", "Withdraw"],
+        "Carol": [],
+    }
+
+
+def test_who_was_assigned_decides_although_the_rest_of_the_desk_stays_closed_to_them():
+    owner, dora = alice(), User.objects.create(username="dora")
+    theirs = make_request(owner, title="For Dora", assigned_to=dora)
+    workflow = theirs.workflow
+    make_request(owner, title="Not for Dora", workflow=workflow)
+    page = browser(dora).get(workflow.get_absolute_url()).text
+    assert titles(page) == ["For Dora"]
+    assert parse(page).find("table", class_="list") == []
+    assert buttons(page) == ["Approve", "Reject", "Review the changes"]
+
+
+def test_a_question_to_alice_offers_her_its_answers_and_carol_none():
+    owner = alice()
+    options = [{"label": "Standard", "description": "free"}, {"label": "Express"}]
+    request = make_request(owner, Kind.QUESTION, options=options, allow_text=True, input={})
+    assert buttons(browser(owner).get("/").text) == ["Standard free", "Express", "Answer", "Decline", "Withdraw"]
+    assert buttons(browser(carol()).get(request.get_absolute_url()).text) == []
+
+
+def test_what_was_decided_stays_readable_with_who_when_why_and_through_which_door():
+    owner, by = alice(), bob()
+    request = make_request(owner, input={"amount": 250, "orderId": "4711"})
+    decide(request, by, Verdict.EDIT, comment="Half of it.", edited_input={"amount": 125, "orderId": "4711"})
+    page = browser(owner).get(request.get_absolute_url()).text
+    (outcome,) = parse(page).find("div", class_="outcome")
+    (who,), (why,) = outcome.find("p"), outcome.find("blockquote")
+    assert re.fullmatch(r"Approved with changes by bob (now|.+ ago) through: Dashboard", who.words)
+    assert why.words == "Half of it."
+    assert [cell.words for cell in outcome.find("table")[0].find("tr")[1].all() if cell.tag in {"th", "td"}] == [
+        "amount",
+        "250",
+        "125",
+    ]
+    assert buttons(page) == []
+
+
+def test_a_workflow_shows_its_steps_in_order_and_its_record():
+    owner, by = alice(), bob()
+    workflow = make_workflow(owner)
+    first, _ = (make_request(owner, workflow=workflow, title=title) for title in ("First", "Second"))
+    decide(first, by, Verdict.REJECT, comment="No.")
+    page = browser(owner).get(workflow.get_absolute_url()).text
+    assert titles(page) == ["First", "Second"]
+    (record,) = parse(page).find("table", class_="list")
+    rows = [[cell.words for cell in row.find("td")] for row in record.find("tr")[1:]]
+    assert [(row[1], row[3], row[4]) for row in rows] == [
+        ("request.created", "alice", "api"),
+        ("request.created", "alice", "api"),
+        ("request.decided", "bob", "dashboard"),
+    ]
+
+
+def test_the_desk_lists_the_latest_workflows_that_ended():
+    owner = bob()
+    for number in range(22):
+        ended(owner, f"Run {number}", minutes_ago=number)
+    page = browser(owner).get("/").text
+    assert [row.words for row in parse(page).find("a", class_="row-title")] == [f"Run {n}" for n in range(20)]
+    assert counts(page) == ("0", "22")
+
+
+def links(html: str, words: str) -> list[str]:
+    return [link.attributes["href"] for link in parse(html).find("a", class_="button") if link.words == words]
+
+
+def test_ended_workflows_are_read_page_by_page_each_once(monkeypatch):
+    monkeypatch.setattr(queries, "PAGE", 3)
+    owner = bob()
+    for number in range(8):
+        ended(owner, f"Run {number}", minutes_ago=number // 2)
+    client, address, seen = browser(owner), "/workflows/", []
+    while address:
+        page = client.get(address).text
+        seen.append([row.words for row in parse(page).find("a", class_="row-title")])
+        address = next((f"/workflows/{link}" for link in links(page, "Older")), None)
+    assert [len(page) for page in seen] == [3, 3, 2]
+    assert sorted(title for page in seen for title in page) == [f"Run {n}" for n in range(8)]
+
+
+def test_what_waits_is_read_page_by_page_each_once(monkeypatch):
+    monkeypatch.setattr(queries, "PAGE", 3)
+    owner = alice()
+    for number in range(7):
+        make_request(owner, title=f"Ask {number}", priority=Priority.HIGH if number % 2 else Priority.LOW)
+    client, address, seen = browser(bob()), "/", []
+    while address:
+        page = client.get(address).text
+        seen.append(titles(page))
+        assert links(page, "The most urgent") == (["/"] if len(seen) > 1 else [])
+        address = next((f"/{link}" for link in links(page, "Less urgent ones")), None)
+    assert seen == [["Ask 1", "Ask 3", "Ask 5"], ["Ask 0", "Ask 2", "Ask 4"], ["Ask 6"]]
+
+
+@pytest.mark.parametrize("address", ["/", "/workflows/"])
+def test_a_place_that_nobody_was_given_is_no_error(address):
+    client = browser(alice())
+    assert [place for place in HOSTILE_PLACES if client.get(address, {"after": place}).status_code != 200] == []
+
+
+def test_a_request_whose_deadline_has_passed_cannot_be_told_from_one_that_waits_until_the_sweep_has_been():
+    request = make_request(alice(), deadline_at=PAST)
+    page = browser(bob()).get(request.get_absolute_url()).text
+    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw"]
+    assert actions.expire(request.pk)
+    page = browser(carol()).get(request.get_absolute_url()).text
+    (outcome,) = parse(page).find("div", class_="outcome")
+    assert outcome.words.startswith("Expired by nobody: the deadline passed")

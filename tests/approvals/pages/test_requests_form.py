@@ -1,0 +1,92 @@
+"""The form of filters at `/requests/` holds what its address asks for; and what the page is pushed tells of what waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals import triage
+from approvals.lenses import Lens
+from approvals.models import ApprovalRequest
+from approvals.rounds import Shared
+from approvals.states import Kind, Verdict
+from approvals.triageconsumer import pushed
+from tests.approvals.pages.test_requests_page import shown
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.markup import parse
+from tests.support.people import alice, bob, carol
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client):
+    client.force_login(bob())
+    return client
+
+
+def chosen(html: str) -> dict[str, str]:
+    """What the form of the filters sends as it stands, without what is empty."""
+    (form,) = parse(html).find("form", id="filters")
+    found = {field.attributes["name"]: field.attributes.get("value", "") for field in form.find("input")}
+    if not form.find("input", name="mine", checked=""):
+        del found["mine"]
+    for field in form.find("select"):
+        selected = field.find("option", selected="") or field.find("option")
+        found[field.attributes["name"]] = selected[0].attributes["value"]
+    return {name: value for name, value in found.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("", {}),
+        ("status=pending", {}),
+        ("by=bob", {"by": "bob", "status": "decided"}),
+        ("by=bob&status=pending", {"by": "bob"}),
+        ("by=bob&status=open&kind=form", {"by": "bob", "status": "decided", "kind": "form"}),
+        ("q=parcel&status=any&mine=1&colour=red&after=x", {"q": "parcel", "status": "any", "mine": "1"}),
+        ("tool=a&tool=b&agent=support&group=tool", {"agent": "support", "group": "tool"}),
+    ],
+)
+def test_the_form_holds_what_was_asked_for_where_it_is_understood(client, query, kept):
+    assert chosen(client.get(f"/requests/?{query}").text) == kept
+
+
+def test_what_the_form_sends_for_who_decided_shows_what_they_decided():
+    owner, decider = alice(), bob()
+    client = browser(decider)
+    make_request(owner, title="waits")
+    decide(make_request(owner, title="decided"), decider, Verdict.REJECT)
+    sent = chosen(client.get("/requests/?by=bob&status=pending").text)
+    assert shown(client, status="", **sent) == "decided"
+
+
+def test_what_is_pushed_tells_of_what_waits_for_the_person_and_counts_it():
+    owner, decider, auditor = alice(), bob(), carol()
+    for title in ("one", "two"):
+        make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title=title, allow_text=True)
+    make_request(owner, workflow=make_workflow(owner), title="three", assigned_to=decider)
+
+    def pushed_to(person, title: str) -> tuple[list[str], list[str]]:
+        changed = list(triage.listed(ApprovalRequest.objects.filter(title=title), whole=True))
+        html = parse(pushed(person, Shared(), Lens(), changed))
+        news = [one.attributes["data-title"] for one in html.find("div", class_="news")]
+        return news, [one.attributes["data-waiting"] for one in html.find("div", id="counts")]
+
+    assert pushed_to(decider, "one") == (["one"], ["3"])
+    assert pushed_to(owner, "one") == (["one"], ["2"])
+    assert pushed_to(owner, "three") == ([], ["2"])
+    # What is nothing of theirs costs no query, and changes no number.
+    assert pushed_to(auditor, "one") == ([], [])
+    pages = [parse(browser(person).get("/requests/").text) for person in (decider, owner, auditor)]
+    assert [page.find("div", id="counts")[0].attributes["data-waiting"] for page in pages] == ["3", "2", "0"]
+
+
+def test_pushes_rendered_together_give_each_person_their_own_number():
+    owner, decider = alice(), bob()
+    make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title="one", allow_text=True)
+    make_request(owner, workflow=make_workflow(owner), title="two")
+    changed, together = list(triage.listed(ApprovalRequest.objects.filter(title="one"), whole=True)), Shared()
+    html = [parse(pushed(person, together, Lens(), changed)) for person in (decider, owner)]
+    assert [one.find("div", id="counts")[0].attributes["data-waiting"] for one in html] == ["2", "1"]

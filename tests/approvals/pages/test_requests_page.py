@@ -1,0 +1,251 @@
+"""The list at `/requests/`: its order, filters, groups and pages, and addresses that ask for what there is not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import QueryDict
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals import triage
+from approvals.exceptions import Invalid
+from approvals.lenses import AGES, CHECKS, GROUPS, STATUSES, Lens, lens_from
+from approvals.models import ApprovalRequest
+from approvals.spots import Spot, spot_from
+from approvals.states import Kind, Priority, Verdict
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.markup import parse
+from tests.support.people import alice, bob, carol, make_person, mallory
+
+pytestmark = pytest.mark.django_db
+
+
+def titles(html: str) -> str:
+    """The titles of the list's rows, as one text."""
+    return "".join(one.words for one in parse(html).find("a", class_="row-title"))
+
+
+def shown(client, **lens: object) -> str:
+    answer = client.get(f"/requests/?{urlencode(lens)}")
+    assert answer.status_code == 200, answer.text
+    return titles(answer.text)
+
+
+@pytest.fixture
+def desk():
+    """Requests `a` to `g`, an hour apart, the newest last; `f` and `g` are decided, `g` first."""
+    owner, decider, erin = alice(), bob(), make_person("erin", "decide_approvalrequest")
+    one, two = make_workflow(owner, agent="support"), make_workflow(erin, agent="billing", title="Invoices")
+    made = [
+        make_request(owner, workflow=one, title="a", tool_name="refund", priority=Priority.LOW),
+        make_request(owner, workflow=one, title="b", tool_name="mail", message="about the parcel"),
+        make_request(erin, workflow=two, title="c", tool_name="refund", priority=Priority.CRITICAL),
+        make_request(owner, workflow=one, title="d", kind=Kind.QUESTION, allow_text=True, assigned_to=decider),
+        make_request(erin, workflow=two, title="e", tool_name="refund", priority=Priority.HIGH),
+        make_request(owner, workflow=one, title="f", tool_name="mail"),
+        make_request(owner, workflow=one, title="g", tool_name="refund"),
+    ]
+    for hours, request in zip(range(7, 0, -1), made, strict=True):
+        earlier = timezone.now() - timedelta(hours=hours)
+        ApprovalRequest.objects.filter(pk=request.pk).update(created_at=earlier, changed_at=earlier)
+    decide(made[6], erin, Verdict.REJECT, comment="Only on Friday.")
+    decide(made[5], decider, Verdict.APPROVE)
+    return browser(decider)
+
+
+@pytest.mark.parametrize(
+    ("lens", "rows"),
+    [
+        ({}, "cebda"),
+        ({"status": "pending"}, "cebda"),
+        ({"status": "decided"}, "fg"),
+        ({"status": "rejected"}, "g"),
+        ({"status": "any"}, "fgedcba"),
+        ({"kind": "question"}, "d"),
+        ({"tool": "refund"}, "cea"),
+        ({"tool": "ref"}, ""),
+        ({"agent": "billing"}, "ce"),
+        ({"person": "alice"}, "bda"),
+        ({"person": "nobody"}, ""),
+        ({"by": "erin"}, "g"),
+        ({"by": "erin", "status": "approved"}, ""),
+        ({"by": "bob", "status": "any"}, "f"),
+        ({"priority": "critical"}, "c"),
+        ({"mine": "1"}, "d"),
+        ({"age": "over-7d"}, ""),
+        ({"age": "under-1d"}, "cebda"),
+        ({"age": "under-1h"}, ""),
+        ({"q": "parc"}, "b"),
+        ({"q": "friday"}, ""),
+        ({"q": "friday", "status": "any"}, "g"),
+        ({"q": "-"}, ""),
+        ({"group": "tool"}, "dbcea"),
+        ({"group": "agent"}, "cebda"),
+        ({"group": "workflow"}, "bdace"),
+        ({"group": "tool", "status": "decided"}, "fg"),
+        ({"tool": "refund", "agent": "billing", "priority": "high", "q": "e"}, "e"),
+        ({"tool": "", "q": " ", "age": ""}, "cebda"),
+    ],
+)
+def test_the_list_shows_what_its_address_asks_for_the_most_urgent_and_oldest_first(desk, lens, rows):
+    assert shown(desk, **lens) == rows
+
+
+def test_groups_have_headings(desk):
+    def headings(group: str) -> list[str]:
+        return [
+            one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="triage-group")
+        ]
+
+    assert headings("tool") == ["No tool", "mail", "refund"]
+    assert headings("agent") == ["billing", "support"]
+    assert headings("workflow") == ["A refund", "Invoices"]
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("status=open", "status is none of: pending, decided,"),
+        ("kind=x", "kind is none of: approval, question, form, recovery"),
+        ("priority=urgent", "priority is none of"),
+        ("group=person", "group is none of: agent, tool, workflow"),
+        ("age=1", "age is none of"),
+        ("mine=yes", "mine is none of: 1"),
+        ("after=x", "after is no place in this list"),
+        ("colour=red", "colour is not known here"),
+        ("tool=a&tool=b", "tool is there more than once"),
+        ("q=%00", "q holds a character that cannot be shown"),
+        ("tool=" + "x" * 101, "tool is longer than 100 characters"),
+        ("q=" + "x" * 201, "q is longer than 200 characters"),
+        ("by=bob&status=pending", "by goes with what is decided"),
+        ("%3Cscript%3E=1", "<script> is not known here"),
+    ],
+)
+def test_what_the_list_does_not_know_is_said_and_nothing_is_shown(desk, query, named):
+    answer = desk.get(f"/requests/?{query}")
+    (words,) = [one.words for one in parse(answer.text).find("div", class_="refusal")]
+    assert (answer.status_code, titles(answer.text)) == (422, "")
+    assert words.startswith("This address asks for something the list does not know, so it shows nothing.")
+    assert named in words
+
+
+def test_everybody_sees_their_own_in_the_list_and_nothing_else(desk):
+    people = {name: browser(person) for name, person in (("carol", carol()), ("mallory", mallory()))}
+    assert shown(people["carol"]) == "cebda"
+    assert [shown(people["mallory"], **lens) for lens in ({}, {"status": "any"}, {"q": "parcel"})] == ["", "", ""]
+    owner = browser(ApprovalRequest.objects.get(title="a").requested_by)
+    assert (shown(owner), shown(owner, status="any"), shown(owner, q="parcel")) == ("bda", "fgdba", "b")
+    # Whom something is assigned to sees it beside what they asked, once.
+    someone = ApprovalRequest.objects.get(title="d").assigned_to
+    someone.user_permissions.clear()
+    make_request(someone, Kind.QUESTION, allow_text=True, title="h", assigned_to=someone)
+    assert shown(browser(someone)) == "dh"
+
+
+def test_boxes_are_there_for_what_one_may_decide(desk):
+    def boxes(client) -> int:
+        return len(parse(client.get("/requests/").text).find("input", name="pick"))
+
+    assert (boxes(desk), boxes(browser(carol())), boxes(browser(mallory()))) == (5, 0, 0)
+
+
+def test_a_decided_row_says_who_what_and_why(desk):
+    page = parse(desk.get("/requests/?status=rejected").text)
+    (row,) = page.find("p", class_="row-gist")
+    assert row.words.startswith("Rejected by erin")
+    assert row.find("q")[0].words == "Only on Friday."
+
+
+@pytest.mark.parametrize("lens", [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}])
+@pytest.mark.parametrize("status", ["pending", "decided", "any"])
+@pytest.mark.parametrize("person", ["bob", "alice"])
+def test_pages_show_each_request_once_in_one_order(monkeypatch, lens, status, person):
+    monkeypatch.setattr(triage, "PAGE", 4)
+    owner, decider = alice(), bob()
+    workflows = [make_workflow(owner) for _ in range(3)]
+    now = timezone.now()
+    for number in range(22):
+        made = make_request(
+            owner,
+            workflow=workflows[number % 3],
+            title=f"paged {number}",
+            tool_name=f"tool{number % 3}",
+            priority=list(Priority)[number % 4],
+        )
+        # Some of the same moment: their ids decide.
+        ApprovalRequest.objects.filter(pk=made.pk).update(created_at=now - timedelta(minutes=number // 3))
+        if number % 2:
+            decide(made, decider, Verdict.REJECT)
+    user = {"alice": owner, "bob": decider}[person]
+    looked = Lens(status=status, **lens)
+    (everything, none), seen, after = _page(monkeypatch, user, looked, 1000), [], looked
+    while after is not None:
+        monkeypatch.setattr(triage, "PAGE", 4)
+        rows, spot = triage.page_of(user, after)
+        seen += rows
+        after = looked.at(spot_from(str(spot))) if spot else None
+    assert none is None
+    assert [one.title for one in seen] == [one.title for one in everything]
+    assert len(seen) == {"pending": 11, "decided": 11, "any": 22}[status]
+    assert triage.count_of(user, looked) == len(seen)
+
+
+def _page(monkeypatch, user, lens, size):
+    monkeypatch.setattr(triage, "PAGE", size)
+    return triage.page_of(user, lens)
+
+
+def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
+    monkeypatch.setattr(triage, "PAGE", 2)
+    page = parse(desk.get("/requests/?person=alice").text)
+    (following,) = page.find("a", rel="next")
+    assert following.attributes["href"].startswith("?person=alice&after=")
+    second = parse(desk.get(f"/requests/{following.attributes['href']}").text)
+    assert [one.words for one in second.find("a", class_="row-title")] == ["a"]
+    (links,) = second.find("nav", aria_label="Pages")
+    assert [one.attributes["href"] for one in links.find("a")] == ["?person=alice"]
+
+
+@given(
+    st.builds(
+        Lens,
+        status=st.sampled_from(STATUSES),
+        kind=st.sampled_from(["", *Kind.values]),
+        tool=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
+        q=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
+        age=st.sampled_from(["", *AGES]),
+        mine=st.sampled_from(["", "1"]),
+        group=st.sampled_from(["", *GROUPS]),
+        after=st.none()
+        | st.builds(
+            Spot,
+            st.integers(0, 3),
+            st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants it so
+            st.uuids(),
+            st.just("a,b"),
+        ),
+    )
+)
+def test_a_view_written_into_an_address_is_the_same_view(lens):
+    assert lens_from(QueryDict(lens.query[1:])) == lens
+
+
+@given(st.dictionaries(st.sampled_from([*CHECKS, "other"]), st.text(max_size=60), max_size=4))
+def test_any_address_shows_a_list_or_says_what_is_odd(query):
+    try:
+        lens = lens_from(QueryDict(urlencode(query, errors="surrogatepass")))
+    except Invalid as refusal:
+        assert set(refusal.errors) <= {name[:40] for name in query}
+    else:
+        triage.page_of(_someone(), lens)
+        triage.count_of(_someone(), lens)
+
+
+def _someone():
+    return User.objects.filter(username="bob").first() or bob()

@@ -1,0 +1,261 @@
+"""The figures of the insights, against the same worked out by hand; who sees whose; and what they cost."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.insights import figures
+from approvals.insights.figures import PERIODS, ages_for, insights_for
+from approvals.insights.reading import words_to_read
+from approvals.insights.shapes import Measure, duration
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import OUTCOMES, Kind, Verdict
+from tests.hitlsite.pages.test_query_counts import of_page
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import make_request, make_workflow
+from tests.support.markup import inline_code, parse
+from tests.support.people import alice, bob, carol, mallory
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+def past(
+    owner: User,
+    verdict: Verdict,
+    seconds: float,
+    *,
+    by: User | None = None,
+    days_ago: float = 1,
+    tool: str = "refund",
+    kind: Kind = Kind.APPROVAL,
+    words: int | None = None,
+    agent: str = "support",
+) -> ApprovalRequest:
+    """A request that ended so long ago, so many seconds after it was asked; written as it would stand there."""
+    at = NOW - timedelta(days=days_ago)
+    more = {"allow_text": True} if kind == Kind.QUESTION else {}
+    made = make_request(owner, kind, tool_name=tool, workflow=make_workflow(owner, agent=agent), **more)
+    asked = at - timedelta(seconds=seconds)
+    ApprovalRequest.objects.filter(pk=made.pk).update(
+        status=OUTCOMES[verdict], created_at=asked, changed_at=at, words=words
+    )
+    Decision.objects.create(
+        request_id=made.pk,
+        verdict=verdict,
+        by_id=by.pk if by else None,
+        by_name=by.username if by else "",
+        via="dashboard",
+        decided_at=at,
+    )
+    return made
+
+
+def total(user: User, days: int = 30) -> Measure:
+    return insights_for(user, days=days, now=NOW).total
+
+
+def nearest(times: list[float], part: float) -> float:
+    """The percentile by nearest rank."""
+    return sorted(times)[math.ceil(part * len(times)) - 1]
+
+
+def test_a_mixed_month_is_counted_as_by_hand():
+    owner, by = alice(), bob()
+    for verdict, seconds in [("approve", 10), ("approve", 20), ("edit", 30), ("reject", 400)]:
+        past(owner, Verdict(verdict), seconds, by=by)
+    past(owner, Verdict.RESPOND, 50, by=owner, kind=Kind.QUESTION, tool="", agent="ops")
+    past(owner, Verdict.REJECT, 60, by=owner, kind=Kind.QUESTION, tool="", agent="ops")
+    past(owner, Verdict.EXPIRE, 9000)
+    past(owner, Verdict.CANCEL, 70, by=owner)
+    found = insights_for(by, days=30, now=NOW)
+    measure = found.total
+    assert (measure.ended, measure.decided) == (8, 6)
+    assert (measure.approved, measure.edited, measure.rejected, measure.approval_rate) == (2, 1, 1, 75)
+    assert (measure.answered, measure.declined, measure.expired, measure.withdrawn) == (1, 1, 1, 1)
+    assert (round(measure.median, 3), round(measure.p95, 3)) == (30, 400)
+    assert [(one.name, one.decided) for one in found.tools.measures] == [("refund", 4), ("", 2)]
+    assert [(one.name, one.decided) for one in found.agents.measures] == [("support", 4), ("ops", 2)]
+    assert [(one.name, one.decided, round(one.median)) for one in found.people.measures] == [
+        ("bob", 4, 20),
+        ("alice", 2, 50),
+    ]
+    days = {one.name: one.ended for one in found.per_day}
+    assert (len(days), days["2026-11-20"], sum(days.values())) == (30, 8, 8)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 19, 20, 21, 40])
+def test_median_and_p95_are_of_nearest_rank(count):
+    owner, by = alice(), bob()
+    times = [((7 * number) % count) * 1.5 + 0.25 for number in range(count)]
+    for seconds in times:
+        past(owner, Verdict.APPROVE, seconds, by=by)
+    found = total(by)
+    assert (round(found.median, 3), round(found.p95, 3)) == (nearest(times, 0.5), nearest(times, 0.95))
+
+
+def test_a_period_begins_with_a_whole_day_and_leaves_out_what_ended_before():
+    owner, by = alice(), bob()
+    for days_ago in (0, 6, 6.4, 7, 29, 31, 89, 91):
+        past(owner, Verdict.APPROVE, 5, by=by, days_ago=days_ago)
+    assert [total(by, days).ended for days in PERIODS] == [3, 5, 7]
+
+
+def test_the_hint_counts_decisions_that_came_before_the_text_can_be_read():
+    owner, by = alice(), bob()
+    for words, seconds in [(400, 99), (400, 101), (4, 0.5), (4, 2), (None, 0.1)]:
+        past(owner, Verdict.APPROVE, seconds, by=by, words=words)
+    past(owner, Verdict.EXPIRE, 1, words=4000)
+    assert (total(by).readable, total(by).hasty, total(by).hasty_rate) == (4, 2, 50)
+
+
+def test_words_are_counted_when_a_request_is_asked():
+    made = make_request(
+        alice(), title="Pay it?", message="Two **words**", input={"to": "Jane Doe", "amounts": [1, 2.5, None]}
+    )
+    assert made.words == len(["Pay", "it", "Two", "words", "to", "Jane", "Doe", "amounts", "1", "2.5"])
+
+
+def test_the_words_of_a_question_are_counted_once():
+    title, message = "Which one?", "Which one? The red or the blue?"
+    asked = {"title": title, "message": message, "input": {"question": message}, "allow_text": True}
+    owner = alice()
+    made = make_request(owner, Kind.QUESTION, options=[{"label": "Red", "description": "a warm one"}], **asked)
+    assert made.words == len(["Which", "one", "The", "red", "or", "the", "blue", "Red", "a", "warm", "one"])
+    alone = make_request(owner, Kind.QUESTION, title=title, input={"question": title}, allow_text=True)
+    assert alone.words == len(["Which", "one"])
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_words_of_anything_are_counted(value):
+    assert words_to_read(value, "one more") == words_to_read(value) + 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, "-"),
+        (0.04, "0.0 s"),
+        (9.9, "9.9 s"),
+        (59.4, "59 s"),
+        (60, "1 min 0 s"),
+        (7260, "2 h 1 min"),
+        (200_000, "2 d 7 h"),
+    ],
+)
+def test_times_are_said_in_their_two_largest_units(seconds, words):
+    assert duration(seconds) == words
+
+
+def test_what_waits_is_counted_by_age():
+    owner, by = alice(), bob()
+    for minutes in (1, 4, 6, 90, 60 * 25, 60 * 24 * 8):
+        made = make_request(owner)
+        ApprovalRequest.objects.filter(pk=made.pk).update(created_at=NOW - timedelta(minutes=minutes))
+    found = ages_for(by, now=NOW)
+    assert (found.counts, found.total, found.oldest) == ([2, 1, 1, 1, 1], 6, NOW - timedelta(days=8))
+    assert ages_for(mallory(), now=NOW).total == 0
+
+
+def test_a_desk_without_anything_has_insights_too():
+    for user in (alice(), bob()):
+        found = insights_for(user, days=7, now=NOW)
+        assert (found.total, found.tools.measures, found.capped) == (Measure(name="", ended=0), [], False)
+        assert browser(user).get("/insights/").status_code == 200
+
+
+def test_deciders_and_auditors_see_all_and_others_what_they_asked_or_were_handed():
+    owner, by, auditor, stranger = alice(), bob(), carol(), mallory()
+    past(owner, Verdict.APPROVE, 5, by=by)
+    handed = past(by, Verdict.APPROVE, 5, by=by, tool="pay")
+    ApprovalRequest.objects.filter(pk=handed.pk).update(assigned_to=stranger)
+    past(by, Verdict.REJECT, 5, by=by)
+    assert [total(user).ended for user in (owner, by, auditor, stranger)] == [1, 3, 3, 1]
+    assert [one.name for one in insights_for(stranger, days=30, now=NOW).tools.measures] == ["pay"]
+    User.objects.filter(pk=by.pk).update(is_active=False)
+    assert total(User.objects.get(pk=by.pk)).ended == 0
+
+
+def test_more_than_is_looked_at_is_said_on_the_page(monkeypatch):
+    monkeypatch.setattr(figures, "LIMIT", 3)
+    owner, by = alice(), bob()
+    for days_ago in (1, 2, 3, 4):
+        past(owner, Verdict.APPROVE, 5, by=by, days_ago=days_ago)
+    found = insights_for(by, days=7, now=NOW)
+    assert (found.capped, found.total.ended) == (True, 3)
+    assert [one.ended for one in found.per_day] == [1, 1, 1, 0]
+
+
+def test_the_names_that_are_seldom_are_left_out_and_counted(monkeypatch):
+    monkeypatch.setattr(figures, "TOP", 2)
+    owner, by = alice(), bob()
+    for tool in ("a", "a", "b", "b", "c", "d"):
+        past(owner, Verdict.APPROVE, 5, by=by, tool=tool)
+    found = insights_for(by, days=7, now=NOW).tools
+    assert ([one.name for one in found.measures], found.names) == (["a", "b"], 4)
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_a_period_has_an_address(period):
+    page = parse(browser(bob()).get("/insights/", {"days": period}).text)
+    (chosen,) = [one for one in page.find("a", class_="button") if "aria-current" in one.attributes]
+    assert (chosen.attributes["href"], chosen.words) == (f"?days={period}", f"{period} days")
+    (sheet,) = [one for one in page.find("a") if one.words == "CSV"]
+    assert sheet.attributes["href"] == f"/insights/csv/?days={period}"
+
+
+@pytest.mark.parametrize("days", ["", "8", "-7", "seven", "7\x00", "\u0667", "9" * 50])
+def test_another_period_is_refused_in_words(days):
+    client = browser(bob())
+    for address in ("/insights/", "/insights/csv/"):
+        refused = client.get(address, {"days": days})
+        assert (refused.status_code, "Insights are over 7, 30 or 90 days." in refused.text) == (422, True)
+
+
+def test_the_insights_are_for_who_is_logged_in_and_only_to_read():
+    client = browser(bob())
+    for address in ("/insights/", "/insights/csv/"):
+        assert Client().get(address).headers["Location"] == f"/login/?next={address}"
+        assert client.post(address).status_code == 405
+
+
+def test_a_name_full_of_markup_is_shown_as_it_is():
+    owner, by = alice(), bob()
+    name = "<script>alert(1)</script>"
+    made = make_request(owner, tool_name=name)
+    Decision.objects.create(
+        request_id=made.pk, verdict="approve", by_id=by.pk, by_name=name, via="rest", decided_at=timezone.now()
+    )
+    page = browser(by).get("/insights/").text
+    assert inline_code(page) == []
+    assert [one.words for one in parse(page).find("th", scope="row") if "alert" in one.words] == [name, name]
+
+
+@pytest.mark.parametrize("rows", [10, 60])
+def test_the_insights_cost_the_same_however_much_there_is(rows):
+    owner, by = alice(), bob()
+    for number in range(rows):
+        past(owner, Verdict.APPROVE, number, by=by, tool=f"tool-{number}")
+        make_request(owner)
+    assert of_page(User.objects.get(pk=by.pk), "/insights/") == 4 + 2
+    assert of_page(owner, "/insights/") == 4 + 2
+
+
+def test_the_latest_are_found_by_an_index():
+    query = figures._ended(bob(), NOW - timedelta(days=7))
+    explained = query.explain()
+    assert connection.vendor != "sqlite" or "decision_age" in explained

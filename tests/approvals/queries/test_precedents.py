@@ -1,0 +1,75 @@
+"""What was decided before about the same tool: the latest, those with the same title first, and only what one may see."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from approvals.models import ApprovalRequest
+from approvals.precedents import precedents_of
+from approvals.states import Kind, Verdict
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import cancel, decide, make_request, stored
+from tests.support.markup import parse
+from tests.support.people import alice, bob, carol, mallory
+
+pytestmark = pytest.mark.django_db
+
+
+def asked(owner, title="May I?", **changes):
+    return make_request(owner, **{"tool_name": "refund", "title": title} | changes)
+
+
+def titles(found):
+    return [one.title for one in found.listed] if found else None
+
+
+def test_the_latest_decisions_are_shown_and_those_with_the_same_title_first():
+    owner, decider = alice(), bob()
+    for title in ("a", "b", "c", "May I?", "d", "e"):
+        decide(asked(owner, title), decider, Verdict.REJECT if title == "b" else Verdict.APPROVE)
+    cancel(asked(owner, "withdrawn"), owner)
+    for other in ({"tool_name": "other"}, {"kind": Kind.RECOVERY}, {"tool_name": ""}):
+        decide(asked(owner, "elsewhere", **other), decider, Verdict.APPROVE)
+    asked(owner, "open")
+    found = precedents_of(decider, asked(owner))
+    assert titles(found) == ["May I?", "withdrawn", "e", "d", "c"]
+    assert (found.counts, found.total) == ([("Approved", 5), ("Cancelled", 1), ("Rejected", 1)], 7)
+
+
+def test_people_see_only_what_is_theirs_to_see():
+    owner, decider, auditor, stranger = alice(), bob(), carol(), mallory()
+    decide(asked(stranger, "Mallory's"), decider, Verdict.APPROVE)
+    decide(asked(owner, "Alice's"), decider, Verdict.APPROVE)
+    request = asked(owner)
+    seen = [titles(precedents_of(person, request)) for person in (decider, auditor, owner, stranger)]
+    assert seen == [["Alice's", "Mallory's"], ["Alice's", "Mallory's"], ["Alice's"], ["Mallory's"]]
+
+
+def test_a_request_is_no_precedent_of_itself_and_without_a_tool_there_are_none():
+    owner, decider = alice(), bob()
+    request = asked(owner)
+    decide(request, decider, Verdict.APPROVE)
+    assert precedents_of(decider, stored(request)) is None
+    decide(asked(owner, tool_name=""), decider, Verdict.APPROVE)
+    assert precedents_of(decider, asked(owner, tool_name="")) is None
+
+
+def test_the_page_lists_them_with_who_and_why():
+    owner, decider = alice(), bob()
+    decide(asked(owner, "Before"), decider, Verdict.REJECT, comment="No <b>photos</b>.")
+    page = parse(browser(decider).get(asked(owner).get_absolute_url()).text)
+    (section,) = page.find("section", class_="precedents")
+    assert section.find("h2")[0].words == "Decided before on refund"
+    assert section.find("li")[0].words.startswith("Before Rejected bob")
+    assert "“No <b>photos</b>.”" in section.words
+
+
+def test_an_index_finds_them():
+    owner = alice()
+    found = ApprovalRequest.objects.filter(tool_name="refund").exclude(status="pending").order_by("-changed_at")[:50]
+    decide(asked(owner), bob(), Verdict.APPROVE)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")
+    assert "request_precedents" in found.explain()

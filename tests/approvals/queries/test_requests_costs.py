@@ -1,0 +1,81 @@
+"""The list of requests costs the same number of queries with ten rows and with many, and so do its pushes and decisions."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from approvals import bulk, queries, triage
+from approvals.lenses import Lens
+from approvals.models import ApprovalRequest
+from approvals.rounds import Shared
+from approvals.states import Verdict
+from approvals.triageconsumer import pushed
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.people import bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+FEW, MANY = 10, 45
+#: The session, the user, and what the user may do, of their own and through groups.
+SIGNED_IN = 4
+
+
+def cost(work) -> int:
+    with CaptureQueriesContext(connection) as found:
+        work()
+    return len(found.captured_queries)
+
+
+@pytest.fixture(params=[FEW, MANY])
+def desk(request):
+    """So many requests of different people and workflows that wait, and as many that are decided."""
+    for number in range(2 * request.param):
+        owner = make_person(f"person-{number}", "decide_approvalrequest")
+        made = make_request(
+            owner, workflow=make_workflow(owner, title=f"Run {number}"), tool_name="t", assigned_to=owner
+        )
+        if number % 2:
+            decide(made, owner, Verdict.REJECT)
+    return bob()
+
+
+@pytest.mark.parametrize(
+    ("query", "queries"),
+    [
+        ("", 3),
+        ("status=any&group=workflow", 3),
+        ("q=may", 5),
+        ("person=person-0", 5),
+        ("by=person-1", 3),
+        ("kind=x", 0),
+    ],
+)
+def test_the_page_costs_the_same_however_much_it_shows(desk, query, queries):
+    client = browser(desk)
+    assert cost(lambda: client.get(f"/requests/?{query}")) == (SIGNED_IN if queries else 2) + queries
+
+
+def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
+    client = browser(User.objects.get(username="person-0"))
+    client.get("/requests/")
+    person = User.objects.get(username="person-0")
+    person.user_permissions.clear()
+    assert cost(lambda: client.get("/requests/")) == SIGNED_IN + 6
+
+
+def test_a_push_costs_the_same_however_much_there_is_and_however_much_was_missed(desk):
+    missed = list(triage.listed(queries.requests_for(desk), whole=True)[:30])
+    desk.get_all_permissions()
+    few = cost(lambda: pushed(desk, Shared(), Lens(), missed[:1]))
+    assert few == cost(lambda: pushed(desk, Shared(), Lens(), missed)) == 3
+
+
+def test_what_a_decision_on_many_would_do_is_read_at_once(desk):
+    made = ApprovalRequest.objects.all()
+    order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
+    desk.get_all_permissions()
+    assert cost(lambda: bulk.plan(desk, order)) == 1

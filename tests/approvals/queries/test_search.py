@@ -1,0 +1,144 @@
+"""Full-text search: what is found by which words, what nobody may find, and searches that are no query."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from approvals import searching
+from approvals.models import ApprovalRequest
+from approvals.searchtexts import SearchText
+from approvals.states import Kind, Verdict
+from approvals.words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, kept, looked_for
+from tests.support.desk.requests import decide, make_request
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+def found(search: str) -> list[str]:
+    """The titles of what a search finds."""
+    return sorted(searching.with_words(ApprovalRequest.objects.all(), search).values_list("title", flat=True))
+
+
+@pytest.fixture
+def desk():
+    """One request for each place in which a word may stand; the last one is decided."""
+    owner, decider = alice(), bob()
+    make_request(owner, title="Refund for Müller", input={})
+    make_request(owner, title="message", message="The **parcel** came back: 50%_off", input={})
+    make_request(owner, title="input", input={"orderId": "4711-2", "deep": [{"note": "late Straße"}], "amount": 12.5})
+    make_request(owner, title="context", context={"before": ["she said 'maybe'"]}, input={})
+    make_request(owner, title="tool", tool_name="issueRefund", tool_call_id="call_AbC", input={})
+    make_request(owner, title="日本語の質問", input={})
+    decide(make_request(owner, title="comment", input={}), decider, Verdict.REJECT, comment="Not before Friday.")
+    edited = make_request(owner, title="edited", input={"a": 1})
+    decide(edited, decider, Verdict.EDIT, edited_input={"a": "seventeen"})
+    answered = make_request(owner, Kind.QUESTION, title="answer", allow_text=True, input={})
+    decide(answered, decider, Verdict.RESPOND, answer="purple")
+
+
+@pytest.mark.parametrize(
+    ("search", "titles"),
+    [
+        ("refund", ["Refund for Müller", "tool"]),
+        ("REFUND muller", ["Refund for Müller"]),
+        ("müll", ["Refund for Müller"]),
+        ("mull refund", []),
+        ("mull for", []),
+        ("parcel", ["message"]),
+        ("parcel 50", ["message"]),
+        ("4711", ["input"]),
+        ("4711-2", ["input"]),
+        ("orderid", ["input"]),
+        ("late strasse", ["input"]),
+        ("12", ["input"]),
+        ("maybe", ["context"]),
+        ("issueR", ["tool"]),
+        ("call_abc", ["tool"]),
+        ("本語", ["日本語の質問"]),
+        ("friday", ["comment"]),
+        ("seventeen", ["edited"]),
+        ("purple", ["answer"]),
+        ("nowhere", []),
+    ],
+)
+def test_words_are_found_wherever_they_stand(desk, search, titles):
+    # "mull" is a beginning only where it is the last word.
+    assert found(search) == titles
+
+
+@pytest.mark.parametrize("search", ["", "-", '"', "'", "*", "\x00", "  ", "%", "()", ":", "_", "&|!", "\ud800"])
+def test_a_search_without_a_word_finds_nothing(desk, search):
+    assert found(search) == []
+
+
+@pytest.mark.parametrize(
+    "search",
+    ['"refund', "refund*", "refund AND", "NOT refund", "refund OR (", "words: refund", "^refund", "refund & !", "ref' und",
+     "NEAR(refund)", "{refund}", "refund:*", "a\x00refund", "\\refund", "refund" * 200, "x " * 500],
+)  # fmt: skip
+def test_nothing_in_a_search_is_syntax(desk, search):
+    found(search)
+
+
+@pytest.mark.parametrize("few", [0, 500])
+def test_frequent_words_and_rare_ones_are_found_alike(desk, monkeypatch, few):
+    monkeypatch.setattr(searching, "FEW", few)
+    assert (found("refund"), found("for mul"), found("parc"), found("arcel")) == (
+        ["Refund for Müller", "tool"],
+        ["Refund for Müller"],
+        ["message"],
+        [],
+    )
+
+
+def test_what_was_asked_before_there_was_a_search_is_found_after_the_migration(desk):
+    before = dict(SearchText.objects.values_list("request", "words"))
+    ApprovalRequest.objects.update(agent="")
+    SearchText.objects.all().delete()
+    assert found("friday") == []
+    importlib.import_module("approvals.migrations.0010_triage_rows").fill(apps, connection.schema_editor())
+    assert {pk: set(words.split()) for pk, words in SearchText.objects.values_list("request", "words")} == {
+        pk: set(words.split()) for pk, words in before.items()
+    }
+    assert (found("friday"), found("purple")) == (["comment"], ["answer"])
+    assert set(ApprovalRequest.objects.values_list("agent", flat=True)) == {"support"}
+
+
+def test_a_deleted_text_is_forgotten_and_a_changed_one_is_found_anew(desk):
+    SearchText.objects.filter(request__title="message").update(words="something else")
+    SearchText.objects.filter(request__title="input").delete()
+    assert (found("parcel"), found("something"), found("4711")) == ([], ["message"], [])
+
+
+def test_however_much_is_asked_so_much_is_kept():
+    assert len(kept({"a": " ".join(f"word{n}" for n in range(100_000))})) <= MAX_KEPT
+    assert kept("a b", ["A", {"c": None, "b": True}]) == "a b c"
+    assert len(looked_for("x " * 90)) == MAX_WORDS
+
+
+@given(st.text())
+def test_what_is_kept_of_a_text_are_the_words_that_its_search_looks_for(text):
+    assert set(looked_for(text)) <= set(kept(text).split())
+    words = looked_for(text) or ["x"]
+    assert (for_sqlite(words).count('"'), for_postgresql(words).count("'")) == (2 * len(words), 2 * len(words))
+
+
+class Searches(TestCase):
+    """Searches that nobody thought of."""
+
+    def setUp(self):
+        self.owner = alice()
+
+    @given(st.text(max_size=80))
+    def test_any_text_finds_the_request_that_says_it(self, text):
+        made = make_request(self.owner, input={"said": text.encode("utf-8", "ignore").decode().replace("\x00", "")})
+        hits = searching.with_words(ApprovalRequest.objects.filter(pk=made.pk), text)
+        assert hits.exists() == bool(looked_for(text))

@@ -1,0 +1,108 @@
+"""A session is good for a waiting page just as long as it is for Django."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.http import HttpRequest
+from django.test import Client
+from django.utils import timezone
+
+from approvals.sessions import user_of, users_of
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+def session_of(user) -> str:
+    client = Client()
+    client.force_login(user)
+    return client.session.session_key
+
+
+def changed(key: str, **values: object) -> None:
+    session = SessionStore(key)
+    for name, value in values.items():
+        if value is None:
+            session.pop(name)
+        else:
+            session[name] = value
+    session.save()
+
+
+def to_django(key: str):
+    request = HttpRequest()
+    request.session = SessionStore(key)
+    user = get_user(request)
+    return user if user.is_authenticated else None
+
+
+def log_out(key: str, user) -> None:
+    SessionStore(key).delete()
+
+
+def expire(key: str, user) -> None:
+    Session.objects.filter(pk=key).update(expire_date=timezone.now() - timedelta(seconds=1))
+
+
+def new_password(key: str, user) -> None:
+    user.set_password("another")
+    user.save()
+
+
+def deactivate(key: str, user) -> None:
+    user.is_active = False
+    user.save()
+
+
+def no_user(key: str, user) -> None:
+    changed(key, **{SESSION_KEY: "424242"})
+
+
+def no_log_in(key: str, user) -> None:
+    changed(key, **{SESSION_KEY: None})
+
+
+def unknown_backend(key: str, user) -> None:
+    changed(key, **{BACKEND_SESSION_KEY: "elsewhere.Backend"})
+
+
+def no_proof(key: str, user) -> None:
+    changed(key, **{HASH_SESSION_KEY: None})
+
+
+def wrong_proof(key: str, user) -> None:
+    changed(key, **{HASH_SESSION_KEY: "0" * 64})
+
+
+ENDS = [log_out, expire, new_password, deactivate, no_user, no_log_in, unknown_backend, no_proof, wrong_proof]
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+def test_a_session_ends_here_when_it_does_for_django(end):
+    mine, other = alice(), bob()
+    key, kept = session_of(mine), session_of(other)
+    assert users_of([key, kept]) == {key: mine, kept: other} == {key: to_django(key), kept: to_django(kept)}
+    end(key, mine)
+    assert users_of([key, kept]) == {kept: other}
+    assert (user_of(key), to_django(key)) == (None, None)
+
+
+def test_a_secret_that_was_replaced_is_good_while_it_is_kept(settings):
+    mine = alice()
+    key, settings.SECRET_KEY_FALLBACKS = session_of(mine), [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another" * 9
+    assert user_of(key) == mine
+    settings.SECRET_KEY_FALLBACKS = []
+    assert (user_of(key), to_django(key)) == (None, None)
+
+
+@pytest.mark.parametrize("key", ["", "\0", "a\0b", "no-key", "é" * 32, "x" * 5000])
+def test_a_made_up_key_is_nobodys_and_spoils_nothing_for_others(key):
+    mine = alice()
+    good = session_of(mine)
+    assert users_of([key, good]) == {good: mine}

@@ -1,0 +1,110 @@
+"""Long answers: no thread and no connection of Django's waits with them, and a client that leaves ends them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+
+from approvals.handover import KEY, Handover
+from approvals.wire.sse import KEEP_ALIVE, frame, kept_alive
+
+START = {"type": "http.response.start", "status": 200, "headers": [(b"Content-Length", b"0"), (b"X-A", b"b")]}
+
+
+def handing_over(pieces, *, fails: bool = False):
+    async def app(scope, receive, send):
+        scope[KEY] = pieces()
+        await send(START)
+        await send({"type": "http.response.body", "body": b""})
+        if fails:
+            raise RuntimeError("after the response")
+
+    return ApplicationCommunicator(Handover(app), {"type": "http"})
+
+
+async def body_of(line: ApplicationCommunicator) -> list[bytes]:
+    found, more = [], True
+    while more:
+        message = await line.receive_output(30)
+        found.append(message["body"])
+        more = message.get("more_body", False)
+    return found
+
+
+@pytest.mark.asyncio
+async def test_the_pieces_come_behind_the_headers_and_their_length_is_not_claimed():
+    async def pieces():
+        yield b"a"
+        yield b"b"
+
+    line = handing_over(pieces)
+    assert (await line.receive_output(30))["headers"] == [(b"X-A", b"b")]
+    assert await body_of(line) == [b"a", b"b", b""]
+    await line.wait(30)
+
+
+@pytest.mark.asyncio
+async def test_a_client_that_leaves_ends_the_pieces():
+    left = asyncio.Event()
+
+    async def pieces():
+        try:
+            yield b"a"
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    line = handing_over(pieces)
+    await line.receive_output(30)
+    assert (await line.receive_output(30))["body"] == b"a"
+    await line.send_input({"type": "http.disconnect"})
+    await line.wait(30)
+    assert left.is_set()
+
+
+@pytest.mark.asyncio
+async def test_pieces_that_fail_are_an_error_and_not_a_whole_answer():
+    async def pieces():
+        yield b"a"
+        raise RuntimeError("in the middle")
+
+    line = handing_over(pieces)
+    await line.receive_output(30)
+    await line.receive_output(30)
+    with pytest.raises(RuntimeError, match="in the middle"):
+        await line.wait(30)
+
+
+@pytest.mark.asyncio
+async def test_a_response_without_pieces_is_passed_on_as_it_is():
+    async def app(scope, receive, send):
+        await send(START)
+        await send({"type": "http.response.body", "body": b"all"})
+
+    line = ApplicationCommunicator(Handover(app), {"type": "http"})
+    assert await line.receive_output(30) == START
+    assert await body_of(line) == [b"all"]
+
+
+@pytest.mark.asyncio
+async def test_a_silence_is_filled_with_comments_and_nothing_is_lost():
+    go_on = asyncio.Event()
+
+    async def source():
+        yield b"one"
+        await go_on.wait()
+        yield b"two"
+
+    found = []
+    async for piece in kept_alive(source(), every=0.01):
+        found.append(piece)
+        if found.count(KEEP_ALIVE) == 3:
+            go_on.set()
+    assert found == [b"one", *[KEEP_ALIVE] * found.count(KEEP_ALIVE), b"two"]
+
+
+def test_an_event_is_framed_with_what_it_has():
+    assert frame("{}", event="human_request", id="7") == b"id: 7\nevent: human_request\ndata: {}\n\n"
+    assert frame("{}") == b"data: {}\n\n"

@@ -1,0 +1,105 @@
+"""How many turns a process runs at once, whether the queue or the sweep brings them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from approvals import dbpool
+from approvals.states import Door
+from chats import actions, sweep
+from chats.jobs import Jobs
+from chats.models import Turn
+from chats.states import TurnState
+from tests.support.chats import agents
+from tests.support.chats.turns import make_chat, say
+from tests.support.machines import PATIENCE
+from tests.support.people import alice
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def in_state(state: TurnState) -> list[int]:
+    return list(Turn.objects.filter(state=state).order_by("pk").values_list("pk", flat=True))
+
+
+async def until_running(*expected: int) -> None:
+    while await dbpool.run(in_state, TurnState.RUNNING) != sorted(expected):
+        await asyncio.sleep(0.01)
+
+
+async def stop(turn: Turn) -> None:
+    await dbpool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+
+
+def test_no_more_turns_run_at_once_than_may_and_the_others_when_there_is_room(settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    asker = alice()
+    turns = [say(make_chat(asker), "murmur") for _ in range(4)]
+    first, second, third, fourth = turns
+
+    async def story() -> None:
+        jobs = Jobs(asyncio.get_running_loop(), at_once=2)
+        jobs.open()
+        try:
+            # The sweep finds all four; two have to be left to it, or to another process.
+            await dbpool.run(sweep.wake_stuck_turns)
+            await until_running(first.pk, second.pk)
+            await dbpool.run(sweep.wake_stuck_turns)
+            queued = asyncio.create_task(jobs.run(third.pk))
+            await dbpool.run(sweep.wake_stuck_turns)
+            assert (jobs.count(), await dbpool.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
+            # What the queue brought gets the place that becomes free, without another round of the sweep.
+            await stop(first)
+            await until_running(second.pk, third.pk)
+            await stop(second)
+            while jobs.count() == 2:
+                await asyncio.sleep(0.01)
+            await dbpool.run(sweep.wake_stuck_turns)
+            await until_running(third.pk, fourth.pk)
+            await stop(third)
+            await queued
+            await stop(fourth)
+        finally:
+            await jobs.drain(PATIENCE)
+
+    asyncio.run(asyncio.wait_for(story(), 2 * PATIENCE))
+    assert in_state(TurnState.STOPPED) == [turn.pk for turn in turns]
+
+
+def test_who_waits_for_a_place_does_not_hold_up_a_process_that_ends(settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    asker = alice()
+    running, waiting = (say(make_chat(asker), "murmur") for _ in range(2))
+
+    async def story() -> None:
+        jobs = Jobs(asyncio.get_running_loop(), at_once=1)
+        jobs.open()
+        one = asyncio.create_task(jobs.run(running.pk))
+        await until_running(running.pk)
+        other = asyncio.create_task(jobs.run(waiting.pk))
+        await jobs.drain(0)
+        await asyncio.gather(one, other)
+
+    asyncio.run(asyncio.wait_for(story(), 2 * PATIENCE))
+    assert in_state(TurnState.QUEUED) == [running.pk, waiting.pk]
+
+
+def test_an_agent_that_keeps_the_only_place_waits_for_a_sub_agent_that_needs_none(settings):
+    settings.HITL_AGENTS = [agents.BOSS]
+    asker = alice()
+    turns = [say(make_chat(asker), "accountant ask") for _ in range(2)]
+
+    async def story() -> None:
+        jobs = Jobs(asyncio.get_running_loop(), at_once=1)
+        jobs.open()
+        try:
+            while (await dbpool.run(in_state, TurnState.SUSPENDED))[:2] != [turn.pk for turn in turns]:
+                await dbpool.run(sweep.wake_stuck_turns)
+                await asyncio.sleep(0.01)
+        finally:
+            await jobs.drain(PATIENCE)
+
+    asyncio.run(asyncio.wait_for(story(), 2 * PATIENCE))
+    assert len(in_state(TurnState.SUSPENDED)) == 4

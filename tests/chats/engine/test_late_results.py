@@ -1,0 +1,168 @@
+"""Results that come after a tool's limit: they answer for themselves, and a run is never repeated in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from approvals import dbpool
+from approvals.models import AuditEntry, Decision
+from approvals.states import Verdict
+from chats import runner
+from chats.agent.agent import Agent
+from chats.agent.script import Conversation, Say, Use
+from chats.agent.tools import ToolContext, ToolError, tool
+from chats.models import Turn
+from chats.queries import open_requests
+from tests.support import people
+from tests.support.chats.turns import (
+    chunks,
+    converse,
+    decide,
+    kinds,
+    last_text,
+    make_chat,
+    reload,
+    results_on_record,
+    run,
+    say,
+    tool_parts,
+)
+
+release = threading.Event()
+seen: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _clean(settings):
+    settings.HITL_AGENTS = [f"{__name__}.clerk"]
+    release.clear()
+    seen.clear()
+    yield
+    release.set()
+
+
+@tool(timeout=1)
+def late() -> str:
+    """Takes longer than it may."""
+    release.wait(60)
+    return "done after all"
+
+
+@tool(timeout=1)
+def fails_late() -> str:
+    """Takes longer than it may, and fails."""
+    release.wait(60)
+    raise ToolError("The bank said no.")
+
+
+@tool(timeout=0.05, idempotent=True)
+async def hangs(context: ToolContext) -> None:
+    """Never comes back in time."""
+    seen.append((context.tool_call_id, context.attempt, context.executions))
+    await asyncio.sleep(1)
+
+
+def one(name: str) -> list[list[Say | Use]]:
+    return [[Use(name)], [Say("It says: {answers}", pause=0)]]
+
+
+clerk = Agent(
+    name="clerk",
+    tools=(late, fails_late, hangs),
+    script=[Conversation(f"^{name}$", one(name)) for name in ("late", "fails_late", "hangs")],
+)
+
+
+def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
+    """A turn whose tool comes back only once its outcome is asked for; gives it, and how it stood at that pause.
+
+    As in the server, the loop goes on behind the pause and hears what comes late.
+    """
+    turn = say(make_chat(people.alice()), text)
+
+    def stands() -> tuple[str, str, list[str]]:
+        (question,) = open_requests(turn)
+        return reload(turn).state, question.kind, list(turn.tool_calls.values_list("state", flat=True))
+
+    async def story() -> tuple[str, str, list[str]]:
+        await runner.advance(turn.pk, asyncio.Event())
+        paused = await dbpool.run(stands)
+        release.set()
+        while await dbpool.run(open_requests, turn):
+            await asyncio.sleep(0.01)
+        return paused
+
+    paused = asyncio.run(asyncio.wait_for(story(), 60))
+    return run(turn), paused
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_beyond_its_limit_is_asked_about_and_its_late_result_answers():
+    turn, paused = paused_and_released("late")
+    assert paused == ("suspended", "recovery", ["unknown"])
+    call, decision = turn.tool_calls.get(), Decision.objects.get()
+    assert (call.state, call.output, call.attempt) == ("succeeded", "done after all", 1)
+    assert (decision.verdict, decision.answer, decision.by_name, decision.via) == (
+        "respond",
+        "done after all",
+        "",
+        "system",
+    )
+    assert (turn.state, last_text(turn), kinds(turn)) == (
+        "completed",
+        "It says: done after all",
+        ["partial", "final"],
+    )
+    assert results_on_record(turn) == {call.tool_call_id: 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_late_failure_is_a_failure_and_not_an_answer():
+    turn, paused = paused_and_released("fails_late")
+    assert paused == ("suspended", "recovery", ["unknown"])
+    decision = Decision.objects.get()
+    assert (decision.verdict, decision.answer, decision.comment) == (
+        "reject",
+        None,
+        "The tool's own result arrived late: The bank said no.",
+    )
+    assert (turn.state, turn.tool_calls.get().state, last_text(turn)) == (
+        "completed",
+        "failed",
+        "It says: The bank said no.",
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_idempotent_tool_is_tried_three_times_under_one_id_and_then_given_up():
+    turn = converse(people.alice(), "hangs")
+    (part,) = tool_parts(turn)
+    call_id = part["toolCallId"]
+    words = "hangs did not end within its time limit, in 3 tries."
+    assert seen == [(call_id, 1, 1), (call_id, 2, 2), (call_id, 3, 3)]
+    assert (turn.state, part["state"], part["errorText"]) == ("completed", "output-error", words)
+    assert results_on_record(turn) == {call_id: 1}
+    assert AuditEntry.objects.get(event="tool.result").data["executions"] == 3
+    told = chunks(turn, "ToolFailed")
+    assert [(chunk["tool_call_id"], chunk["error_text"]) for chunk in told] == [(call_id, words)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_may_let_it_run_again_while_the_first_run_still_hangs():
+    turn, bob = say(make_chat(people.alice()), "late"), people.bob()
+
+    async def story() -> None:
+        await runner.advance(turn.pk, asyncio.Event())
+        (question,) = await dbpool.run(open_requests, turn)
+        await dbpool.run(decide, question, bob, Verdict.APPROVE)
+        release.set()
+        await runner.advance(turn.pk, asyncio.Event())
+
+    asyncio.run(asyncio.wait_for(story(), 60))
+    call = turn.tool_calls.get()
+    assert (reload(turn).state, call.state, call.attempt) == ("completed", "succeeded", 2)
+    assert results_on_record(turn) == {call.tool_call_id: 1}

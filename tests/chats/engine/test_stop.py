@@ -1,0 +1,126 @@
+"""Stop: at once while a turn waits, at its next write while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from approvals import dbpool
+from approvals.exceptions import NotAllowed
+from approvals.models import AuditEntry, Decision, Workflow
+from approvals.states import Door, Verdict
+from chats import actions, queries, runner
+from chats.agent.agent import Agent
+from chats.agent.script import Conversation, Use
+from chats.agent.tools import tool
+from chats.models import Turn
+from tests.support import people
+from tests.support.chats import agents
+from tests.support.chats.turns import (
+    chunks,
+    converse,
+    decide,
+    kinds,
+    last_text,
+    make_chat,
+    only_request,
+    reload,
+    run,
+    say,
+    tool_parts,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def stop(turn, by) -> bool:
+    return actions.stop_turn(turn.chat, by=by, via=Door.CHAT)
+
+
+def test_a_paused_turn_stops_and_its_question_is_withdrawn():
+    alice = people.alice()
+    turn = converse(alice, "ask mixed")
+    assert stop(turn, alice) is True
+    turn = reload(turn)
+    assert (turn.state, turn.stopped, turn.stopped_by, kinds(turn)) == ("stopped", True, "alice", ["partial", "final"])
+    assert [p["state"] for p in tool_parts(turn)] == ["output-available", "output-error", "output-error"]
+    assert list(Decision.objects.values_list("verdict", "by_name", "via")) == [("cancel", "alice", "stop")] * 2
+    assert Workflow.objects.get().state == "cancelled"
+    assert AuditEntry.objects.filter(event="turn.stopped", actor_name="alice").count() == 1
+
+
+def test_a_stopped_chat_goes_on_with_the_next_message():
+    alice = people.alice()
+    turn = converse(alice, "ask")
+    stop(turn, alice)
+    turn = run(say(turn.chat, "hello"))
+    assert (turn.state, turn.chat.messages.count()) == ("completed", 4)
+
+
+def test_an_approved_call_that_has_not_run_is_cancelled():
+    alice, bob = people.alice(), people.bob()
+    turn = converse(alice, "approve refund")
+    decide(only_request(turn), bob, Verdict.APPROVE)
+    assert reload(turn).state == "queued"
+    stop(turn, alice)
+    call = turn.tool_calls.get()
+    assert (reload(turn).state, call.state, call.attempt) == ("stopped", "cancelled", 0)
+    assert run(turn).state == "stopped"
+
+
+def test_a_queued_turn_stops_before_it_began():
+    alice = people.alice()
+    turn = say(make_chat(alice), "hello")
+    stop(turn, alice)
+    assert (run(turn).state, turn.steps.count()) == ("stopped", 0)
+
+
+def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    alice = people.alice()
+    turn = say(make_chat(alice), "recite")
+
+    async def story() -> None:
+        cut = asyncio.Event()
+        task = asyncio.create_task(runner.advance(turn.pk, cut))
+        while not await dbpool.run(chunks, turn, "TextDelta"):
+            await asyncio.sleep(0.01)
+        await dbpool.run(stop, turn, alice)
+        cut.set()
+        await asyncio.wait_for(task, 60)
+
+    asyncio.run(story())
+    stopped = reload(turn)
+    assert (stopped.state, stopped.finish_reason, kinds(turn)) == ("stopped", "other", ["final"])
+    assert last_text(turn).startswith("This ")
+    assert len(last_text(turn)) < len(agents.RECITAL)
+    assert queries.model_history(stopped)[-1].content == [{"type": "text", "text": last_text(turn)}]
+
+
+@tool
+def presses_stop() -> str:
+    """Stops the turn that runs it; nobody tells the runner, as if another process had taken the click."""
+    turn = Turn.objects.select_related("chat__owner").get()
+    return str(stop(turn, turn.chat.owner))
+
+
+busybody = Agent(
+    name="busybody",
+    tools=(presses_stop,),
+    script=[Conversation("go on", [[Use("presses_stop")] for _ in range(10)])],
+)
+
+
+def test_a_stop_from_elsewhere_is_noticed_at_the_next_write(settings):
+    settings.HITL_AGENTS = [f"{__name__}.busybody"]
+    turn = converse(people.alice(), "go on")
+    assert (turn.state, turn.steps.count(), tool_parts(turn)[0]["output"]) == ("stopped", 1, "True")
+
+
+def test_who_may_stop():
+    alice, bob, carol = people.alice(), people.bob(), people.carol()
+    turn = converse(alice, "ask")
+    with pytest.raises(NotAllowed):
+        stop(turn, carol)
+    assert (stop(turn, bob), stop(turn, alice)) == (True, False)

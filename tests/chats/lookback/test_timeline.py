@@ -1,0 +1,146 @@
+"""A chat's timeline: what happened, in order, page by page, for those who may read the chat."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from approvals.states import Door, Verdict
+from chats import actions, queries
+from chats.timeline import Mark, mark_from, page_of
+from tests.support.chats import agents
+from tests.support.chats.branches import branch
+from tests.support.chats.scenes import completed, paused
+from tests.support.chats.turns import converse, decide, make_chat, only_request, run, say
+from tests.support.markup import parse
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+def kinds(chat, **given) -> list[str]:
+    return [entry.kind for entry in page_of(chat, **given).entries]
+
+
+def story(settings):
+    """A payment that was asked for, approved and made."""
+    settings.HITL_AGENTS = [agents.PATH]
+    turn = converse(alice(), "pay")
+    decide(only_request(turn), bob(), Verdict.APPROVE, comment="Go on.")
+    return run(turn)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_happened_stands_in_its_order(settings):
+    turn = story(settings)
+    assert kinds(turn.chat) == [
+        *("said", "begun", "step", "asked", "checkpoint", "decided"),
+        *("result", "step", "ended", "checkpoint"),
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_says_who_decided_what_and_through_which_door(settings):
+    turn = story(settings)
+    client = Client()
+    client.force_login(turn.chat.owner)
+    page = parse(client.get(f"/chats/{turn.chat_id}/timeline/").text)
+    (decided,) = page.find("li", class_="entry-decided")
+    assert decided.find("p")[1].words == "Approved by bob through: Dashboard: Run pay?"
+    assert decided.find("blockquote")[0].words == "Go on."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_branch_and_its_origin_stand_in_both_timelines(settings):
+    turn = story(settings)
+    made = branch(turn, 0)
+    assert kinds(turn.chat)[-1] == "branched"
+    assert kinds(made) == ["said", "begun", "step", "origin", "asked", "checkpoint"]
+    ended = branch(turn, 1)
+    assert kinds(ended) == [
+        *("said", "begun", "step", "asked", "decided", "result", "step", "ended"),
+        *("origin", "checkpoint"),
+    ]
+
+
+def test_a_stop_says_who_pressed_it():
+    chat = make_chat(alice())
+    paused(chat)
+    actions.stop_turn(chat, by=chat.owner, via=Door.CHAT)
+    client = Client()
+    client.force_login(chat.owner)
+    page = parse(client.get(f"/chats/{chat.pk}/timeline/").text)
+    (ended,) = page.find("li", class_="entry-ended")
+    assert ended.find("p")[1].words == "The turn is over: Stopped by alice"
+
+
+def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions():
+    chat = make_chat(alice())
+    for _ in range(7):
+        completed(chat)
+    whole = [entry.key for entry in page_of(chat, size=1000).entries]
+    assert len(whole) == 7 * 5
+
+    page = page_of(chat, size=4)
+    back = [entry.key for entry in page.entries]
+    while page.earlier:
+        page = page_of(chat, before=page.entries[0].mark, size=4)
+        back = [entry.key for entry in page.entries] + back
+    forth, after = [whole[0]], page_of(chat, size=1000).entries[0].mark
+    while True:
+        page = page_of(chat, after=after, size=4)
+        forth += [entry.key for entry in page.entries]
+        if not page.later:
+            break
+        after = page.entries[-1].mark
+    assert (back, forth) == (whole, whole)
+
+
+def test_entries_of_one_moment_are_paged_through_too():
+    chat = make_chat(alice())
+    for _ in range(3):
+        completed(chat)
+    turns = chat.turns.all()
+    now = turns[0].created_at
+    chat.turns.update(created_at=now, ended_at=now)
+    chat.messages.update(created_at=now)
+    whole = [entry.key for entry in page_of(chat, size=1000).entries]
+    found, before = [], None
+    while True:
+        page = page_of(chat, before=before, size=2)
+        found = [entry.key for entry in page.entries] + found
+        if not page.earlier:
+            break
+        before = page.entries[0].mark
+    assert found == whole
+
+
+def test_a_mark_is_read_as_it_is_written():
+    chat = make_chat(alice())
+    completed(chat)
+    for entry in page_of(chat).entries:
+        assert mark_from(str(entry.mark)) == entry.mark
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", ",,", "2026-11-21,1,1", "2026-11-21T12:00:00,1,1", "2026-11-21T12:00:00Z,1", "0001-01-01T00:00:00+23:00,1,1",
+     "2026-11-21T12:00:00Z,-1,1", "2026-11-21T12:00:00Z,1,\u0663", f"2026-11-21T12:00:00Z,1,{10**30}"],
+)  # fmt: skip
+def test_what_is_no_mark_shows_the_latest(text):
+    assert mark_from(text) is None
+    chat = make_chat(alice())
+    completed(chat)
+    client = Client()
+    client.force_login(chat.owner)
+    page = parse(client.get(f"/chats/{chat.pk}/timeline/", {"before": text}).text)
+    assert len(page.find("li", class_="entry")) == 5
+
+
+def test_what_people_write_is_shown_and_not_run():
+    chat = make_chat(alice())
+    say(chat, "<script>alert(1)</script>")
+    client = Client()
+    client.force_login(chat.owner)
+    assert "<script>alert" not in client.get(f"/chats/{chat.pk}/timeline/").text
+    assert Mark(queries.last_turn(chat).created_at, 1, 1) < Mark(queries.last_turn(chat).created_at, 2, 0)

@@ -1,0 +1,248 @@
+"""The chats' pages: writing, being refused with the draft kept, stopping, reading what is another's, and paging."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from approvals.models import Decision
+from chats import actions
+from chats.actions.arriving import MAX_TEXT
+from chats.models import Chat, Message, Turn
+from tests.support.chats.scenes import asked, begin, completed, paused, text, use
+from tests.support.chats.turns import make_chat, only_request, say
+from tests.support.markup import buttons, forms, parse
+from tests.support.people import alice, bob, carol
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+
+
+def browser(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def chat(db):
+    return make_chat(alice())
+
+
+def bubbles(html: str) -> list[str]:
+    """What each message says, the text only."""
+    return [" ".join(part.words for part in one.find("div", class_="part-text")) for one in parse(html).find("article")]
+
+
+def state_line(html: str) -> str:
+    (line,) = parse(html).find("div", id="turn")
+    return " ".join(words.words for words in line.find("p"))
+
+
+def test_an_empty_list_says_how_to_start():
+    page = parse(browser(alice()).get("/chats/").text)
+    (words,) = [empty.words for empty in page.find("li", class_="empty")]
+    assert words == "No chat yet. Write something above to start one."
+
+
+def test_a_chat_is_started_with_its_first_message():
+    client = browser(alice())
+    (form,) = forms(client.get("/chats/").text, "/chats/new/")
+    sent = client.post(form.action, form.fields | {"text": "  Where is my parcel?\r\nOrder 4711  "})
+    chat = Chat.objects.get()
+    assert (sent.status_code, sent.headers["Location"]) == (302, f"/chats/{chat.pk}/")
+    assert (chat.title, chat.agent, chat.owner.username) == ("Where is my parcel?", "support", "alice")
+    assert Message.objects.get().parts == [{"type": "text", "text": "Where is my parcel?\nOrder 4711"}]
+    assert Turn.objects.get().state == "queued"
+    assert "Where is my parcel?" in bubbles(client.get(sent.headers["Location"]).text)[0]
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (
+            {"agent": "support", "text": "x" * (MAX_TEXT + 1)},
+            "A message has 1 to 20,000 characters; this one has 20,001.",
+        ),
+        (
+            {"agent": "nobody", "text": "Hello"},
+            "There is no agent named 'nobody' here. Start a new chat with another agent.",
+        ),
+        ({"text": "Hello"}, "There is no agent named '' here. Start a new chat with another agent."),
+    ],
+    ids=["too-long", "unknown-agent", "no-agent"],
+)
+def test_a_chat_that_cannot_be_started_is_refused_in_words_and_leaves_nothing_behind(form, words):
+    refused = browser(alice()).post("/chats/new/", form)
+    assert refused.status_code == 422
+    assert parse(refused.text).find("p")[1].words == words
+    assert Chat.objects.count() == 0
+
+
+def test_a_plain_message_is_posted_and_leads_back_to_the_chat(chat):
+    completed(chat)
+    client = browser(chat.owner)
+    (form,) = forms(client.get(chat.get_absolute_url()).text, "/messages/")
+    sent = client.post(form.action, form.fields | {"text": "And now?"})
+    assert (sent.status_code, sent.headers["Location"]) == (302, chat.get_absolute_url())
+    page = client.get(chat.get_absolute_url()).text
+    assert bubbles(page) == ["hello", "Hello back.", "And now?"]
+    assert state_line(page) == "The assistant is at work…"
+
+
+def test_through_htmx_the_composer_comes_back_empty_with_the_message_beside_it(chat):
+    client = browser(chat.owner)
+    sent = client.post(f"{chat.get_absolute_url()}messages/", {"text": "hello"}, headers=HTMX)
+    assert sent.status_code == 200
+    composer, message, turn = parse(sent.text).inside
+    assert (composer.attributes["id"], composer.find("textarea")[0].text) == ("composer", "")
+    assert (message.attributes["id"], message.words) == (f"message-{Message.objects.get().pk}", "hello")
+    assert (turn.attributes["id"], turn.attributes["data-state"]) == ("turn", "queued")
+
+
+def refusal(chat, data) -> tuple[int, str, str]:
+    """Status, words and draft of the same refusal as a page and as a fragment."""
+    client, found = browser(chat.owner), set()
+    for headers in ({}, HTMX):
+        sent = client.post(f"{chat.get_absolute_url()}messages/", data, headers=headers)
+        (composer,) = parse(sent.text).find("form", id="composer")
+        (words,) = composer.find("p", class_="refusal")
+        found.add((sent.status_code, words.words, composer.find("textarea")[0].text))
+    (only,) = found
+    return only
+
+
+def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(chat):
+    turn = say(chat, "hello")
+    busy = "The assistant is still answering. Wait for it, or stop it first."
+    assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
+    begin(turn)
+    assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
+    assert Message.objects.count() == 1
+
+
+def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
+    paused(chat)
+    words = "The assistant waits for: “Run issueRefund?”. Answer that first, or stop the turn."
+    assert refusal(chat, {"text": "Hurry up"}) == (409, words, "Hurry up")
+
+
+@pytest.mark.parametrize(
+    ("written", "length"), [("  ", 0), ("", 0), ("y" * 20_001, 20_001)], ids=["blank", "empty", "long"]
+)
+def test_a_message_that_is_empty_or_too_long_is_refused_and_its_draft_kept(chat, written, length):
+    words = f"A message has 1 to 20,000 characters; this one has {length:,}."
+    assert refusal(chat, {"text": written}) == (422, words, written)
+
+
+def test_a_message_with_line_breaks_is_as_long_as_its_writer_sees_it(chat):
+    written = "\r\n".join(["x" * 99] * 200)
+    sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": written})
+    assert sent.status_code == 302
+    assert Message.objects.get().parts[0]["text"] == written.replace("\r\n", "\n")
+
+
+def test_words_that_no_database_can_hold_are_replaced(chat):
+    sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": "a\x00b"})
+    assert sent.status_code == 302
+    assert Message.objects.get().parts[0]["text"] == "a\ufffdb"
+
+
+def test_typing_answers_the_one_open_free_text_question():
+    chat, request = asked(alice(), "askHuman", {"question": "What shall I tell them?"})
+    sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": "Tell them yes."})
+    assert sent.status_code == 302
+    decision = Decision.objects.get(request=request)
+    assert (decision.answer, decision.via, decision.by_name) == ("Tell them yes.", "chat", "alice")
+    assert chat.messages.filter(role="user").count() == 1
+
+
+def test_a_chat_whose_agent_is_gone_stays_readable_and_refuses_messages(chat, settings):
+    completed(chat)
+    settings.HITL_AGENTS = ["tests.support.processes.patient_agent.patient"]
+    page = browser(chat.owner).get(chat.get_absolute_url()).text
+    assert bubbles(page) == ["hello", "Hello back."]
+    assert forms(page, "/messages/") == []
+    (note,) = parse(page).find("p", class_="note")
+    assert note.words.startswith("The agent “support” is no longer listed")
+    sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": "Anybody?"})
+    assert sent.status_code == 422
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
+@pytest.mark.parametrize("begun", ["queued", "running", "suspended"])
+def test_a_turn_is_stopped_from_its_page_wherever_it_stands(chat, begun, headers):
+    turn = paused(chat) if begun == "suspended" else say(chat, "slow")
+    if begun == "running":
+        begin(turn)
+    client = browser(chat.owner)
+    (form,) = forms(client.get(chat.get_absolute_url()).text, "/stop/")
+    sent = client.post(form.action, form.fields, headers=headers)
+    turn.refresh_from_db()
+    assert (turn.stopped, turn.stopped_by) == (True, "alice")
+    assert turn.state == ("running" if begun == "running" else "stopped")
+    if headers:
+        assert (sent.status_code, sent.content) == (204, b"")
+    else:
+        assert (sent.status_code, sent.headers["Location"]) == (302, chat.get_absolute_url())
+    page = client.get(chat.get_absolute_url()).text
+    assert state_line(page) == ("Stopping…" if begun == "running" else "Stopped by alice")
+    assert forms(page, "/stop/") == []
+
+
+def test_stopping_what_waits_withdraws_what_was_asked(chat):
+    turn = paused(chat)
+    request = only_request(turn)
+    browser(bob()).post(f"{chat.get_absolute_url()}stop/")
+    decision = Decision.objects.get(request=request)
+    assert (decision.verdict, decision.by_name, decision.via) == ("cancel", "bob", "stop")
+
+
+def test_stopping_where_nothing_runs_changes_nothing(chat):
+    completed(chat)
+    assert browser(chat.owner).post(f"{chat.get_absolute_url()}stop/").status_code == 302
+    assert [*chat.turns.values_list("state", "stopped")] == [("completed", False)]
+
+
+def test_carol_reads_but_has_no_composer_and_may_not_write_or_stop(chat):
+    paused(chat)
+    client = browser(carol())
+    page = client.get(chat.get_absolute_url()).text
+    assert bubbles(page) == ["please", "I will."]
+    assert buttons(page) == []
+    assert client.post(f"{chat.get_absolute_url()}messages/", {"text": "Hello"}).status_code == 404
+    assert client.post(f"{chat.get_absolute_url()}stop/").status_code == 403
+    assert [*chat.turns.values_list("state", flat=True)] == ["suspended"]
+
+
+def test_bob_decides_and_stops_in_alices_chat_but_does_not_write_in_it(chat):
+    paused(chat)
+    page = browser(bob()).get(chat.get_absolute_url()).text
+    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw", "Stop"]
+
+
+def test_the_state_of_a_turn_is_told_in_words(chat):
+    page = chat.get_absolute_url()
+    client = browser(chat.owner)
+    assert state_line(client.get(page).text) == ""
+    turn = paused(
+        chat, use("issueRefund", {"amount": 120, "orderId": "1"}), use("issueRefund", {"amount": 130, "orderId": "2"})
+    )
+    assert state_line(client.get(page).text) == (
+        "Paused Waits for 2 answers; nothing runs meanwhile. Run issueRefund?, Run issueRefund?"
+    )
+    assert actions.stop_turn(chat, by=chat.owner, via="chat")
+    claim = begin(say(chat, "hello"))
+    actions.fail_turn(claim, "The model is down.", 0, [], 1)
+    assert state_line(client.get(page).text) == "The model is down."
+    assert turn.chat.turns.count() == 2
+
+
+def test_the_answer_is_shown_with_its_tools(chat):
+    completed(chat, "weather", text("One *moment*."), use("getWeather", {"city": "Rome"}))
+    page = parse(browser(chat.owner).get(chat.get_absolute_url()).text)
+    (tool,) = page.find("details", class_="tool")
+    assert tool.find("summary")[0].words == "getWeather done"
+    assert [shown.words for shown in tool.find("pre")] == ['{ "city": "Rome" }', '"done"']
+    assert [emphasis.words for emphasis in page.find("em")] == ["moment"]

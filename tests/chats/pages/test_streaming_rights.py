@@ -1,0 +1,51 @@
+"""Words of a running turn go to a page as long as its session and its right last, whoever ends them without a ring."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+from django.contrib.auth.models import User
+
+from approvals import consumers
+from approvals.dbpool import run
+from chats import consumers as chat_consumers
+from tests.hitlsite.pages.test_websockets import deactivate, end_session, turn_of
+from tests.support.chats import agents
+from tests.support.chats.turns import make_chat, say
+from tests.support.lines import SOON, line
+from tests.support.people import alice, carol
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def lose_the_permission(user: User) -> None:
+    await run(user.user_permissions.clear)
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        (end_session, consumers.SIGNED_OUT),
+        (deactivate, consumers.SIGNED_OUT),
+        (lose_the_permission, consumers.NOT_FOUND),
+    ],
+    ids=lambda given: getattr(given, "__name__", None),
+)
+async def test_words_are_streamed_only_as_long_as_a_page_may_see_them(end, code, settings, monkeypatch):
+    monkeypatch.setattr(chat_consumers, "LOOK_AGAIN", 0.0)
+    settings.HITL_AGENTS = [agents.PATH]
+    chat, reader = await run(lambda: make_chat(alice())), await run(carol)
+    await run(say, chat, "recite")
+    working = asyncio.create_task(turn_of(chat))
+    async with line(f"/ws/chats/{chat.pk}/", reader) as page:
+        await page.until("This ")
+        await end(reader)
+        async with asyncio.timeout(SOON):
+            while (message := await page.receive_output(SOON))["type"] != "websocket.close":
+                assert message["type"] == "websocket.send"
+        assert (message["code"], await run(lambda: chat.turns.get().state)) == (code, "running")
+    working.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await working

@@ -1,0 +1,152 @@
+"""Reading a chat, following it, and cutting it where the client did."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from approvals import dbpool
+from approvals.models import ApprovalRequest
+from chats.models import Chat, Turn
+from tests.support import people
+from tests.support.chats import agents
+from tests.support.chats.wire_rules import problems
+from tests.support.machines import Client, answer_on, machine, served, user_message
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def client():
+    return Client(machine(people.bob()))
+
+
+def texts(client: Client) -> list[str]:
+    """The users' messages in the conversation."""
+    return [message["parts"][0]["text"] for message in client.messages if message["role"] == "user"]
+
+
+def test_a_chat_is_read_as_the_client_shows_it_with_what_waits(client):
+    client.say("approve refund")
+    found = client.read()
+    request = ApprovalRequest.objects.get()
+    assert found["status"] == "suspended"
+    assert found["pending"] == [
+        {
+            "requestId": str(request.pk),
+            "kind": "approval",
+            "title": "Run issueRefund?",
+            "toolName": "issueRefund",
+            "toolCallId": request.tool_call_id,
+            "url": f"http://127.0.0.1:8000/requests/{request.pk}/",
+            "deadline": None,
+        }
+    ]
+    assert client.calls()[0]["approval"] == {"id": str(request.pk)}
+    assert client.messages[0] == user_message("approve refund", "u0")
+
+
+def test_a_watcher_pays_nothing_while_nothing_changes(client):
+    client.say("ask")
+    first = client.machine.get(client.address)
+    again = client.machine.get(client.address, headers={"if-none-match": first.headers["etag"]})
+    assert (again.status, again.text, again.headers["etag"]) == (304, "", first.headers["etag"])
+    client.answer("yes")
+    changed = client.machine.get(client.address, headers={"if-none-match": first.headers["etag"]})
+    assert (changed.status, changed.json["status"]) == (200, "idle")
+
+
+def test_a_read_costs_the_same_however_long_the_chat_is(client):
+    counts = []
+    for _ in range(3):
+        for _ in range(3):
+            client.say("weather")
+        with CaptureQueriesContext(connection) as queries:
+            client.read()
+        counts.append(len(queries))
+    assert len(set(counts)) == 1
+
+
+@pytest.mark.parametrize("who", ["nobody's", "somebody else's"])
+def test_chats_that_are_not_there_and_not_yours_look_alike(client, who):
+    if who == "somebody else's":
+        client.say("ask")
+    mallory = machine(people.mallory())
+    read, resume, stop = (
+        mallory.call(method, f"{client.address}{end}")
+        for method, end in [("GET", ""), ("GET", "/stream"), ("POST", "/stop")]
+    )
+    assert [(read.status, read.code), (resume.status, resume.text), (stop.status, stop.code)] == [
+        (404, "not_found"),
+        (204, ""),
+        (404, "not_found"),
+    ]
+
+
+def test_two_people_may_use_the_same_chat_id(client):
+    client.say("hello")
+    other = Client(machine(people.alice()), client.chat)
+    other.say("weather")
+    assert (texts(client), texts(other), Chat.objects.count()) == (["hello"], ["weather"], 2)
+
+
+def test_a_second_tab_follows_a_first_response_from_its_beginning(client, settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    client.messages = [user_message("recite", "u1")]
+
+    async def story():
+        posting = asyncio.create_task(client.apost())
+        while not await dbpool.run(Turn.objects.filter(events__seq__gt=5).exists):
+            await asyncio.sleep(0.01)
+        line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
+        await line.send_input({"type": "http.request", "body": b""})
+        start = await line.receive_output(60)
+        await client.astop()
+        return await answer_on(line, start), await posting
+
+    followed, posted = served(story)
+    assert problems(followed.chunks) == []
+    assert followed.chunks == posted.chunks
+
+
+def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(client, settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    client.say("ask first")
+    client.fill("Express")
+
+    async def story():
+        posting = asyncio.create_task(client.apost(messageId=client.last["id"]))
+        while not await dbpool.run(Turn.objects.filter(state="running").exists):
+            await asyncio.sleep(0.01)
+        followed = await client.machine.acall("GET", f"{client.address}/stream")
+        read = await client.machine.acall("GET", client.address)
+        await client.astop()
+        await posting
+        return followed, read
+
+    followed, read = served(story)
+    assert followed.status == 204
+    assert read.json["status"] == "running"
+    parts = read.json["messages"][-1]["parts"]
+    assert [part["type"] for part in parts] == ["step-start", "text", "tool-askUser"]
+    assert parts[-1]["state"] == "output-available"
+
+
+def test_a_client_that_goes_away_stops_nothing(client):
+    async def story():
+        body = json.dumps(client.body(messages=[user_message("weather", "u1")])).encode()
+        line = client.machine.connect("POST", "/api/chat", body, {})
+        await line.send_input({"type": "http.request", "body": body})
+        await line.receive_output(60)
+        await line.send_input({"type": "http.disconnect"})
+        await line.wait(60)
+        while await dbpool.run(Turn.objects.exclude(state="completed").exists):
+            await asyncio.sleep(0.01)
+
+    served(story)
+    assert client.read()["status"] == "idle"
+    assert [part["type"] for part in client.last["parts"]][-1] == "text"

@@ -1,0 +1,293 @@
+"""How an answer of Claude arrives: as events that can be shown at once, and as blocks exactly as returned."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from itertools import chain, repeat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chats.agent import events, loop
+from chats.agent.agent import Agent
+from chats.agent.demo import getWeather
+from chats.providers.anthropic import AnthropicProvider
+from chats.providers.base import ModelMessage, ModelRequest, ProviderError
+from tests.support.anthropic_server import (
+    KEY,
+    PING,
+    AnthropicServer,
+    Close,
+    Reply,
+    answer,
+    block_events,
+    end,
+    error,
+    redacted,
+    says,
+    text,
+    thinking,
+    tool_use,
+)
+
+AGENT = Agent(name="clerk", tools=[getWeather])
+HELLO = [ModelMessage("user", [text("Hello")])]
+BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+WAIT = "Wait a minute, then send your message again."
+START = answer()[0]
+
+
+@pytest.fixture
+def claude():
+    with AnthropicServer() as server:
+        yield server
+
+
+def provider_at(claude, **given):
+    return AnthropicProvider(api_key=KEY, model="claude-sonnet-5-5", base_url=claude.url, **given)
+
+
+async def ask(claude, **given):
+    stream = provider_at(claude, **given).stream(ModelRequest(AGENT, HELLO))
+    return [event async for event in stream]
+
+
+async def told(claude):
+    """What people got to see, and the words of the failure that ended it."""
+    shown = []
+    with pytest.raises(ProviderError) as failure:
+        async for event in provider_at(claude).stream(ModelRequest(AGENT, HELLO)):
+            shown.append(event)
+    return shown, str(failure.value)
+
+
+async def test_text_arrives_in_deltas_and_ends_as_one_block(claude):
+    claude.will(says(text("Grüße 🌍!"), size=4, input_tokens=12, output_tokens=8, cache_read_input_tokens=3))
+    assert await ask(claude) == [
+        events.TextStarted("text-0"),
+        events.TextDelta("text-0", "Grüß"),
+        events.TextDelta("text-0", "e 🌍!"),
+        events.TextEnded("text-0"),
+        events.ModelFinished(
+            [text("Grüße 🌍!")],
+            "end_turn",
+            "claude-sonnet-5-5",
+            {"input_tokens": 12, "output_tokens": 8, "cache_read_input_tokens": 3},
+        ),
+    ]
+
+
+async def test_parallel_calls_have_their_inputs_only_once_they_are_whole(claude):
+    blocks = [tool_use("toolu_1", "getWeather", city="Köln", n=42), tool_use("toolu_2", "getWeather"), text("Wait.")]
+    claude.will(says(*blocks, stop_reason="tool_use", size=11))
+    *shown, finished = await ask(claude)
+    assert shown == [
+        events.ToolInputStarted("toolu_1", "getWeather"),
+        events.ToolInputDelta("toolu_1", '{"city": "K'),
+        events.ToolInputDelta("toolu_1", 'öln", "n": '),
+        events.ToolInputDelta("toolu_1", "42}"),
+        events.ToolInputReady("toolu_1", "getWeather", {"city": "Köln", "n": 42}),
+        events.ToolInputStarted("toolu_2", "getWeather"),
+        events.ToolInputReady("toolu_2", "getWeather", {}),
+        events.TextStarted("text-2"),
+        events.TextDelta("text-2", "Wait."),
+        events.TextEnded("text-2"),
+    ]
+    assert (finished.blocks, finished.stop_reason) == (blocks, "tool_use")
+
+
+async def test_thoughts_are_shown_and_kept_with_their_signatures(claude):
+    blocks = [thinking("Hm, let me see.", "Sig+/natu=="), redacted("Zm9v+/=="), thinking("", "omitted"), text("Yes.")]
+    claude.will(says(*blocks, size=10))
+    *shown, finished = await ask(claude)
+    assert shown[:4] == [
+        events.ReasoningStarted("thinking-0"),
+        events.ReasoningDelta("thinking-0", "Hm, let me"),
+        events.ReasoningDelta("thinking-0", " see."),
+        events.ReasoningEnded("thinking-0"),
+    ]
+    assert finished.blocks == blocks
+
+
+async def test_a_thought_that_no_database_can_keep_is_left_out(claude):
+    claude.will(says(thinking("a\x00b", "broken by any change"), text("Yes.")))
+    assert (await ask(claude))[-1].blocks == [text("Yes.")]
+
+
+async def test_what_stands_in_a_block_s_start_counts_too(claude):
+    first = {"type": "content_block_start", "index": 0, "content_block": thinking("Hm", "sig")}
+    second = {"type": "content_block_start", "index": 1, "content_block": text("Yes")}
+    third = {"type": "content_block_start", "index": 2, "content_block": tool_use("toolu_1", "getWeather", city="Rome")}
+    claude.will(Reply(items=[START, first, second, third, *end("tool_use", output_tokens=4)]))
+    *shown, finished = await ask(claude)
+    assert shown == [
+        events.ReasoningStarted("thinking-0"),
+        events.ReasoningDelta("thinking-0", "Hm"),
+        events.TextStarted("text-1"),
+        events.TextDelta("text-1", "Yes"),
+        events.ToolInputStarted("toolu_1", "getWeather"),
+        # Nothing was stopped before the message was.
+        events.ReasoningEnded("thinking-0"),
+        events.TextEnded("text-1"),
+        events.ToolInputReady("toolu_1", "getWeather", {"city": "Rome"}),
+    ]
+    assert [block["type"] for block in finished.blocks] == ["thinking", "text", "tool_use"]
+
+
+UNREADABLE = {
+    '{"city": "Par': "not valid JSON: Unterminated string starting at: line 1 column 10 (char 9)",
+    "[1, 2]": "not an object",
+    '{"a": NaN}': "NaN is not JSON",
+    '{"a": 1e999}': "NaN and Infinity are not JSON",
+    '{"a": 9007199254740993}': "an integer is beyond 2^53; send it as a string",
+    '{"a": "\\ud83d"}': "text holds a NUL or half a character",
+    '{"a":' * 900 + "1" + "}" * 900: "nested too deeply",
+    '{"a":' * 100_000: "nested too deeply",
+}
+
+
+@pytest.mark.parametrize("written", UNREADABLE, ids=lambda written: written[:20])
+async def test_an_input_that_cannot_be_kept_is_wrapped_and_fits_no_tool(claude, written):
+    start, _, *rest, stop = block_events(0, tool_use("toolu_1", "getWeather", city=written), size=10**9)
+    rest[0]["delta"]["partial_json"] = written
+    claude.will(Reply(items=[START, start, *rest, stop, *end("tool_use", output_tokens=4)]))
+    (block,) = (await ask(claude))[-1].blocks
+    assert block["input"] == {"unreadable": written[:1000], "why": UNREADABLE[written]}
+    planned = loop.plan_call(AGENT, block["id"], block["name"], block["input"])
+    assert planned.error_text.startswith("Invalid input for getWeather: city: Field required")
+
+
+async def test_what_is_new_in_the_api_disturbs_nothing(claude):
+    new = [
+        {"type": "weather_report", "sky": "clear"},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "hologram", "data": {"x": [1]}}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "hologram_delta", "data": 2}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "tone_delta", "tone": "kind"}},
+        {"type": "content_block_delta", "index": 77, "delta": {"type": "text_delta", "text": "of no block"}},
+        {"type": "content_block_stop", "index": 77},
+    ]
+    start, ping, begin, *rest = answer(text("Hi"))
+    claude.will(Reply(items=[start, ping, PING, begin, *new, *rest]))
+    *shown, finished = await ask(claude)
+    assert shown == [events.TextStarted("text-0"), events.TextDelta("text-0", "Hi"), events.TextEnded("text-0")]
+    assert finished.blocks == [text("Hi"), {"type": "hologram", "data": {"x": [1]}}]
+
+
+FIXED = [
+    thinking("Wie schön: 🌍é", "c2ln"),
+    text("Grüße 🌍"),
+    tool_use("toolu_1", "getWeather", city="Kœln 🏛", n=[1, 2]),
+]
+
+
+def test_however_the_bytes_are_split_the_answer_is_the_same(claude):
+    whole = sum(len(chunk) for chunk in says(*FIXED, cuts=[1]).items)
+    with asyncio.Runner() as runner:
+        provider = provider_at(claude)
+
+        async def collect():
+            return [event async for event in provider.stream(ModelRequest(AGENT, HELLO))]
+
+        claude.will(says(*FIXED, stop_reason="tool_use"))
+        expected = runner.run(collect())
+        assert expected[-1].blocks == FIXED
+
+        @settings(max_examples=60, deadline=None)
+        @given(st.lists(st.integers(1, whole), max_size=60))
+        def check(cuts):
+            claude.will(says(*FIXED, stop_reason="tool_use", cuts=cuts or [1]))
+            assert runner.run(collect()) == expected
+
+        check()
+        claude.will(says(*FIXED, stop_reason="tool_use", cuts=range(whole)))
+        assert runner.run(collect()) == expected
+
+
+async def test_a_slow_answer_is_shown_as_it_comes(claude):
+    gate = threading.Event()
+    start, *rest = block_events(0, text("First, then."), size=6)
+    claude.will(Reply(items=[START, start, rest[0], gate, *rest[1:], *end(output_tokens=4)]))
+    stream = provider_at(claude).stream(ModelRequest(AGENT, HELLO))
+    assert [await anext(stream), await anext(stream)] == [
+        events.TextStarted("text-0"),
+        events.TextDelta("text-0", "First,"),
+    ]
+    gate.set()
+    assert await anext(stream) == events.TextDelta("text-0", " then.")
+    assert (await anext(stream), (await anext(stream)).blocks) == (events.TextEnded("text-0"), [text("First, then.")])
+
+
+BEGINNING = [START, *block_events(0, text("Half an ans"))]
+ENDINGS = {
+    "an early close": ([Close.EARLY], BROKEN_OFF),
+    "a clean close": ([Close.CLEAN], BROKEN_OFF),
+    "no stop reason": (end(None), BROKEN_OFF),
+    "rubbish": ([b"event: message_delta\ndata: {half\n\n"], BROKEN_OFF),
+    "broken utf-8": ([b"event: message_delta\ndata: \xff\n\n"], BROKEN_OFF),
+    "overload": ([error("overloaded_error")], f"Claude is overloaded right now. {WAIT}"),
+    "an error": ([error("api_error")], f"Claude has a problem of its own right now. {WAIT}"),
+    "an unknown error": ([error("surprise")], f"Claude has a problem of its own right now. {WAIT}"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_what_fails_after_the_first_output_is_not_tried_again(claude, ending):
+    items, words = ENDINGS[ending]
+    claude.will(Reply(items=[*BEGINNING, *items]))
+    shown, said = await told(claude)
+    assert "".join(event.text for event in shown if isinstance(event, events.TextDelta)) == "Half an ans"
+    assert (said, len(claude.requests)) == (words, 1)
+
+
+async def test_a_connection_lost_behind_the_stop_reason_loses_nothing(claude):
+    claude.will(Reply(items=[*BEGINNING, end(output_tokens=4)[0], Close.EARLY]))
+    assert (await ask(claude))[-1].blocks == [text("Half an ans")]
+
+
+def endless(delta, block):
+    begin = block_events(0, block)[0]
+    return Reply(items=chain([START, begin], repeat({"type": "content_block_delta", "index": 0, "delta": delta})))
+
+
+ENDLESS = {
+    "text": endless({"type": "text_delta", "text": "la " * 500}, text("x")),
+    "thoughts": endless({"type": "thinking_delta", "thinking": "hm " * 500}, thinking("x", "y")),
+    "input": endless({"type": "input_json_delta", "partial_json": "1" * 1500}, tool_use("toolu_1", "getWeather", x=1)),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_an_endless_answer_is_cut_off_and_the_connection_closed(claude, what):
+    claude.will(ENDLESS[what])
+    with pytest.raises(ProviderError) as failure:
+        async for _ in loop.stream_step(AGENT, provider_at(claude), HELLO, 0):
+            pass
+    assert str(failure.value) == "The model's answer is longer than 400,000 characters; it was cut off."
+    assert await asyncio.to_thread(claude.requests[0].gone.wait, 60)
+
+
+class Babbler:
+    """A provider of one's own that begins one text after the other."""
+
+    name = "babbler"
+
+    async def stream(self, request):
+        while True:
+            yield events.TextStarted("text-0")
+
+
+async def test_an_endless_number_of_empty_parts_is_cut_off_too():
+    with pytest.raises(ProviderError, match="longer than 400,000 characters"):
+        async for _ in loop.stream_step(AGENT, Babbler(), HELLO, 0):
+            pass
+
+
+async def test_an_answer_that_takes_too_long_is_cut_off(claude):
+    claude.will(Reply(items=chain(BEGINNING, repeat(PING))))
+    with pytest.raises(ProviderError) as failure:
+        await ask(claude, longest=0.3)
+    assert str(failure.value) == "Claude's answer took too long and was cut off. Ask for less at once."
+    assert await asyncio.to_thread(claude.requests[0].gone.wait, 60)

@@ -1,0 +1,64 @@
+"""The AI SDK's own client from npm, in both versions, against a real server; one node process for each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes.server import Server
+from tests.support.services import find_npm, install_packages, real_processes  # noqa: F401
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    find_npm()
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
+    agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
+    with Server(tmp_path_factory.mktemp("npm"), HITL_AGENTS=agents, WORD_SECONDS="0.4") as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def key(server: Server) -> str:
+    """A key of the demo's approver."""
+    return server.key("approver")
+
+
+class Driver:
+    """A node process full of chat clients."""
+
+    def __init__(self, sdk: str, address: str, key: str) -> None:
+        command = ["node", "driver.mjs", sdk, address, key]
+        self.process = subprocess.Popen(
+            command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def do(self, act: str, name: str, **given: Any) -> dict[str, Any]:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"act": act, "name": name, **given}) + "\n")
+        self.process.stdin.flush()
+        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        assert "failed" not in found, found["failed"]
+        return found
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture(scope="package", params=["6", "7"])
+def driver(request: pytest.FixtureRequest, server: Server, key: str) -> Iterator[Driver]:
+    install_packages(HERE)
+    running = Driver(request.param, server.address, key)
+    yield running
+    running.close()

@@ -1,0 +1,159 @@
+"""`useChat`'s own engine from npm, unchanged, against a running server: what it shows is what is stored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.contract.ai_sdk.conftest import Driver
+from tests.support.processes.server import Person, Server, until
+
+
+class Chat:
+    """One client of the driver, at one chat."""
+
+    def __init__(
+        self, driver: Driver, server: Server, key: str, id: str = "", messages: Any = (), **given: Any
+    ) -> None:
+        self.driver, self.server, self.key = driver, server, key
+        self.id, self.name = id or uuid4().hex, uuid4().hex
+        self.shown: dict[str, Any] = {}
+        self.do("open", id=self.id, messages=list(messages), **given)
+
+    def do(self, act: str, **given: Any) -> Chat:
+        self.shown = self.driver.do(act, self.name, **given)
+        return self
+
+    @property
+    def last(self) -> dict[str, Any]:
+        message: dict[str, Any] = self.shown["messages"][-1]
+        return message
+
+    def calls(self, name: str) -> list[dict[str, Any]]:
+        return [part for part in self.last["parts"] if part["type"] == f"tool-{name}"]
+
+    def answer(self, output: Any, place: int = -1) -> Chat:
+        return self.do("answer", tool="askUser", call=self.calls("askUser")[place]["toolCallId"], output=output)
+
+    def rule(self, approved: bool, reason: str | None = None) -> Chat:
+        asked = self.calls("issueRefund")[0]["approval"]["id"]
+        return self.do("rule", approval=asked, approved=approved, reason=reason)
+
+    def stored(self) -> list[dict[str, Any]]:
+        """The server's own copy."""
+        page = Person(self.server, "a machine").get(f"/api/chat/{self.id}", Authorization=f"Bearer {self.key}")
+        found: list[dict[str, Any]] = json.loads(page.text).get("messages", [])
+        return found
+
+    def at_rest(self, *, posts: list[int]) -> Chat:
+        """Ready, without an error, valid in the SDK's own eyes, as stored, and after this many posts."""
+        assert (self.shown["status"], self.shown["error"], self.shown["valid"]) == ("ready", None, True)
+        assert [outline(message) for message in self.shown["messages"]] == [outline(found) for found in self.stored()]
+        assert self.shown["posts"] == posts
+        return self
+
+
+def outline(message: dict[str, Any]) -> list[Any]:
+    told = [
+        (part["type"], part.get("text"), part.get("state"), part.get("output"), part.get("errorText"))
+        for part in message["parts"]
+    ]
+    return [message["id"], message["role"], told]
+
+
+@pytest.fixture
+def chat(driver, server, key):
+    return lambda **given: Chat(driver, server, key, **given)
+
+
+def test_a_plain_turn_and_the_next(chat):
+    one = chat().do("send", text="hello").at_rest(posts=[200])
+    one.do("send", text="weather").at_rest(posts=[200, 200])
+    assert [message["role"] for message in one.shown["messages"]] == ["user", "assistant"] * 2
+    assert one.calls("getWeather")[0]["state"] == "output-available"
+
+
+def test_an_answer_continues_the_same_message(chat):
+    one = chat().do("send", text="ask").at_rest(posts=[200])
+    asked = one.last["id"]
+    one.answer({"value": "Express"}).at_rest(posts=[200, 200])
+    assert (one.last["id"], len(one.shown["messages"])) == (asked, 2)
+    assert [part["type"] for part in one.last["parts"]] == ["step-start", "text", "tool-askUser", "step-start", "text"]
+
+
+def test_two_questions_one_after_the_other_and_two_at_once(chat):
+    one = (
+        chat()
+        .do("send", text="ask twice")
+        .answer("first")
+        .at_rest(posts=[200] * 2)
+        .answer("second")
+        .at_rest(posts=[200] * 3)
+    )
+    assert [part["output"] for part in one.calls("askUser")] == ["first", "second"]
+    two = chat().do("send", text="ask parallel").answer("B")
+    assert two.shown["posts"] == [200]
+    two.answer("A", 0).at_rest(posts=[200, 200])
+
+
+@pytest.mark.parametrize(("approved", "state"), [(True, "output-available"), (False, "output-denied")])
+def test_an_approval_and_a_denial(chat, approved, state):
+    one = chat().do("send", text="approve refund").at_rest(posts=[200])
+    one.rule(approved, "because").at_rest(posts=[200, 200])
+    (call,) = one.calls("issueRefund")
+    assert (call["state"], call["approval"]["approved"], call["approval"]["reason"]) == (state, approved, "because")
+    assert one.last["parts"][-1]["type"] == "text"
+
+
+def test_a_declined_question(chat):
+    one = chat().do("send", text="ask")
+    one.do("decline", tool="askUser", call=one.calls("askUser")[0]["toolCallId"], words="closed").at_rest(
+        posts=[200, 200]
+    )
+
+
+def test_regenerate_and_edit_cut_both_copies_alike(chat):
+    one = chat().do("send", text="hello").do("send", text="hello")
+    one.do("regenerate").at_rest(posts=[200] * 3)
+    first = one.shown["messages"][0]["id"]
+    one.do("send", text="weather", messageId=first).at_rest(posts=[200] * 4)
+    assert len(one.shown["messages"]) == 2
+
+
+def test_a_reloaded_page_answers_what_an_earlier_one_was_asked(chat):
+    one = chat().do("send", text="approve refund")
+    again = chat(id=one.id, messages=one.stored())
+    again.do("resume").rule(True).at_rest(posts=[200])
+
+
+def test_a_reloaded_page_follows_a_response_from_its_beginning(chat):
+    one = chat(agent="patient").do("send", text="count", wait=False)
+    until(one.stored, "the message is stored")
+    again = chat(id=one.id, messages=one.stored()[:1]).do("resume")
+    assert outline(again.last) == outline(one.do("look").last)
+    again.at_rest(posts=[])
+
+
+def test_who_is_second_is_told_who_was_first(chat, server):
+    one = chat().do("send", text="ask")
+    other = chat(id=one.id, messages=one.stored())
+    one.answer("mine").at_rest(posts=[200, 200])
+    other.answer("yours")
+    assert (other.shown["posts"], other.shown["status"]) == ([409], "error")
+    told = json.loads(other.shown["error"])
+    assert (told["code"], told["decision"]["by"], told["decision"]["via"]) == ("already_decided", "approver", "ai-sdk")
+
+
+def test_an_answer_on_the_dashboard_is_the_clients_next_read(chat, server):
+    one = chat().do("send", text="ask")
+    found = "SELECT id FROM approvals_approvalrequest WHERE tool_call_id = ?"
+    request = UUID(server.value(found, one.calls("askUser")[0]["toolCallId"]))
+    server.person("approver").decide(str(request), verdict="respond", choice="0")
+    until(lambda: one.stored()[-1]["parts"][-1]["type"] == "text", "the turn goes on by itself")
+    again = chat(id=one.id, messages=one.stored()).do("send", text="hello").at_rest(posts=[200])
+    assert [part["state"] for part in again.shown["messages"][1]["parts"] if part["type"] == "tool-askUser"] == [
+        "output-available"
+    ]

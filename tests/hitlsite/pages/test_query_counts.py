@@ -1,0 +1,207 @@
+"""Each page and each push costs the same number of queries, however much it shows: at two rows, and at forty."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from approvals import actions as desk
+from approvals import consumers
+from approvals.consumers import DeskConsumer
+from approvals.models import ApprovalRequest, Workflow
+from approvals.rounds import Shared
+from approvals.states import Kind, Verdict, WorkflowState
+from chats.models import Chat, TurnCheckpoint
+from chats.rendering import render_push
+from tests.support.chats.scenes import REFUND, SHIPPING, completed, paused, text, use
+from tests.support.chats.turns import make_chat
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+FEW, MANY = 2, 40
+#: The session, the user, and what the user may do, of their own and through groups.
+SIGNED_IN = 4
+
+
+def queries(work) -> list[str]:
+    with CaptureQueriesContext(
+        connection,
+    ) as found:
+        work()
+    return [query["sql"] for query in found.captured_queries]
+
+
+def of_page(user, address: str) -> int:
+    client = Client()
+    client.force_login(user)
+
+    def visit() -> None:
+        assert client.get(address).status_code == 200
+
+    return len(queries(visit))
+
+
+def someone(number: int):
+    return make_person(f"person-{number}", "decide_approvalrequest")
+
+
+def waiting(how_many: int) -> None:
+    """Workflows of different people that wait, each for two things, one of them assigned to somebody."""
+    for number in range(how_many):
+        owner = someone(number)
+        workflow = make_workflow(owner, title=f"Run {number}")
+        make_request(owner, workflow=workflow, assigned_to=owner)
+        make_request(owner, Kind.QUESTION, workflow=workflow, options=[{"label": "a"}, {"label": "b"}])
+
+
+def ended(how_many: int) -> None:
+    for number in range(how_many):
+        owner = someone(1000 + number)
+        workflow = make_workflow(owner)
+        decide(make_request(owner, workflow=workflow), owner, Verdict.REJECT)
+        desk.end_workflow(workflow, state=WorkflowState.COMPLETED)
+
+
+def steps(how_many: int) -> Workflow:
+    """One workflow with so many steps, every other one decided."""
+    owner = someone(0)
+    workflow = make_workflow(owner)
+    for number in range(how_many):
+        request = make_request(owner, workflow=workflow, assigned_to=owner)
+        if number % 2:
+            decide(request, owner, Verdict.APPROVE)
+    return workflow
+
+
+def talk(how_many: int) -> Chat:
+    """A chat of so many turns, the last of which waits for as many answers; each assistant's message has a tool in it."""
+    chat = make_chat(make_person("talker"))
+    for _ in range(how_many):
+        completed(chat, "weather", text("A moment."), use("getWeather", {"city": "Rome"}))
+    calls = [use("issueRefund", REFUND) if number % 2 else use("askUser", SHIPPING) for number in range(how_many)]
+    paused(chat, *calls)
+    for request in ApprovalRequest.objects.filter(kind=Kind.APPROVAL)[: how_many // 4]:
+        decide(request, bob_once(), Verdict.APPROVE)
+    return chat
+
+
+def bob_once():
+    return User.objects.filter(username="bob").first() or bob()
+
+
+def of_push(of: Workflow, request_id: str = "") -> int:
+    """What Bob's desk costs when this is rung: his session anew, and the rendering."""
+    found: list[int] = []
+    client = Client()
+    client.force_login(bob_once())
+    consumer = DeskConsumer()
+    consumer.session_key = client.session.session_key
+
+    async def push(render, *args) -> None:
+        found.append(len(queries(lambda: consumers._rendered((render, args), [consumer.session_key]))))
+
+    consumer.push = push
+    coroutine = consumer.workflow_changed({"workflow": of.pk, "request": request_id})
+    with pytest.raises(StopIteration):
+        coroutine.send(None)
+    (cost,) = found
+    return cost
+
+
+def of_catching_up() -> int:
+    """What it costs to come back to a page that has missed everything."""
+    consumer, user = DeskConsumer(), bob()
+    consumer.scope = {"query_string": b"since=0"}
+    return len(queries(lambda: consumer.catch_up(user, Shared())))
+
+
+@pytest.mark.parametrize("people", [FEW, MANY])
+def test_a_push_costs_the_same_however_many_people_have_the_desk_open(people):
+    made = make_request(alice())
+    keys = []
+    for number in range(people):
+        client = Client()
+        client.force_login(someone(number) if number % 2 else make_person(f"looks-{number}", "view_approvalrequest"))
+        keys.append(client.session.session_key)
+    wanted = (consumers._workflow_changed, (made.workflow_id, str(made.pk)))
+    html: list[object] = []
+    assert len(queries(lambda: html.extend(consumers._rendered(wanted, keys)))) == SIGNED_IN + 5
+    assert {(page.count("Approve"), str(made.pk) in page) for page in html} == {(0, True), (2, True)}
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_the_desk_costs_the_same_however_much_waits(rows):
+    waiting(rows)
+    made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
+    assert of_page(bob_once(), "/") == SIGNED_IN + 5
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 4
+    assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 5
+    decide(made, made.requested_by, Verdict.APPROVE)
+    assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 3
+    assert of_push(made.workflow) == SIGNED_IN + 3
+
+
+@pytest.mark.parametrize("rows", [10, MANY])
+def test_a_request_costs_the_same_however_much_was_decided_before_it(rows):
+    owner, decider = alice(), bob_once()
+    for _ in range(rows):
+        decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
+    said = [{"role": "user", "text": "Please."}]
+    made = make_request(owner, tool_name="refund", said_before=said)
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 5
+    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 4
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_the_desk_costs_the_same_however_much_has_ended(rows):
+    ended(rows)
+    assert of_page(bob_once(), "/") == SIGNED_IN + 4
+    assert of_page(bob_once(), "/workflows/") == SIGNED_IN + 1
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_alices_own_desk_costs_the_same_however_much_she_asked(rows):
+    owner = alice()
+    for _ in range(rows):
+        make_request(owner)
+    assert of_page(owner, "/") == SIGNED_IN + 6
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_a_workflow_costs_the_same_however_many_steps_it_has(rows):
+    made = steps(rows)
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 3
+    last = made.requests.last()
+    assert of_push(made, str(last.pk)) == SIGNED_IN + (3 if last.status != "pending" else 5)
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_catching_up_costs_the_same_however_much_was_missed(rows):
+    waiting(rows // 2)
+    ended(rows // 4)
+    assert of_catching_up() == 9
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_a_chat_costs_the_same_however_much_was_said_and_asked(rows):
+    found = talk(rows)
+    user, page = bob_once(), found.get_absolute_url()
+    assert of_page(user, page) == SIGNED_IN + 8
+    assert of_page(user, f"{page}timeline/") == SIGNED_IN + 14
+    assert of_page(user, f"{page}compare/") == SIGNED_IN + 5
+    assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
+    assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
+    user = User.objects.get(pk=user.pk)
+    assert len(queries(lambda: render_push(user, found))) == 9
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_the_list_of_chats_costs_the_same_however_many_there_are(rows):
+    for number in range(rows):
+        make_chat(someone(number))
+    assert of_page(bob_once(), "/chats/") == SIGNED_IN + 1

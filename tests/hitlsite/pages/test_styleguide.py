@@ -1,0 +1,53 @@
+"""The styleguide shows everything that pages are made of; and the styles take their values from the tokens."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from approvals.states import Kind, Priority, Status, WorkflowState
+from tests.support.people import alice
+from tests.support.root import ROOT
+
+STYLES = ROOT / "hitlsite" / "static" / "pausepoint"
+
+
+@pytest.fixture
+def page(db, settings):
+    """What Alice reads at this address."""
+    client = Client()
+    client.force_login(alice())
+
+    def get(debug: bool):
+        settings.DEBUG = debug
+        return client.get("/styleguide/")
+
+    return get
+
+
+def test_it_is_there_with_debug_only(page):
+    assert (page(debug=False).status_code, page(debug=True).status_code) == (404, 200)
+
+
+def test_it_shows_every_kind_state_and_priority(page):
+    text = page(debug=True).content.decode()
+    badges = set(re.findall(r'class="badge ([a-z]+-[a-z]+)"', text))
+    words = {"kind": Kind, "status": Status, "priority": Priority, "state": WorkflowState}
+    assert {f"{name}-{value}" for name, values in words.items() for value in values} - badges == set()
+    assert set(re.findall(r"urgency-\w+ (is-\w+)", text)) == {f"is-{status}" for status in Status}
+
+
+@pytest.mark.parametrize("path", sorted(STYLES.glob("*.css")), ids=lambda path: path.name)
+def test_colours_corners_and_small_type_are_tokens(path):
+    rules = re.sub(r":root {.*?}|/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+    colours = re.findall(r"#[0-9a-f]{3,8}\b(?=[; ])|rgba?\([^)]*\)", rules)
+    corners = [found for found in re.findall(r"border-radius: (\d+px)", rules) if int(found[:-2]) > 5]
+    small = re.findall(r"font-size: (\.\d+rem)", rules)
+    assert (colours, corners, small) == ([], [], [])
+
+
+def test_every_token_that_is_used_is_there():
+    sheets = "".join(path.read_text() for path in STYLES.glob("*.css"))
+    assert set(re.findall(r"var\((--[\w-]+)\)", sheets)) - set(re.findall(r"(--[\w-]+):", sheets)) == set()

@@ -1,0 +1,34 @@
+"""A WebSocket to an address that there is not: refused in the protocol's own words, and no error of the server's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.lines import SOON, dial
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+ODD = [
+    "/",
+    "/ws/",
+    "/ws/nope/",
+    "/ws/desk",
+    "/ws/desk/x/",
+    "/ws/chats/x/",
+    "/ws/a\nb/",
+    "/chats/1/",
+    "/ws/\x00/",
+    "/ws/é/",
+]
+
+
+@pytest.mark.parametrize("path", ODD)
+async def test_a_page_that_dials_it_is_told_that_it_is_not_there(path):
+    page = dial(path)
+    assert await page.connect(SOON) == (True, None)
+    assert await page.closed_with() == 4404
+    await page.disconnect()
+
+
+async def test_another_sites_page_is_not_even_told_that():
+    page = dial("/ws/nope/", origin="http://evil.example")
+    assert (await page.connect(SOON))[0] is False

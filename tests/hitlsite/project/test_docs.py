@@ -1,0 +1,122 @@
+"""The lists in the documentation are complete: what the code has, the docs name, and the other way round."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from approvals.audit import EVENTS
+from approvals.auth import DEFAULT_SCOPES, SCOPES
+from approvals.exceptions import Refusal
+from approvals.outbox import EVENTS as OUTBOX_EVENTS
+from approvals.routing import websocket_urlpatterns as desk_sockets
+from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
+from chats.agent.demo import SCRIPT
+from chats.routing import websocket_urlpatterns as chat_sockets
+from chats.states import CallState, FinishReason, TurnState
+from hitlsite import probes
+from tests.support.root import ROOT
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def first_cells(path: Path) -> list[str]:
+    """Everything in backticks in the first cell of each table row."""
+    rows = [line.split("|")[1] for line in path.read_text().splitlines() if line.startswith("| `")]
+    return [name for cell in rows for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_every_environment_variable_is_documented():
+    read = re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', (ROOT / "hitlsite" / "settings.py").read_text())
+    documented = [name for name in first_cells(REFERENCE / "settings.md") if name.isupper()]
+    # The SDK reads one more by itself.
+    assert sorted(documented) == sorted({*read, "ANTHROPIC_BASE_URL"})
+
+
+def test_every_command_is_documented():
+    commands = {path.stem for path in ROOT.glob("*/management/commands/*.py") if path.stem != "__init__"}
+    documented = {name.split()[1] for name in first_cells(REFERENCE / "settings.md") if name.startswith("manage.py ")}
+    assert documented == commands
+
+
+def test_every_state_is_documented():
+    words = set(re.findall(r"`([a-z-]+)`", (REFERENCE / "states.md").read_text()))
+    person_verdicts = {Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND}
+    known = [Status, Kind, Priority, WorkflowState, TurnState, CallState, FinishReason]
+    assert words == {str(word) for enum in known for word in enum} | {str(verdict) for verdict in person_verdicts}
+
+
+def test_every_alias_is_documented():
+    rows = [line.split("|") for line in (REFERENCE / "states.md").read_text().splitlines() if line.startswith("| `")]
+    found = {
+        alias: row[1].strip(" `") for row in rows if len(row) == 5 for alias in row[3].strip().split(", ") if alias
+    }
+    assert found == {alias: str(verdict) for alias, verdict in ALIASES.items()}
+
+
+def test_every_audit_event_is_documented():
+    assert first_cells(ROOT / "docs" / "how-to" / "export-the-audit-log.md") == list(EVENTS)
+
+
+def test_every_scope_is_documented():
+    text = (REFERENCE / "permissions.md").read_text()
+    scopes, default = re.search(r"scopes: (.+) \(default `(.+)`\)", text).groups()
+    assert (re.findall(r"`(\w+)`", scopes), default.split(",")) == (list(SCOPES), list(DEFAULT_SCOPES))
+
+
+def routes(resolver: URLResolver, prefix: str = "/") -> list[str]:
+    found: list[str] = []
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern)
+        if route in {"/favicon.ico", r"/^(?P<address>[\s\S]*)$"}:
+            continue
+        if isinstance(entry, URLPattern) or route == "/admin/":
+            found.append(route)
+        else:
+            found += routes(entry, route)
+    return found
+
+
+def test_every_address_is_documented():
+    documented = first_cells(REFERENCE / "pages.md") + first_cells(REFERENCE / "api.md")
+    known = [*routes(get_resolver()), *probes.ADDRESSES]
+    assert sorted(cell for cell in documented if "/" in cell) == sorted(known)
+
+
+def test_every_code_of_a_refusal_is_documented():
+    documented = [cell for cell in first_cells(REFERENCE / "api.md") if "/" not in cell]
+    assert sorted(documented) == sorted({"csrf"} | {refusal.code for refusal in refusals(Refusal)})
+
+
+def refusals(base: type[Refusal]) -> list[type[Refusal]]:
+    return [found for refusal in base.__subclasses__() for found in (refusal, *refusals(refusal))]
+
+
+def test_every_websocket_is_documented():
+    text = (REFERENCE / "pages.md").read_text()
+    assert re.findall(r"`(/ws/[^`]+)`", text) == [f"/{entry.pattern}" for entry in [*desk_sockets, *chat_sockets]]
+
+
+def test_every_sentence_of_the_demo_is_in_the_quick_start():
+    text = (ROOT / "docs" / "quick-start.md").read_text()
+    assert [c.example for c in SCRIPT if c.example != "approve refund" and f"`{c.example}`" not in text] == []
+
+
+def test_links_between_documents_lead_somewhere():
+    documents = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    links = [(page, target) for page in documents for target in re.findall(r"\]\(([^)#]+)", page.read_text())]
+    assert [f"{page.name}: {to}" for page, to in links if "://" not in to and not (page.parent / to).exists()] == []
+    assert len(links) > 10
+
+
+def test_nothing_mentions_the_workplace():
+    files = [p for p in ROOT.rglob("*") if p.suffix in {".py", ".md", ".html", ".js", ".css", ".toml", ".txt"}]
+    ours = [p for p in files if not {".venv", ".venv-newer", ".git", "node_modules"} & set(p.relative_to(ROOT).parts)]
+    assert [p.name for p in ours if "../" + "shared" in p.read_text() or "/work" + "/" in p.read_text()] == []
+
+
+def test_every_event_for_apps_is_documented():
+    documented = [name for name in first_cells(ROOT / "docs" / "how-to" / "handle-events.md") if "." in name]
+    assert documented == list(OUTBOX_EVENTS)

@@ -1,0 +1,39 @@
+"""Modules, functions, templates and folders stay small, and each module says what it is for."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from tests.support.root import ROOT
+from tests.support.sources import APPS, dotted, functions, parsed, sources
+
+MAX_MODULE, MAX_FUNCTION, MAX_TEMPLATE, MAX_FOLDER = 300, 50, 120, 20
+
+
+def test_modules_are_small():
+    lengths = {dotted(path): len(path.read_text().splitlines()) for path in sources(*APPS, "tests")}
+    assert {name: length for name, length in lengths.items() if length > MAX_MODULE} == {}
+
+
+def test_functions_are_small():
+    lengths = {
+        f"{dotted(path)}.{function.name}": (function.end_lineno or 0) - function.lineno + 1
+        for path in sources(*APPS)
+        for function in functions(path)
+    }
+    assert {name: length for name, length in lengths.items() if length > MAX_FUNCTION} == {}
+
+
+def test_modules_say_what_they_are_for():
+    assert [dotted(path) for path in sources(*APPS) if path.read_text() and not ast.get_docstring(parsed(path))] == []
+
+
+def test_templates_are_small():
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "templates").rglob("*.html")}
+    assert {name: length for name, length in lengths.items() if length > MAX_TEMPLATE} == {}
+
+
+def test_folders_of_tests_are_small():
+    counts = Counter(path.parent for path in sources("tests") if path.name != "__init__.py")
+    assert {str(folder): count for folder, count in counts.items() if count > MAX_FOLDER} == {}

@@ -1,0 +1,93 @@
+"""A body beyond the bound is refused before it is kept, whoever sends it and however."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hitlsite.bounds import MAX_BODY, BodyBound, declared
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+MIB = b"x" * (1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("sent", "length"),
+    [
+        ([], 0),
+        ([(b"content-length", b"12")], 12),
+        ([(b"Content-Length", b"8000001")], 8_000_001),
+        ([(b"content-length", b"9" * 5000)], 10**18 - 1),
+        ([(b"content-length", b"-1")], 0),
+        ([(b"content-length", b"1e9")], 0),
+        ([(b"content-length", b"")], 0),
+    ],
+)
+def test_what_a_request_says_of_its_length(sent, length):
+    assert declared(sent) == length
+
+
+async def through(pieces, headers=(), app=None):
+    """What the application was given, and what the client was answered."""
+    left, given, sent = list(pieces), [], []
+
+    async def receive():
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    async def send(message):
+        sent.append(message)
+
+    async def reads_all(scope, receive, send):
+        while True:
+            message = await receive()
+            given.append(message["type"])
+            if message["type"] == "http.disconnect":
+                return
+            if not message["more_body"]:
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+                await send({"type": "http.response.body", "body": b"taken"})
+                return
+
+    await BodyBound(app or reads_all)({"type": "http", "headers": list(headers)}, receive, send)
+    return given, sent
+
+
+@pytest.mark.asyncio
+async def test_a_body_of_exactly_the_bound_is_taken():
+    given, sent = await through([b"x" * (MAX_BODY - 1), b"x"], [(b"content-length", str(MAX_BODY).encode())])
+    assert (given, sent[0]["status"]) == (["http.request"] * 2, 200)
+
+
+@pytest.mark.asyncio
+async def test_one_that_says_that_it_is_larger_is_not_read_at_all():
+    given, sent = await through([], [(b"content-length", str(MAX_BODY + 1).encode())])
+    assert (given, sent[0]["status"]) == ([], 413)
+    assert json.loads(sent[1]["body"])["code"] == "too_large"
+
+
+@pytest.mark.asyncio
+async def test_one_that_says_nothing_is_counted_and_cut_off():
+    given, sent = await through([MIB] * 9)
+    assert given == ["http.request"] * 7 + ["http.disconnect"]
+    assert [message.get("status") for message in sent] == [413, None]
+
+
+@pytest.mark.asyncio
+async def test_people_are_told_in_words():
+    headers = [(b"content-length", b"9999999"), (b"accept", b"text/html,*/*")]
+    _, (start, body) = await through([], headers)
+    assert dict(start["headers"])[b"content-type"] == b"text/plain; charset=utf-8"
+    assert body["body"].decode() == "The body is larger than 8,000,000 bytes, and was not read. Send less at a time.\n"
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_has_begun_is_ended_by_the_application():
+    async def answers_first(scope, receive, send):
+        await send({"type": "http.response.start", "status": 202, "headers": []})
+        while (await receive())["type"] != "http.disconnect":
+            continue
+        await send({"type": "http.response.body", "body": b"enough"})
+
+    _, sent = await through([MIB] * 9, app=answers_first)
+    assert [message.get("status", message.get("body")) for message in sent] == [202, b"enough"]

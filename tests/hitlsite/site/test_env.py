@@ -1,0 +1,113 @@
+"""The environment is read strictly: an odd value is refused, and the refusal names the variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from hitlsite import env
+
+URLS = "Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (None, None),
+        ("", None),
+        (" ", None),
+        *((word, True) for word in ("1", "true", "YES", " on ")),
+        *((word, False) for word in ("0", "False", "no", "off")),
+    ],
+)
+def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found):
+    monkeypatch.delenv("SWITCH", raising=False)
+    if value is not None:
+        monkeypatch.setenv("SWITCH", value)
+    expected = [True, False] if found is None else [found, found]
+    assert [env.boolean("SWITCH", default=default) for default in (True, False)] == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "words"),
+    [
+        (lambda: env.boolean("NAME", default=False), "maybe", "NAME='maybe' is not a yes or no. Use 1 or 0."),
+        (lambda: env.boolean("NAME", default=False), "2", "NAME='2' is not a yes or no. Use 1 or 0."),
+        (lambda: env.choice("NAME", {"b", "a"}), "c", "NAME='c' is not known. Use one of: a, b."),
+        (
+            lambda: env.origins("NAME"),
+            "https://a.example, b.example",
+            "NAME: 'b.example' is not an origin. Write it like https://desk.example.org.",
+        ),
+        (
+            lambda: env.origins("NAME"),
+            "https://a.example/path",
+            "NAME: 'https://a.example/path' is not an origin. Write it like https://desk.example.org.",
+        ),
+        (
+            lambda: env.origins("NAME"),
+            "ftp://a.example",
+            "NAME: 'ftp://a.example' is not an origin. Write it like https://desk.example.org.",
+        ),
+        (
+            lambda: env.database("NAME", Path("x")),
+            "mysql://db",
+            f"NAME is not understood. {URLS}",
+        ),
+        (
+            lambda: env.database("NAME", Path("x")),
+            "sqlite:///",
+            f"NAME is not understood. {URLS}",
+        ),
+        (
+            lambda: env.database("NAME", Path("x")),
+            "postgresql://db.example/",
+            "NAME names no database. Write it like postgresql://user:password@host:5432/name.",
+        ),
+        (
+            lambda: env.database("NAME", Path("x")),
+            "postgresql://db.example:many/desk",
+            "NAME: Port could not be cast to integer value as 'many'.",
+        ),
+    ],
+)
+def test_an_odd_value_is_refused_with_the_name_of_its_variable(monkeypatch, read, value, words):
+    monkeypatch.setenv("NAME", value)
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        read()
+    assert str(refusal.value) == words
+
+
+def test_a_postgresql_server_is_named_by_its_url(monkeypatch):
+    monkeypatch.setenv("NAME", "postgresql://desk:p%40ss@db.example:5433/pausepoint?sslmode=require")
+    found = env.database("NAME", Path("x"))
+    assert [found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [
+        "pausepoint",
+        "desk",
+        "p@ss",
+        "db.example",
+        "5433",
+    ]
+    assert found["OPTIONS"]["sslmode"] == "require"
+    monkeypatch.setenv("NAME", "postgres:///desk?host=/run/postgresql")
+    assert [env.database("NAME", Path("x"))[name] for name in ("NAME", "USER", "HOST")] == [
+        "desk",
+        "",
+        "/run/postgresql",
+    ]
+
+
+def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
+    monkeypatch.setenv("NAME", " a , ,b,")
+    assert (env.text("NAME"), env.words("NAME")) == ("a , ,b,", ["a", "b"])
+    monkeypatch.setenv("NAME", "https://a.example, http://b.example:8000")
+    assert env.origins("NAME") == ["https://a.example", "http://b.example:8000"]
+    monkeypatch.setenv("NAME", " , ")
+    assert env.words("NAME", default=("x",)) == ["x"]
+    monkeypatch.setenv("NAME", "sqlite:////var/lib/desk.db")
+    assert env.database("NAME", Path("x"))["NAME"] == Path("/var/lib/desk.db")
+    monkeypatch.setenv("NAME", "")
+    assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
+    assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))

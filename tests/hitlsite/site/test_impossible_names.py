@@ -1,0 +1,52 @@
+"""Names that no database can hold name nothing: they are refused in words, on every database, and are no server's error."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tests.support.machines import Machine, machine
+from tests.support.people import bob, make_person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def program() -> Machine:
+    return machine(bob(), "ask", "decide", "read")
+
+
+@pytest.mark.parametrize("path", ["/api/chat/%00", "/api/chat/a%00b/stream", "/api/v1/workflows/%00"])
+def test_what_cannot_be_there_is_not_found(program, path):
+    answer = program.get(path)
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/api/chat/%00/stop"), ("POST", "/api/v1/workflows/%00/end"), ("DELETE", "/api/chat/%00")],
+)
+def test_nor_is_it_changed(program, method, path):
+    assert 400 <= program.call(method, path, {"outcome": "completed"}).status < 500
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/api/v1/requests?{name}=a%00b" for name in ("tool", "workflow", "thread", "text", "cursor")),
+        *(f"/api/v1/audit?{name}=a%00b" for name in ("event", "scope", "workflow", "thread", "tool_call_id", "person")),
+        "/api/v1/workflows/w?scope=a%00b",
+        "/api/v1/events?thread=a%00b&after=nonsense",
+    ],
+)
+def test_nor_is_it_looked_for(path):
+    person = make_person("dora", "decide_approvalrequest", "view_approvalrequest", "view_auditentry")
+    answer = machine(person, "read", "audit").get(path)
+    assert 400 <= answer.status < 500, answer.text
+
+
+def test_a_page_of_such_a_name_or_a_log_in_with_it_is_no_error():
+    browser = Client()
+    assert browser.post("/login/", {"username": "a\0", "password": "\0"}).status_code == 200
+    browser.cookies["sessionid"] = "a\0b"
+    assert browser.get("/").status_code == 302

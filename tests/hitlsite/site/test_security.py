@@ -1,0 +1,288 @@
+"""What guards every page: policy, CSRF, cookies, log-in. New addresses are covered as soon as they are in the resolver."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from uuid import uuid4
+
+import pytest
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.http import HttpRequest
+from django.test import Client
+from django.urls import URLPattern, get_resolver, path
+from django.urls.resolvers import RoutePattern
+
+from approvals.machines import is_for_machines
+from approvals.states import Verdict
+from chats.models import TurnCheckpoint
+from hitlsite.urls import handler400, handler403, handler404, handler500  # noqa: F401 - names that Django looks up here
+from hitlsite.urls import urlpatterns as ours
+from tests.support import people
+from tests.support.chats.scenes import asked, completed, paused
+from tests.support.chats.turns import make_chat, only_request
+from tests.support.desk.requests import decide
+from tests.support.markup import inline_code, parse
+from tests.support.people import alice, bob, carol, make_person
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+JSON = {"Accept": "application/json"}
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+    "base-uri": "'none'",
+}
+#: Open to everybody, and why: one has to get in somehow, and the log-in page has an icon and scripts.
+LOG_INS = {"/login/", "/admin/login/"}
+OPEN = {*LOG_INS, "/favicon.ico", "/words.js"}
+#: Addresses that are no plain route, by their pattern.
+SAMPLES = {
+    "(?P<url>.*)$": "absent/",
+    r"^(?P<address>[\s\S]*)$": "absent/",
+    "^(?P<app_label>approvals|auth|chats)/$": "auth/",
+    "^(?P<app_label>approvals|auth|chats|procrastinate)/$": "auth/",
+}
+
+
+def raising(error: Exception):
+    def view(request: HttpRequest) -> None:
+        raise error
+
+    return view
+
+
+#: This module as a urlconf: ours, and views that fail in every way.
+urlpatterns = [
+    path("fails/400/", raising(BadRequest("secret"))),
+    path("fails/403/", raising(PermissionDenied("secret"))),
+    path("fails/500/", raising(RuntimeError("secret"))),
+    *ours,
+]
+
+
+def browser(user=None, **options) -> Client:
+    client = Client(raise_request_exception=False, **options)
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def addresses(*, for_machines: bool = False) -> list[str]:
+    """Every address of a page, or for machines, in the resolver; with something in the place of its arguments."""
+
+    def walk(patterns, prefix: str) -> list[str]:
+        found = []
+        for entry in patterns:
+            pattern = entry.pattern
+            route = str(pattern) if isinstance(pattern, RoutePattern) else SAMPLES[str(pattern)]
+            filled = prefix + re.sub(
+                r"<(?:(\w+):)?\w+>", lambda kind: {"int": "1", "uuid": str(uuid4())}.get(kind[1], "x"), route
+            )
+            found += [filled] if isinstance(entry, URLPattern) else walk(entry.url_patterns, filled)
+        return found
+
+    return sorted({found for found in walk(get_resolver().url_patterns, "/") if is_for_machines(found) == for_machines})
+
+
+def pages_and_machines() -> tuple[list[str], list[str]]:
+    return addresses(), addresses(for_machines=True)
+
+
+@pytest.fixture
+def pages() -> dict[str, object]:
+    """Every page of ours once, with something on it, and the error pages, by address."""
+    owner, admin = alice(), make_person("root")
+    admin.is_superuser = admin.is_staff = True
+    admin.save()
+    chat = make_chat(owner)
+    turn = paused(chat)
+    request = only_request(turn)
+    completed(make_chat(owner))
+    checkpoint = TurnCheckpoint.objects.earliest("pk").pk
+    _, question = asked(owner)
+    decide(question, owner, Verdict.RESPOND, answer={"selected": ["Standard"]})
+    own = [
+        "/",
+        "/workflows/",
+        f"/workflows/{request.workflow_id}/",
+        f"/requests/{request.pk}/",
+        f"/requests/{question.pk}/",
+    ]
+    own += [
+        "/chats/",
+        f"/chats/{chat.pk}/",
+        f"/chats/{chat.pk}/checkpoints/",
+        f"/chats/checkpoints/{checkpoint}/",
+        "/admin/",
+    ]
+    client = browser(admin)
+    found = {address: client.get(address) for address in own}
+    assert {answer.status_code for answer in found.values()} == {200}
+    found |= {address: browser().get(address) for address in ("/login/", "/admin/login/")}
+    found |= {"/absent/": client.get("/absent/"), "/chats/999/": client.get("/chats/999/")}
+    found |= {f"/fails/{status}/": client.get(f"/fails/{status}/") for status in (400, 403, 500)}
+    refused = browser(bob()).post(f"/requests/{request.pk}/decide/", {"verdict": "maybe"})
+    strange = browser(owner, enforce_csrf_checks=True).post("/chats/new/")
+    found |= {"refused": refused, "strange": strange, "method": client.post("/")}
+    statuses = [answer.status_code for answer in list(found.values())[len(own) :]]
+    assert statuses == [200, 200, 404, 404, 400, 403, 500, 422, 403, 405]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _views_that_fail(settings):
+    settings.ROOT_URLCONF = __name__
+
+
+def test_every_answer_carries_the_strict_policy_and_its_sister_headers(pages):
+    for address, answer in pages.items():
+        policy = dict(rule.split(" ", 1) for rule in answer.headers["Content-Security-Policy"].split("; "))
+        assert (address, policy) == (address, POLICY)
+        others = [answer.headers.get(name) for name in ("X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy")]
+        assert (address, others) == (address, ["DENY", "nosniff", "same-origin"])
+
+
+def test_redirects_carry_the_policy_too():
+    answer = browser().get("/")
+    assert (answer.status_code, answer.headers["Content-Security-Policy"].split("; ")[0]) == (302, "default-src 'none'")
+
+
+def test_static_files_are_served_as_what_they_are():
+    answer = browser().get("/static/pausepoint/live.js")
+    kind = answer.headers["Content-Type"].split(";")[0]
+    assert (answer.status_code, kind, answer.headers["X-Content-Type-Options"]) == (200, "text/javascript", "nosniff")
+
+
+def test_a_static_picture_could_run_nothing_either():
+    answer = browser().get("/static/pausepoint/icon.svg")
+    assert answer.headers["Content-Security-Policy"].split("; ")[0] == "default-src 'none'"
+
+
+def test_no_page_holds_code_or_style_of_its_own(pages):
+    for address, answer in pages.items():
+        assert (address, inline_code(answer.text)) == (address, [])
+
+
+def test_every_address_refuses_a_form_without_its_token_in_words():
+    found, machines = pages_and_machines()
+    assert len(found) > 20
+    for user in (None, bob()):
+        client = browser(user, enforce_csrf_checks=True)
+        for address in found:
+            refused = client.post(address, {"verdict": "approve"})
+            assert (address, refused.status_code) == (address, 403)
+            words = parse(refused.text).find("section", class_="problem")[0].find("p")[1].words
+            assert words == "This form was too old or came from elsewhere. Reload the page and try again."
+    # A program that nobody knows is told so; a browser that is known needs its token here too.
+    for user, status, code in ((None, 401, "not_authenticated"), (alice(), 403, "csrf")):
+        client = browser(user, enforce_csrf_checks=True)
+        for address in machines:
+            refused = client.post(address, {"verdict": "approve"}, content_type="application/json")
+            assert (address, refused.status_code, refused.json()["code"]) == (address, status, code)
+
+
+def test_a_form_with_the_token_of_somebody_else_is_refused():
+    theirs = browser(carol(), enforce_csrf_checks=True)
+    theirs.get("/")
+    mine = browser(alice(), enforce_csrf_checks=True)
+    page = mine.get("/chats/")
+    (own,) = parse(page.text).find("main")[0].find("input", name="csrfmiddlewaretoken")
+    for token, status in ((theirs.cookies["csrftoken"].value, 403), (own.attributes["value"], 302)):
+        data = {"csrfmiddlewaretoken": token, "agent": "support", "text": "hello"}
+        assert mine.post("/chats/new/", data).status_code == status
+
+
+def test_a_pushed_form_sends_the_pages_token_as_a_header():
+    client = browser(alice(), enforce_csrf_checks=True)
+    (body,) = parse(client.get("/chats/").text).find("body")
+    (token,) = re.findall(r'{"X-CSRFToken": "(\w+)"}', body.attributes["hx-headers"])
+    data = {"agent": "support", "text": "hello"}
+    assert client.post("/chats/new/", data, headers={"X-CSRFToken": token}).status_code == 302
+
+
+def test_a_form_from_another_origin_is_refused_although_its_token_fits():
+    client = browser(alice(), enforce_csrf_checks=True)
+    client.get("/chats/")
+    data = {"csrfmiddlewaretoken": client.cookies["csrftoken"].value, "agent": "support", "text": "hello"}
+    assert client.post("/chats/new/", data, headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+def test_cookies_are_kept_from_scripts_and_from_other_sites():
+    user, client = people.alice(), browser()
+    client.get("/login/")
+    client.post("/login/", {"username": user.username, "password": people.PASSWORD})
+    flags = {name: (bool(cookie["httponly"]), cookie["samesite"]) for name, cookie in client.cookies.items()}
+    assert flags == {"sessionid": (True, "Lax"), "csrftoken": (False, "Lax")}
+
+
+def test_logging_in_makes_a_new_session():
+    user, client = people.alice(), browser()
+    client.session.save()
+    client.cookies["sessionid"] = "planted"
+    client.post("/login/", {"username": user.username, "password": people.PASSWORD})
+    assert client.cookies["sessionid"].value != "planted"
+    assert client.get("/").status_code == 200
+
+
+def test_every_address_but_the_log_in_wants_a_log_in():
+    client, (found, machines) = browser(), pages_and_machines()
+    answers = {address: client.get(address) for address in found}
+    places = {address: answer.headers.get("Location", "").partition("?")[0] for address, answer in answers.items()}
+    assert {address for address, place in places.items() if place not in LOG_INS} == OPEN
+    assert {answers[address].status_code for address in set(found) - OPEN} == {302}
+    refused = [client.get(address) for address in machines]
+    assert {(answer.status_code, answer["WWW-Authenticate"]) for answer in refused} == {(401, "Bearer")}
+
+
+def test_a_fragments_request_without_a_session_takes_the_whole_page_to_the_log_in():
+    client = browser()
+    for address in set(pages_and_machines()[0]) - OPEN:
+        for send in (client.get, client.post):
+            refused = send(address, headers=HTMX)
+            found = (address, refused.status_code, refused.headers.get("HX-Redirect"), refused.content)
+            assert found == (address, 401, "/login/", b"")
+
+
+def test_machines_get_problem_documents_and_people_pages():
+    client, strange = browser(alice()), browser(carol(), enforce_csrf_checks=True)
+    theirs = make_chat(bob()).get_absolute_url()
+    answers = [
+        (404, "not_found", client.get("/absent/", headers=JSON)),
+        (404, "not_found", client.get("/chats/999/", headers=JSON)),
+        (404, "not_found", client.get(theirs, headers=JSON)),
+        (400, "bad_request", client.get("/fails/400/", headers=JSON)),
+        (403, "forbidden", client.get("/fails/403/", headers=JSON)),
+        (500, "internal_server_error", client.get("/fails/500/", headers=JSON)),
+        (403, "csrf", strange.post("/chats/new/", headers=JSON)),
+        (422, "bad_message", client.post("/chats/new/", headers=JSON)),
+    ]
+    for status, code, answer in answers:
+        body = answer.json()
+        assert (answer.headers["Content-Type"], answer.status_code) == ("application/problem+json", status)
+        assert (body["type"], body["title"], body["status"]) == ("about:blank", HTTPStatus(status).phrase, status)
+        assert (body["code"], body["detail"] != "", "secret" in body["detail"]) == (code, True, False)
+    assert client.get("/absent/").headers["Content-Type"] == "text/html; charset=utf-8"
+
+
+def test_an_error_in_a_fragment_is_a_line_and_no_page():
+    client = browser(alice())
+    for status in (400, 403, 500):
+        answer = client.get(f"/fails/{status}/", headers=HTMX)
+        (line,) = parse(answer.text).inside
+        assert (answer.status_code, line.tag, line.attributes["role"]) == (status, "p", "alert")
+        assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("address", ["/%2Fevil.example", "/%5Cevil.example", "/%2Fchats", "/chats%0d%0aX:y"])
+def test_an_address_that_lacks_its_slash_leads_nowhere_else(address):
+    client = browser(alice())
+    assert client.get("/chats").headers["Location"] == "/chats/"
+    assert client.get(address).status_code == 404

@@ -1,0 +1,84 @@
+"""A well-configured installation passes `check --deploy` without a word; one that is configured by halves is told what to do."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from approvals import actions
+from approvals.presence import WorkerKind
+from hitlsite.checks import check_processes, check_set_up
+
+ENGINE = "django.db.backends."
+
+
+@pytest.fixture
+def production(settings, monkeypatch):
+    settings.DEBUG = False
+    settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://desk.example.org", ["desk.example.org"]
+    settings.TRUST_FORWARDED_PROTO, settings.REDIS_URL = True, ""
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", ENGINE + "sqlite3")
+    return settings
+
+
+def ids() -> list[str]:
+    return [found.id.removeprefix("hitlsite.") for found in check_set_up()]
+
+
+def test_a_whole_set_up_gets_no_word(production):
+    assert ids() == []
+
+
+def test_redis_beside_sqlite_and_postgresql_without_redis(production, monkeypatch):
+    production.REDIS_URL = "redis://127.0.0.1/0"
+    assert ids() == ["W001"]
+    monkeypatch.setitem(production.DATABASES["default"], "ENGINE", ENGINE + "postgresql")
+    assert ids() == []
+    production.REDIS_URL = ""
+    assert ids() == ["W002"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8000", "http://localhost", "http://127.1.2.3", "http://[::1]:80", ""]
+)
+def test_an_address_that_leads_to_this_machine(production, url):
+    production.PUBLIC_URL = url
+    assert ids() == ["W003"]
+    production.DEBUG = True
+    assert ids() == []
+
+
+def test_no_host_name(production):
+    production.ALLOWED_HOSTS = []
+    assert ids() == ["W004"]
+
+
+def test_forms_over_https_that_would_be_refused(production):
+    production.TRUST_FORWARDED_PROTO = False
+    assert ids() == ["W005"]
+    production.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org"]
+    assert ids() == []
+
+
+@pytest.mark.django_db
+def test_a_second_process_on_sqlite_is_warned_of_and_a_dead_one_is_not(monkeypatch):
+    if connection.vendor != "sqlite":
+        pytest.skip("about SQLite")
+    assert check_processes(databases=["default"]) == []
+    here, started = socket.gethostname()[:150], timezone.now()
+
+    def seen(name: str) -> list[str]:
+        actions.seen(name, WorkerKind.WEB, started_at=started, running=0)
+        return [found.id for found in check_processes(databases=["default"])]
+
+    assert seen(f"{here}:{os.getpid()}:own") == []
+    # No process has this number: it is above what Linux gives.
+    assert seen(f"{here}:{2**22 + 1}:dead") == []
+    assert seen(f"{here}:{os.getppid()}:living") == ["hitlsite.W006"]
+    actions.gone(f"{here}:{os.getppid()}:living")
+    assert seen("another-machine:1:x") == ["hitlsite.W006"]
+    assert check_processes(databases=None) == []

@@ -1,0 +1,105 @@
+"""A real server and a headless Chromium; each window is a person of the demo, and complains aloud of what its console shows."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.proofs.browser.places import places  # noqa: F401
+from tests.support.processes.server import Person, Server
+from tests.support.services import find_chromium, real_processes  # noqa: F401
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+PATIENCE = 60_000
+#: Marks a page that has been pushed something.
+PUSHED = "document.addEventListener('htmx:wsAfterMessage', () => { document.documentElement.dataset.pushed = ''; })"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    find_chromium()
+
+
+# Of the package and not of the session: while playwright runs, its thread counts as one with a running event loop,
+# in which neither Django nor other asynchronous tests would work.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with importlib.import_module("playwright.sync_api").sync_playwright() as play:
+        launched = play.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
+    with Server(tmp_path_factory.mktemp("browser")) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def people(server: Server) -> Callable[[str], Person]:
+    """The demo's people, logged in once each."""
+    known: dict[str, Person] = {}
+    return lambda name: known.get(name) or known.setdefault(name, server.person(name))
+
+
+class Windows:
+    """Opens windows, each with cookies of its own, and keeps what went wrong in them."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.complaints: list[str] = []
+        self.expected: list[str] = []
+        self.contexts: list[BrowserContext] = []
+
+    def tolerate(self, *words: str) -> None:
+        """Complaints with any of these words in them are what the test is about."""
+        self.expected += words
+
+    def open(self, person: Person, path: str = "/", **options: Any) -> Page:
+        """A window of this person's at a page; live, where pages are."""
+        context = self.browser.new_context(**options)
+        self.contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        context.add_init_script(PUSHED)
+        address = person.server.address
+        context.add_cookies([{"name": name, "value": value, "url": address} for name, value in person.cookies.items()])
+        page = context.new_page()
+        page.on("console", lambda message: self._heard(page.url, message.type, message.text))
+        page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
+        page.goto(address + path)
+        if options.get("java_script_enabled", True) and page.locator("#live").count():
+            page.wait_for_selector('#live[data-state="on"]')
+        return page
+
+    def stranger(self, server: Server, **options: Any) -> Page:
+        """A window of somebody who is not logged in."""
+        return self.open(Person(server, "nobody"), "/login/", **options)
+
+    def _heard(self, url: str, kind: str, text: str) -> None:
+        if kind in {"error", "warning"} and not any(words in text for words in self.expected):
+            self.complaints.append(f"{url}: {text}")
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+
+
+@pytest.fixture
+def windows(browser: Browser) -> Iterator[Windows]:
+    opened = Windows(browser)
+    yield opened
+    opened.close()
+    assert opened.complaints == []

@@ -1,0 +1,105 @@
+"""Every kind of page with everything on it, and a way to look at all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.proofs.browser.test_forms import TRIP
+from tests.support.machine import Remote
+from tests.support.processes.server import until
+
+LONG = "x" * 300
+WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table": "orders"}, "priority": "critical"}
+
+
+@pytest.fixture(scope="package")
+def places(server, people) -> dict[str, tuple[str, str]]:
+    """Name of the page: who looks, and where. Words without end are on them, too."""
+    alice, bob = people("requester"), people("approver")
+    _, decided = alice.pause("Please refund order 90, 500 euros")
+    bob.decide(decided, verdict="reject", comment=f"No. {LONG}")
+    _, edited = alice.pause("Please refund order 91, 500 euros")
+    bob.decide(edited, **{"verdict": "edit", "input.amount": "1", "input.orderId": "y" * 50})
+    asking, first = alice.pause("ask twice")
+    alice.decide(first, verdict="respond", choice=1)
+    server.wait_for_turn(asking, "suspended")
+    mixed, refund = alice.pause(f"Please refund order {'z' * 49}, 500 euros")
+    _, question = alice.pause("ask")
+    long = alice.start_chat(f"hello {LONG}\n\n{LONG} {LONG}")
+    stopped, _ = alice.pause("ask human")
+    alice.post(f"/chats/{stopped}/stop/")
+    failed = alice.start_chat("fail tool")
+    for chat in (long, failed):
+        server.wait_for_turn(chat, "completed")
+    checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
+    asks = Remote(server, "requester", ("ask",))
+    talk = [{"role": "user", "text": LONG * 3}]
+    trip = asks.ask(kind="form", title=f"Whom? {LONG[:190]}", response_schema=TRIP, messages=talk, timeout=900_000)
+    critical = asks.ask(**WIPE)
+    asks.ask(
+        kind="question",
+        title="Which size?",
+        options=[{"label": "S"}, {"label": "M", "description": "Fits most."}],
+        multiple=True,
+        tool_name="",
+        input={},
+    )
+    expired = asks.ask(title="Too late?", timeout=1000)
+    workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
+    bob.post(f"/requests/{refund}/comments/", text=f"Has anybody asked the shop? {LONG}")
+    bob.post(f"/requests/{refund}/claim/")
+    until(
+        lambda: "Expired" in bob.get(f"/requests/{expired['id']}/").text,
+        "the request expires",
+    )
+    return {
+        "desk": ("approver", "/"),
+        "own desk": ("requester", "/"),
+        "requests": ("approver", "/requests/?group=tool"),
+        "no requests": ("approver", "/requests/?q=nothing-like-this"),
+        "decided": ("auditor", "/requests/?status=any"),
+        "workflows": ("auditor", "/workflows/"),
+        "workflow": ("auditor", f"/workflows/{workflow}/"),
+        "rejected": ("approver", f"/requests/{decided}/"),
+        "waiting": ("approver", f"/requests/{refund}/"),
+        "watched": ("auditor", f"/requests/{refund}/"),
+        "question": ("requester", f"/requests/{question}/"),
+        "form": ("approver", f"/requests/{trip['id']}/"),
+        "critical": ("approver", f"/requests/{critical['id']}/"),
+        "expired": ("approver", f"/requests/{expired['id']}/"),
+        "edited": ("requester", f"/requests/{edited}/"),
+        "insights": ("auditor", "/insights/"),
+        "chats": ("requester", "/chats/"),
+        "asking": ("requester", f"/chats/{asking}/"),
+        "mixed": ("approver", f"/chats/{mixed}/"),
+        "long": ("requester", f"/chats/{long}/"),
+        "stopped": ("auditor", f"/chats/{stopped}/"),
+        "failed": ("requester", f"/chats/{failed}/"),
+        "checkpoints": ("auditor", f"/chats/{asking}/checkpoints/"),
+        "checkpoint": ("auditor", f"/chats/checkpoints/{checkpoint}/"),
+        "branchable": ("requester", f"/chats/checkpoints/{checkpoint}/"),
+        "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
+        "compare": ("auditor", f"/chats/{asking}/compare/"),
+        "api": ("requester", "/api/v1/"),
+        "styleguide": ("approver", "/styleguide/"),
+        "absent": ("requester", "/absent/"),
+        "log-in": ("", "/login/"),
+    }
+
+
+def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
+    """Every place in one window per person, everything unfolded."""
+    windows.tolerate(" 404 ")
+    opened = {}
+    for name, (who, path) in places.items():
+        if who not in opened:
+            opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
+        opened[who].goto(server.address + path)
+        if opened[who].locator("[ws-connect^='/ws/chats/']").count():
+            # What is pushed to a chat when it is opened is swapped in, and who stands there loses the focus.
+            opened[who].wait_for_selector("html[data-pushed]", state="attached")
+        opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        yield name, opened[who]

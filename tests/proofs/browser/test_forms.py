@@ -1,0 +1,117 @@
+"""Answering with a form that was made from a schema, and changing an input: what is written, added, refused, reviewed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+TRIP = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 9, "title": "Full name", "description": "As in the passport"},
+        "seats": {"type": "integer", "minimum": 1, "maximum": 9, "title": "Seats"},
+        "class": {"enum": ["economy", "business"], "title": "Class"},
+        "country": {"enum": ["Austria", "Belgium", "Denmark", "France", "Germany", "Italy"], "title": "Country"},
+        "day": {"type": "string", "format": "date", "title": "Day"},
+        "stops": {"type": "array", "items": {"type": "string"}, "title": "Stops", "maxItems": 4},
+        "contact": {
+            "type": "object",
+            "title": "Contact",
+            "properties": {"phone": {"type": "string", "title": "Phone"}},
+        },
+        "shape": {"type": "object", "title": "Shape"},
+    },
+    "required": ["name", "seats", "class"],
+}
+
+
+@pytest.fixture
+def agent(server):
+    return Remote(server, "requester", ("ask", "read"))
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_a_form_is_refused_in_place_mended_and_sent(windows, people, agent, scripted):
+    windows.tolerate(" 422 ")
+    asked = agent.ask(kind="form", title="Whom?", response_schema=TRIP, timeout=900_000)
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
+    page.get_by_label("Full name").fill("A name too long")
+    page.get_by_label("Seats").fill("three")
+    page.get_by_label("business").check()
+    page.get_by_label("Country").select_option("Italy")
+    page.get_by_label("Day").fill("2026-12-24")
+    page.get_by_label("Stops 1").fill("Rome")
+    if scripted:
+        page.get_by_role("button", name="Add a row").click()
+        page.keyboard.type("Pisa")
+        assert page.locator(".deadline .left").inner_text().split("·")[-1].strip()[:2] in {"15", "14"}
+    page.get_by_label("Phone").fill("+43 1")
+    page.get_by_role("button", name="Answer").click()
+    page.locator(".refusal").wait_for()
+    seats = page.get_by_label("Seats")
+    assert (seats.get_attribute("aria-invalid"), seats.input_value()) == ("true", "three")
+    page.locator(".refusal").get_by_role("link", name="Full name").click()
+    page.get_by_label("Full name").fill("Jane")
+    seats.fill("3")
+    page.get_by_role("button", name="Answer").click()
+    page.locator(".outcome").wait_for()
+    document = agent.send("GET", f"/requests/{asked['id']}").body
+    assert document["decision"]["answer"] == {
+        "name": "Jane",
+        "seats": 3,
+        "class": "business",
+        "country": "Italy",
+        "day": "2026-12-24",
+        "stops": ["Rome", "Pisa"] if scripted else ["Rome"],
+        "contact": {"phone": "+43 1"},
+    }
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people, agent, scripted):
+    asked = agent.ask(input={"amount": 120, "to": {"name": "Jane"}}, tool_call_id=f"review-{scripted}")
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
+    page.get_by_text("Edit the input, then approve").click()
+    page.get_by_label("amount").fill("80")
+    page.get_by_role("button", name="Review the changes").click()
+    assert page.locator(".review-title").inner_text() == "You are about to approve this with 1 change"
+    if scripted:
+        page.locator(".review-title:focus").wait_for()
+        page.keyboard.press("e")
+        assert page.evaluate("document.activeElement.textContent") == "Change again"
+    page.get_by_role("button", name="Change again").click()
+    if scripted:
+        page.locator("details.edit > summary:focus").wait_for()
+    assert page.get_by_label("amount").input_value() == "80"
+    page.get_by_label("name").fill("Joan")
+    page.get_by_role("button", name="Review the changes").click()
+    page.locator(".changes").wait_for()
+    assert page.locator(".changes del").all_inner_texts() == ["120", "Jane"]
+    assert page.locator(".changes ins").all_inner_texts() == ["80", "Joan"]
+    page.get_by_role("button", name="Approve with these changes").click()
+    page.locator(".outcome").wait_for()
+    made = agent.send("GET", f"/requests/{asked['id']}").body["decision"]
+    assert (made["verdict"], made["approved_input"]) == ("edit", {"amount": 80, "to": {"name": "Joan"}})
+
+
+def test_a_moment_is_entered_in_utc_and_said_in_the_persons_own_time(windows, people, agent):
+    moment = {"type": "string", "format": "date-time"}
+    schema = {"type": "object", "properties": {"start": {**moment, "title": "Start"}}, "required": ["start"]}
+    schema["properties"]["breaks"] = {"type": "array", "items": moment, "title": "Breaks"}
+    asked = agent.ask(kind="form", title="When?", response_schema=schema)
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", timezone_id="Europe/Vienna", locale="en-GB")
+    page.get_by_label("Start").fill("2026-12-24T14:00")
+    page.get_by_label("Breaks 1").fill("2026-07-01T23:30:05")
+    page.get_by_role("button", name="Add a row").click()
+    # Whether there is a comma depends on the age of the browser.
+    assert [text.replace(",", "") for text in page.locator("output.same-time").all_inner_texts() if text] == [
+        "Thursday 24 December 2026 at 15:00 in your zone (Europe/Vienna)",
+        "Thursday 2 July 2026 at 01:30 in your zone (Europe/Vienna)",
+    ]
+    page.get_by_role("button", name="Answer").click()
+    page.locator(".outcome").wait_for()
+    answer = {"start": "2026-12-24T14:00:00Z", "breaks": ["2026-07-01T23:30:05Z"]}
+    assert agent.send("GET", f"/requests/{asked['id']}").body["decision"]["answer"] == answer

@@ -1,0 +1,53 @@
+"""Looking back: a timeline that fills by itself, two checkpoints beside each other, and a branch that is answered and goes on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.proofs.browser.test_story import wait_for_state
+
+pytestmark = pytest.mark.browser
+
+
+def path(page) -> str:
+    return re.sub(r"^https?://[^/]+", "", page.url)
+
+
+def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, people, server):
+    alice, bob = people("requester"), people("approver")
+    chat, request = alice.pause("Please refund order 4321, 250 euros")
+    page = windows.open(alice, f"/chats/{chat}/timeline/")
+    assert page.locator(".entry").count() == 5
+
+    bob.decide(request, verdict="reject", comment="Not this one.")
+    page.locator(".entry-checkpoint").nth(1).wait_for()
+    assert "by approver through: Dashboard" in page.locator(".entry-decided p").nth(1).inner_text()
+    page.get_by_role("link", name="what changed").last.click()
+    assert page.locator(".pair-changed del").first.inner_text() == "approval-requested"
+    assert page.locator(".pair-changed ins").first.inner_text() == "output-denied"
+    page.get_by_role("link", name="Swap").click()
+    assert page.locator(".pair-changed ins").first.inner_text() == "approval-requested"
+    page.set_viewport_size({"width": 360, "height": 740})
+    tops = [page.locator(side).first.bounding_box()["y"] for side in (".side-before", ".side-after")]
+    assert tops[0] < tops[1]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    tops = [page.locator(side).first.bounding_box()["y"] for side in (".side-before", ".side-after")]
+    assert tops[0] == tops[1]
+
+    page.locator(".sides a").last.click()
+    page.get_by_role("button", name="Branch a new chat from here").click()
+    page.wait_for_url(re.compile(r"/chats/\d+/$"))
+    made = int(path(page).strip("/").split("/")[-1])
+    assert made != chat
+    wait_for_state(page, "suspended")
+    assert "Asked anew" in page.locator(".request.is-pending").inner_text()
+    window = windows.open(bob, f"/chats/{made}/")
+    window.get_by_role("button", name="Approve", exact=True).click()
+    wait_for_state(page, "completed")
+    assert "refunded" in page.locator(".message.assistant").last.inner_text()
+    page.locator(".kin a").first.click()
+    assert path(page) == f"/chats/{chat}/"
+    assert page.locator("details.kin a").get_attribute("href") == f"/chats/{made}/"
+    assert server.turn(chat) == "completed"

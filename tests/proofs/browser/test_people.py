@@ -1,0 +1,168 @@
+"""People at the same request in two windows: taken, taken over, handed over, talked about; and who is elsewhere gets told."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.proofs.browser.conftest import PATIENCE
+from tests.proofs.browser.test_live import card, tops
+
+pytestmark = pytest.mark.browser
+
+#: Keeps what the page has notified of, and lets a test say that nobody looks.
+NOTES = """
+window.notes = [];
+window.Notification = new Proxy(window.Notification, {
+  construct(kind, [title, options]) {
+    window.notes.push([title, options.body, options.tag]);
+    return Reflect.construct(kind, [title, options]);
+  },
+});
+Object.defineProperty(Document.prototype, "hidden", { configurable: true, get: () => window.away === true });
+"""
+
+
+def holder(page, request: str):
+    return page.locator(f"#holder-{request}")
+
+
+def words(page, request: str) -> str:
+    return " ".join(holder(page, request).locator(".holder-words").inner_text().split())
+
+
+def says(page, request: str, text: str) -> None:
+    """Waits until the line of a request says this."""
+    holder(page, request).locator(".holder-words", has_text=re.compile(text)).wait_for()
+
+
+def test_who_takes_a_request_is_seen_in_the_other_window_and_nothing_moves(windows, people):
+    alice = people("requester")
+    (_, request), (_, below) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (901, 902))
+    bob, other = windows.open(people("approver")), windows.open(people("admin"))
+    before = tops(other, request, below)
+    assert words(other, request) == "Nobody is on it"
+    holder(bob, request).get_by_role("button", name="Take it").click()
+    says(bob, request, r"^\s*You are on it")
+    says(other, request, r"^\s*approver is on it")
+    assert tops(other, request, below) == before
+    assert bob.evaluate("document.activeElement.textContent") == "Give back"
+    holder(bob, request).get_by_role("button", name="Give back").click()
+    says(other, request, "Nobody is on it")
+    says(bob, request, "Nobody is on it")
+
+
+def test_taking_over_is_asked_for_and_the_one_before_sees_it(windows, people):
+    _, request = people("requester").pause("Please refund order 903, 500 euros")
+    bob, other = windows.open(people("approver")), windows.open(people("admin"))
+    holder(bob, request).get_by_role("button", name="Take it").click()
+    take_over = holder(other, request).get_by_role("button", name="Take over from approver")
+    take_over.wait_for()
+    asked = []
+    other.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    take_over.click()
+    says(bob, request, r"^\s*admin is on it")
+    says(other, request, r"^\s*You are on it")
+    assert asked == ["approver is on it. Take it over?"]
+
+
+def test_who_takes_a_request_shows_in_its_chat_too(windows, people):
+    chat, request = people("requester").pause("Please refund order 904, 500 euros")
+    page = windows.open(people("requester"), f"/chats/{chat}/")
+    assert words(page, request) == "Nobody is on it"
+    bob = windows.open(people("approver"), f"/requests/{request}/")
+    holder(bob, request).get_by_role("button", name="Take it").click()
+    says(page, request, r"^\s*approver is on it")
+
+
+def test_what_is_said_is_read_in_the_other_window_and_takes_nobodys_words_away(windows, people):
+    _, request = people("requester").pause("Please refund order 905, 500 euros")
+    bob, alice = (windows.open(people(name), f"/requests/{request}/") for name in ("approver", "requester"))
+    alice.get_by_label("Your comment").fill("Half a sen")
+    bob.get_by_label("Your comment").fill("Is this **right**?")
+    bob.get_by_role("button", name="Comment").click()
+    comment = alice.locator(".comment", has_text="Is this right?")
+    comment.wait_for()
+    assert comment.locator("strong").inner_text() == "right"
+    alice.get_by_label("Your comment").press_sequentially("tence")
+    alice.get_by_role("button", name="Comment").click()
+    bob.locator(".comment", has_text="Half a sentence").wait_for()
+    for page in (bob, alice):
+        said = [one.inner_text() for one in page.locator(".comment .text").all()]
+        assert said == ["Half a sentence", "Is this right?"]
+
+
+def test_a_request_that_is_handed_over_shows_on_the_desk_of_who_may_decide_it_from_now_on(windows, people):
+    _, request = people("requester").pause("Please refund order 906, 500 euros")
+    auditor = windows.open(people("auditor"))
+    assert card(auditor, request).get_by_role("button").count() == 0
+    bob = windows.open(people("approver"), f"/requests/{request}/")
+    bob.get_by_text("Hand over").first.click()
+    bob.get_by_label("To whom").fill("auditor")
+    bob.get_by_role("button", name="Hand over").click()
+    says(bob, request, "assigned to auditor")
+    says(auditor, request, "assigned to you")
+    card(auditor, request).get_by_role("button", name="Approve", exact=True).click()
+    card(bob, request).locator(".outcome").wait_for()
+    assert "Approved by auditor" in card(bob, request).locator(".outcome").inner_text()
+
+
+def test_a_claim_goes_without_javascript(windows, people):
+    _, request = people("requester").pause("Please refund order 907, 500 euros")
+    page = windows.open(people("approver"), f"/requests/{request}/", java_script_enabled=False)
+    holder(page, request).get_by_role("button", name="Take it").click()
+    assert words(page, request).startswith("You are on it")
+
+
+def test_the_title_counts_what_waits_on_every_page(windows, people):
+    alice = people("requester")
+    alice.pause("Please refund order 908, 500 euros")
+    page = windows.open(people("approver"))
+    waiting = int(page.locator("#counts").get_attribute("data-waiting"))
+    assert page.title() == f"({waiting}) Desk · Pausepoint"
+    _, request = alice.pause("Please refund order 909, 500 euros")
+    expect(page).to_have_title(f"({waiting + 1}) Desk · Pausepoint", timeout=PATIENCE)
+    page.goto(f"{people('approver').server.address}/requests/{request}/")
+    expect(page).to_have_title(re.compile(rf"^\({waiting + 1}\) "), timeout=PATIENCE)
+    page.wait_for_selector('#live[data-state="on"]')
+    people("admin").decide(request, verdict="reject")
+    expect(page).to_have_title(re.compile(rf"^\({waiting}\) "), timeout=PATIENCE)
+
+
+def test_notifications_are_asked_for_by_a_press_and_come_while_nobody_looks(windows, people):
+    alice, bob = people("requester"), people("approver")
+    page = windows.open(bob, "/workflows/")
+    page.context.grant_permissions(["notifications"], origin=bob.server.address)
+    page.context.add_init_script(NOTES)
+    page.goto(f"{bob.server.address}/")
+    page.wait_for_selector('#live[data-state="on"]')
+    switch = page.locator("#notify")
+    assert (switch.inner_text(), switch.get_attribute("aria-pressed")) == ("Notify me", "false")
+    switch.click()
+    page.wait_for_selector('#notify[aria-pressed="true"]')
+    assert switch.inner_text() == "Notifications are on"
+    _, seen = alice.pause("Please refund order 910, 500 euros")
+    card(page, seen).wait_for()
+    page.evaluate("window.away = true")
+    _, missed = alice.pause("Please refund order 911, 500 euros")
+    card(page, missed).wait_for()
+    assert page.evaluate("window.notes") == [["Run issueRefund?", "Waits for you: issueRefund", missed]]
+    page.evaluate("window.away = false")
+    switch.click()
+    page.wait_for_selector('#notify[aria-pressed="false"]')
+    page.evaluate("window.away = true")
+    _, unheard = alice.pause("Please refund order 912, 500 euros")
+    card(page, unheard).wait_for()
+    assert len(page.evaluate("window.notes")) == 1
+
+
+def test_the_insights_are_one_press_away_and_hold_their_period_in_the_address(windows, people):
+    page = windows.open(people("auditor"))
+    page.get_by_role("link", name="Insights").click()
+    page.get_by_role("link", name="7 days").click()
+    page.wait_for_url("**/insights/?days=7")
+    assert page.locator(".columns g").count() == 7
+    page.get_by_text("The numbers").click()
+    assert page.locator(".behind tbody tr").count() == 7

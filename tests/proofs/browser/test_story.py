@@ -1,0 +1,200 @@
+"""The story: somebody asks, the agent pauses, somebody else decides, and the first one's chat goes on by itself."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.support.processes.server import Server
+
+pytestmark = pytest.mark.browser
+
+#: Run in the approver's page: when did a card whose text holds this show up?
+WATCH = """words => { window.seen = new Promise(done => {
+    const look = () => [...document.querySelectorAll('.workflow')].some(card => card.textContent.includes(words))
+        && done(Date.now());
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+}); window.untouched = true; }"""
+
+
+def write(page, text: str) -> None:
+    page.fill("textarea[name=text]", text)
+    page.press("textarea[name=text]", "Enter")
+
+
+def ask(windows, people, text: str):
+    """Alice's window, with a new chat in which she has written this."""
+    page = windows.open(people("requester"), "/chats/")
+    write(page, text)
+    page.wait_for_url(re.compile(r"/chats/\d+/$"))
+    page.wait_for_selector('#live[data-state="on"]')
+    page.evaluate("window.untouched = true")
+    return page
+
+
+def wait_for_state(page, state: str) -> None:
+    page.wait_for_selector(f'#turn[data-state="{state}"]', state="attached")
+
+
+def said(page) -> str:
+    """The assistant's last words."""
+    return page.locator(".message.assistant .part-text").last.inner_text()
+
+
+def asked_at(server, title: str) -> float:
+    """When the pause was stored, in milliseconds."""
+    workflow = server.value("SELECT id FROM approvals_workflow WHERE title = ?", title)
+    stored = server.value("SELECT created_at FROM approvals_approvalrequest WHERE workflow_id = ?", workflow)
+    return datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp() * 1000
+
+
+#: Run in the approver's page: where the focus is once the next answer is swapped in, before anything pushed can be.
+FOCUSED = """() => { window.focused = new Promise(done => document.addEventListener(
+    "htmx:afterSwap", () => setTimeout(() => done(document.activeElement.className)), { once: true })); }"""
+
+
+@pytest.fixture
+def refund(windows, server, people, capsys):
+    """Alice asks for a refund while Bob has his desk open: her chat, his desk, the card. Measured is what Bob waits for."""
+
+    def ask_for(text: str):
+        desk = windows.open(people("approver"))
+        desk.evaluate(WATCH, text)
+        chat = ask(windows, people, text)
+        card = desk.locator(".workflow", has_text=text)
+        card.wait_for()
+        took = desk.evaluate("window.seen") - asked_at(server, text)
+        with capsys.disabled():
+            print(f"\n  from the commit of the pause to the approver's screen: {took:.0f} ms", end=" ")
+        return chat, desk, card
+
+    return ask_for
+
+
+def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itself(refund, server):
+    chat, desk, card = refund("Please refund order 4720, 250 euros")
+    assert card.locator(".workflow-head .meta").inner_text().startswith("agent support")
+    link = card.get_by_role("link", name="open the chat").get_attribute("href")
+    assert f"{server.address}{link}" == chat.url
+    rows = {row.locator("th").inner_text(): row.locator("td").inner_text() for row in card.locator(".values tr").all()}
+    assert rows == {"amount": "250", "orderId": "4720"}
+
+    card.get_by_text("Edit the input, then approve").click()
+    card.get_by_label("amount").fill("200")
+    card.get_by_role("button", name="Review the changes").click()
+    desk.locator(".review-title:focus").wait_for()
+    desk.evaluate(FOCUSED)
+    card.get_by_role("button", name="Approve with these changes").click()
+    outcome = card.locator(".outcome")
+    assert outcome.locator("p").first.inner_text().startswith("Approved with changes by approver")
+    assert desk.evaluate("window.focused") == "outcome status-approved"
+    card.locator(".outcome:focus").wait_for()
+    assert desk.evaluate("window.untouched") is True
+
+    wait_for_state(chat, "completed")
+    words = said(chat)
+    assert words.startswith("That is what happened with order 4720: ")
+    assert ("A person changed the input" in words, "200" in words, "250" in words) == (True, True, False)
+    told = chat.locator(".request .outcome p").first.inner_text()
+    assert told.startswith("Approved with changes by approver")
+    changed = chat.locator(".changes tr").last
+    assert [cell.inner_text() for cell in changed.locator("th, td").all()] == ["amount", "250", "200"]
+    assert chat.evaluate("window.untouched") is True
+    desk.wait_for_selector("#completed >> text=Please refund order 4720")
+
+
+def test_a_rejection_reaches_the_requester_with_its_reason(refund):
+    chat, _, card = refund("Please refund order 4730, 900 euros")
+    card.get_by_placeholder("Comment").fill("Only half of it was returned.")
+    card.get_by_role("button", name="Reject").click()
+
+    wait_for_state(chat, "completed")
+    outcome = chat.locator(".request .outcome")
+    assert outcome.locator("p").first.inner_text().startswith("Rejected by approver")
+    assert outcome.locator("blockquote").inner_text() == "Only half of it was returned."
+    assert "Only half of it was returned." in said(chat)
+    assert chat.evaluate("window.untouched") is True
+
+
+def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, people):
+    chat = ask(windows, people, "ask twice")
+    first = chat.locator(".request").first
+    first.get_by_role("button", name="Express").click()
+    second = chat.locator(".request").nth(1)
+    second.get_by_label("Greeting card").check()
+    second.get_by_label("Gift wrap").check()
+    second.get_by_role("button", name="Answer").click()
+    wait_for_state(chat, "completed")
+    assert said(chat) == "Thank you, I have both: Gift wrap, Greeting card it is."
+    for card, answer in ((first, "“Express”"), (second, "“Gift wrap, Greeting card”")):
+        assert card.locator(".outcome p").first.inner_text().startswith("Answered by requester")
+        assert card.locator(".said").inner_text() == answer
+        assert card.locator("button, input:not([type=hidden]), textarea").count() == 0
+    assert chat.evaluate("window.untouched") is True
+
+
+def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people):
+    chat = ask(windows, people, "ask human")
+    card = chat.locator(".request")
+    card.locator(".choices").wait_for()
+    suggestions = [button.inner_text() for button in card.locator(".choices button").all()]
+    assert suggestions == ["Offer a free return", "Ask them to refuse the parcel"]
+    card.get_by_role("button", name="Offer a free return").click()
+    wait_for_state(chat, "completed")
+    assert said(chat) == "I was told: Offer a free return"
+
+    write(chat, "ask human")
+    card = chat.locator(".request").nth(1)
+    card.get_by_placeholder("Or in your own words").fill("Tell them to keep it.")
+    card.get_by_placeholder("Or in your own words").press("Enter")
+    chat.wait_for_selector("text=I was told: Tell them to keep it.")
+    assert card.locator(".said").inner_text() == "“Tell them to keep it.”"
+
+
+def test_a_question_is_answered_by_typing_in_the_chat(windows, people):
+    chat = ask(windows, people, "ask human")
+    wait_for_state(chat, "suspended")
+    write(chat, "Say that we are sorry.")
+    wait_for_state(chat, "completed")
+    assert said(chat) == "I was told: Say that we are sorry."
+    assert chat.locator(".message.user").count() == 1
+
+
+def test_a_message_that_is_refused_stays_in_its_field(windows, people):
+    windows.tolerate(" 409 ")
+    chat = ask(windows, people, "approve refund")
+    wait_for_state(chat, "suspended")
+    write(chat, "Hurry up!")
+    refusal = chat.locator("#composer .refusal")
+    refusal.wait_for()
+    assert refusal.inner_text() == "The assistant waits for: “Run issueRefund?”. Answer that first, or stop the turn."
+    assert chat.input_value("#composer textarea") == "Hurry up!"
+
+
+def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
+    windows.tolerate(" 403 ")
+    chat = ask(windows, people, "hello")
+    wait_for_state(chat, "completed")
+    chat.context.clear_cookies(name="csrftoken")
+    write(chat, "Are you there?")
+    refusal = chat.locator(".refusal")
+    refusal.wait_for()
+    assert refusal.inner_text() == "This form was too old or came from elsewhere. Reload the page and try again."
+    assert chat.input_value("#composer textarea") == "Are you there?"
+
+
+def test_the_words_arrive_one_by_one_and_stop_keeps_what_was_said(windows, tmp_path):
+    # A word a second: it is stopped long before its end.
+    with Server(tmp_path, HITL_AGENTS="tests.support.processes.patient_agent.patient", WORD_SECONDS="1") as server:
+        chat = ask(windows, server.person, "count")
+        chat.locator(".live-step", has_text="one two").wait_for()
+        chat.get_by_role("button", name="Stop").click()
+        wait_for_state(chat, "stopped")
+        assert chat.locator("#turn").inner_text() == "Stopped by requester"
+        kept = said(chat)
+        assert kept.startswith("one two") and not kept.endswith("sixteen")
+        assert chat.locator(".live-step").count() == 0
+        assert chat.get_by_text("one two").count() == 1
+        windows.close()

@@ -1,0 +1,92 @@
+"""Forms that the server does not answer, or refuses: said above them, once; and a comment goes along with an edit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.browser.test_live import card
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+LOST = "The desk does not answer. Press again when it is back: nothing is decided twice."
+
+
+def test_a_decision_that_does_not_arrive_says_so_above_its_form_once_and_can_be_pressed_again(windows, people):
+    windows.tolerate("net::ERR_FAILED", "[object", "htmx:")
+    _, request = people("requester").pause("Please refund order 951, 500 euros")
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.route("**/decide/", lambda route: route.abort())
+    approve = card(page, request).get_by_role("button", name="Approve", exact=True)
+    line = card(page, request).get_by_role("alert")
+    said = []
+    for _ in range(3):
+        with page.expect_event("requestfailed"):
+            approve.click()
+        line.wait_for()
+        said.append(line.all_inner_texts())
+    assert said == [[LOST]] * 3
+    assert line.evaluate("line => line.nextElementSibling.matches('form.verdicts')")
+    page.unroute("**/decide/")
+    approve.click()
+    card(page, request).locator(".outcome").wait_for()
+    assert (line.count(), page.get_by_text(LOST).count()) == (0, 0)
+
+
+def test_what_the_server_cannot_do_is_said_once_however_often_it_is_pressed(windows, people):
+    windows.tolerate(" 503 ", "[object", "htmx:")
+    _, request = people("requester").pause("Please refund order 952, 500 euros")
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    sent = people("approver")
+    absent = sent.send(
+        "POST",
+        "/requests/00000000-0000-0000-0000-000000000000/decide/",
+        f"csrfmiddlewaretoken={sent.cookies['csrftoken']}",
+        {"HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded"},
+    )
+    assert absent.headers["hx-reswap"] == "beforebegin"
+    page.route(
+        "**/decide/",
+        lambda route: route.fulfill(
+            status=503, headers={"HX-Reswap": "beforebegin", "Content-Type": "text/html"}, body=absent.text
+        ),
+    )
+    approve = card(page, request).get_by_role("button", name="Approve", exact=True)
+    approve.press("Enter")
+    line = page.locator("p.refusal:focus")
+    line.wait_for()
+    for _ in range(2):
+        with page.expect_response("**/decide/"):
+            approve.click()
+        page.locator("p.refusal").wait_for()
+        line.wait_for()
+    assert page.locator("p.refusal").count() == 1
+    page.unroute("**/decide/")
+    approve.click()
+    card(page, request).locator(".outcome").wait_for()
+    assert page.locator("p.refusal").count() == 0
+
+
+def test_a_comment_goes_along_with_an_edit_until_another_one_is_written_there(windows, people, server):
+    agent = Remote(server, "requester", ("ask", "read"))
+    requests = [agent.ask(input={"amount": 120}, tool_call_id=f"carried-{number}")["id"] for number in range(3)]
+    sent = []
+    for request, own in zip(requests, (None, "Another reason", ""), strict=True):
+        page = windows.open(people("approver"), f"/requests/{request}/")
+        shown = card(page, request)
+        first = shown.get_by_placeholder("Comment")
+        first.fill("Half")
+        shown.get_by_text("Edit the input, then approve").click()
+        box = shown.locator("details.edit textarea[name=comment]")
+        page.wait_for_function("box => box.value === 'Half'", arg=box.element_handle())
+        first.fill("Half of it came back")
+        shown.get_by_label("amount").fill("60")
+        if own is not None:
+            box.fill(own)
+        shown.get_by_role("button", name="Review the changes").click()
+        shown.get_by_role("button", name="Approve with these changes").click()
+        shown.locator(".outcome").wait_for()
+        sent.append(
+            server.value("SELECT comment FROM approvals_decision WHERE request_id = ?", request.replace("-", ""))
+        )
+    assert sent == ["Half of it came back", "Another reason", ""]

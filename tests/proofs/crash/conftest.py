@@ -1,0 +1,39 @@
+"""What the crash tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.crash.till import make_database
+
+#: Servers that are being killed at the same time.
+AT_ONCE = 3
+
+Play = Callable[[str, Path, Path], int]
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated database with the demo's people, made once."""
+    database = tmp_path_factory.mktemp("till") / "template.sqlite3"
+    make_database(database)
+    return database
+
+
+@pytest.fixture(scope="session")
+def played(
+    request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Play, str], int]]:
+    """What `play` gives for a point. All chosen points are played as soon as the first is asked for, AT_ONCE at a time."""
+    items = [item for item in request.session.items if "played" in getattr(item, "fixturenames", ())]
+    chosen = [(item.module.play, item.callspec.params["point"]) for item in items]  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = {
+            (play, point): pool.submit(play, point, template, tmp_path_factory.mktemp("point"))
+            for play, point in chosen
+        }
+        yield lambda play, point: futures[play, point].result()

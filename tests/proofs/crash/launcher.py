@@ -1,0 +1,35 @@
+"""Serve with a kill waiting at one write point: `python -m tests.proofs.crash.launcher PORT POINT`; else plain `manage.py serve`.
+
+Without a point ("") nothing is killed.
+
+The lease is a second instead of fifteen, so that ten rounds at twenty points take minutes and not hours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import timedelta
+
+import django
+from django.core.management import call_command
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
+django.setup()
+
+from approvals import outbox  # noqa: E402 - models need the registry
+from chats import runner  # noqa: E402
+from chats.actions import claiming  # noqa: E402
+from tests.proofs.crash.points import NESTED, POINTS  # noqa: E402
+
+
+def main(port: str, point: str) -> None:
+    claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
+    outbox.CLAIM = timedelta(seconds=1)
+    if point:
+        (POINTS | NESTED)[point](point)
+    call_command("serve", port=int(port), skip_checks=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,66 @@
+"""The OpenAPI document holds: schemathesis makes requests from it, good and bad, and looks whether the answers are in it."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from approvals.rest.urls import schema as openapi
+from tests.support.machine import Remote
+from tests.support.processes.server import Server
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
+
+schema = schemathesis.openapi.from_dict(openapi())
+bounded = settings(
+    max_examples=30,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """A program that may do everything, on a server that has something to show."""
+    with Server(tmp_path_factory.mktemp("fuzzed"), DEBUG="1") as server:
+        program = Remote(server, "admin")
+        program.ask(workflow_id="run-1")
+        yield program
+        assert "Traceback" not in server.log.read_text()
+
+
+def send(case, program: Remote, *not_meant) -> None:
+    if str(case.query.get("wait", "")) in map(str, range(1, 61)):
+        case.query["wait"] = "0"  # waiting itself is tested elsewhere, and takes its time
+    case.call_and_validate(
+        base_url=program.server.address,
+        headers={**case.headers, "Authorization": f"Bearer {program.key}"},
+        # What one field says about another is told in words, and not in the document.
+        excluded_checks=[positive_data_acceptance, *not_meant],
+        timeout=60,
+    )
+
+
+@schema.parametrize()
+@bounded
+def test_every_answer_is_in_the_document(case, program):
+    send(case, program)
+
+
+@schema.include(path_regex="{").parametrize()
+@bounded
+def test_every_answer_about_something_that_is_there_is_in_the_document(case, program):
+    asked = program.ask()
+    for name in case.path_parameters:
+        case.path_parameters[name] = asked["id"]
+    # What was bad about the case may be what was just put right.
+    send(case, program, negative_data_rejection)
+
+
+def test_a_line_break_in_an_address_leads_nowhere(program):
+    assert program.send("GET", "/requests/%0A").refusal == (404, "not_found")

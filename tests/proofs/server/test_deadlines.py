@@ -1,0 +1,117 @@
+"""Real servers keep a deadline once and on time, over restarts and with many followers."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from tests.support.desk.following import Parser
+from tests.support.processes.server import Server, until
+from tests.support.services import real_processes  # noqa: F401
+
+#: Seconds that a deadline may be late by: one between two looks of the sweep, and what a loaded machine takes for the rest.
+LATE = 30.0
+
+
+def call(server: Server, key: str, method: str, path: str, body: Any = None, **headers: str) -> HTTPResponse:
+    line = HTTPConnection("127.0.0.1", server.port, timeout=90)
+    sent = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} | headers
+    line.request(method, path, json.dumps(body) if body is not None else None, sent)
+    return line.getresponse()
+
+
+def key_of(server: Server, folder: Path, name: str, *scopes: str) -> str:
+    file = folder / f"{name}.key"
+    server.run(
+        "from pathlib import Path; from django.contrib.auth.models import User; from approvals import auth\n"
+        f"key = auth.create_key(User.objects.get(username={name!r}), name='test', scopes={scopes!r})[1]\n"
+        f"Path({str(file)!r}).write_text(key)"
+    )
+    return file.read_text()
+
+
+def ask(server: Server, key: str, question: dict[str, Any]) -> str:
+    """The id of the question, as the database has it."""
+    asked = call(server, key, "POST", "/api/v1/ask-human", question)
+    assert asked.status == 202
+    return str(json.load(asked)["requestId"]).replace("-", "")
+
+
+def deadline_of(server: Server, request: str) -> datetime:
+    found = parse_datetime(server.value("SELECT deadline_at FROM approvals_approvalrequest WHERE id = ?", request))
+    assert found is not None
+    return found.replace(tzinfo=UTC)
+
+
+def move_deadline(server: Server, request: str, after: timedelta) -> None:
+    """The deadline of a request, so long after now; servers know it from the database alone."""
+    moment = f"{timezone.now() + after:%Y-%m-%d %H:%M:%S.%f}"
+    server.rows("UPDATE approvals_approvalrequest SET deadline_at = ? WHERE id = ?", moment, request)
+
+
+def ended_after(server: Server, request: str) -> float:
+    """Seconds between a request's deadline and its end."""
+    ended = parse_datetime(server.value("SELECT decided_at FROM approvals_decision WHERE request_id = ?", request))
+    assert ended is not None
+    return (ended.replace(tzinfo=UTC) - deadline_of(server, request)).total_seconds()
+
+
+@pytest.mark.server
+@pytest.mark.usefixtures("real_processes")
+def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp_path):
+    with Server(tmp_path) as server:
+        key = key_of(server, tmp_path, "requester", "ask", "read")
+        question = {"question": "Which colour?", "timeout": 1000, "defaultResponse": "red"}
+        ids = [ask(server, key, question | {"timeout": seconds * 1000}) for seconds in (1, 3600, 3600)]
+        running, away, later = ids
+        wait = call(server, key, "GET", f"/api/v1/ask-human/{UUID(running)}?wait=60")
+        assert (wait.status, json.load(wait)["metadata"]["timedOut"]) == (200, True)
+        assert 0 <= ended_after(server, running) < LATE
+
+        server.kill()
+        state = "SELECT status FROM approvals_approvalrequest WHERE id = ?"
+        move_deadline(server, away, timedelta(seconds=-1))  # it passes while nobody serves
+        assert server.value(state, away) == "pending"
+        server.start()
+        until(lambda: server.value(state, away) == "expired", "the missed deadline is kept", LATE)
+        server.stop()
+        server.start()
+        assert server.value(state, later) == "pending"
+        move_deadline(server, later, timedelta(seconds=2))
+        waited = call(server, key, "GET", f"/api/v1/ask-human/{UUID(later)}?wait=60")
+        assert (waited.status, json.load(waited)["response"]) == (200, "red")
+        assert 0 <= ended_after(server, later) < LATE
+        bob_says = server.person("approver").decide(str(UUID(later)), verdict="respond", text="blue")
+        assert bob_says.status == 410
+        kept = server.rows(
+            "SELECT request_id, count(*) FROM approvals_auditentry WHERE event = 'request.expired' GROUP BY 1"
+        )
+        assert sorted(kept) == sorted((one, 1) for one in ids)
+
+
+@pytest.mark.server
+@pytest.mark.usefixtures("real_processes")
+def test_fifty_real_followers_cost_a_server_no_thread_each_and_hear_all_the_same(tmp_path):
+    with Server(tmp_path) as server:
+        key = key_of(server, tmp_path, "requester", "ask", "read")
+        streams = [call(server, key, "GET", "/api/v1/events") for _ in range(50)]
+        assert [stream.readline() for stream in streams] == [b": connected\n"] * 50
+        assert server.process is not None
+        status = Path(f"/proc/{server.process.pid}/status")
+        if status.exists():
+            threads = int(status.read_text().partition("Threads:")[2].split()[0])
+            assert threads < 25
+        assert call(server, key, "POST", "/api/v1/ask-human", {"question": "Which colour?"}).status == 202
+        for stream in streams:
+            parser, heard = Parser(), []
+            while not heard:
+                heard = parser.feed(stream.readline())
+            assert heard[0].event == "human_request"

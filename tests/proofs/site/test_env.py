@@ -1,0 +1,39 @@
+"""A site with an odd environment refuses to start, and its last line names the variable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.root import ROOT
+
+
+def check(**environment: str) -> subprocess.CompletedProcess[str]:
+    """`manage.py check` with this environment and nothing else."""
+    clean = {"PATH": os.environ["PATH"]} | environment
+    command = [sys.executable, "manage.py", "check"]
+    return subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({}, "SECRET_KEY is not set. Set it to a long random text, or DEBUG=1 for a trial on this machine."),
+        ({"DEBUG": "0", "SECRET_KEY": " "}, "SECRET_KEY is not set. Set it to a long random text"),
+        ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not a yes or no. Use 1 or 0."),
+        ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not known."),
+        ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not understood. "),
+    ],
+)
+def test_the_site_refuses_to_start_and_its_last_line_says_why(environment, words):
+    refused = check(**environment)
+    assert (refused.returncode != 0, refused.stdout) == (True, "")
+    assert words in refused.stderr.strip().splitlines()[-1]
+
+
+def test_a_trial_needs_nothing_but_debug():
+    started = check(DEBUG="1")
+    assert (started.returncode, started.stdout) == (0, "System check identified no issues (0 silenced).\n")

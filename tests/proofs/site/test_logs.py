@@ -1,0 +1,79 @@
+"""What a site logs in production: our own mistakes with their traceback, once; of what clients do wrong a line at most."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.processes.server import ROOT, environment
+
+LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) ([\w.]+): (.*)$", re.MULTILINE)
+ASKED = """
+import django; django.setup()
+import logging
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import SuspiciousOperation
+from django.db import OperationalError
+from django.http import Http404
+from django.test import Client
+from django.urls import path
+from hitlsite import urls
+
+ERRORS = {"mistake": ZeroDivisionError("a mistake"), "away": OperationalError("no answer"),
+          "odd": SuspiciousOperation("odd"), "gone": Http404()}
+
+@login_not_required
+def raising(request, what):
+    raise ERRORS[what]
+
+urls.urlpatterns.insert(0, path("raise/<str:what>/", raising))
+client = Client(raise_request_exception=False, enforce_csrf_checks=True, headers={"Accept": "application/json"})
+"""
+
+
+class Database:
+    url = "sqlite:///:memory:"
+
+
+def said(script: str) -> tuple[str, str]:
+    """What a site prints and logs in production."""
+    env = environment(Database(), DEBUG="0", ALLOWED_HOSTS="testserver", SECRET_KEY="x7" * 30)  # type: ignore[arg-type]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ASKED + script], cwd=ROOT, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_an_error_of_ours_is_logged_once_with_its_traceback_as_its_answer_says():
+    answer, log = said('found = client.get("/raise/mistake/"); print(found.status_code, found.content.decode())')
+    assert (answer[:3], "It has been logged" in answer) == ("500", True)
+    assert LINE.findall(log) == [("ERROR", "django.request", "Internal Server Error: /raise/mistake/")]
+    assert log.count("ZeroDivisionError: a mistake") == log.count("Traceback") == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "status", "lines"),
+    [
+        ('get("/raise/gone/")', 404, []),
+        ('post("/raise/away/")', 403, [("WARNING", "django.security.csrf")]),
+        ('get("/raise/odd/")', 400, [("ERROR", "django.security.SuspiciousOperation")]),
+        ('get("/raise/odd/", HTTP_HOST="evil.example")', 400, [("ERROR", "django.security.DisallowedHost")]),
+        ('get("/raise/away/")', 503, [("WARNING", "hitlsite.outages")]),
+    ],
+    ids=["not there", "no form of ours", "suspicious", "another host", "an outage"],
+)
+def test_what_is_no_mistake_of_ours_is_a_line_at_most(ask, status, lines):
+    answer, log = said(f"print(client.{ask}.status_code)")
+    assert (answer, [line[:2] for line in LINE.findall(log)]) == (f"{status}\n", lines)
+    assert len(log.splitlines()) == len(lines)
+
+
+@pytest.mark.parametrize("name", ["daphne.server", "channels.db", "asyncio", "psycopg.pool", "approvals.sweep"])
+def test_what_libraries_warn_of_is_logged_once_in_the_same_form(name):
+    _, log = said(f'logging.getLogger({name!r}).warning("took too long"); logging.getLogger("daphne").info("hello")')
+    assert LINE.findall(log) == [("WARNING", name, "took too long")]
+    assert len(log.splitlines()) == 1

@@ -1,0 +1,145 @@
+"""A desk on PostgreSQL with a web process and two workers, which are killed one after the other and started again."""
+
+from __future__ import annotations
+
+import functools
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import psycopg
+
+from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
+from tests.proofs.crash.points import CONTROL
+from tests.support.processes.deployed import PEOPLE, Site, new_database
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import PATIENCE, ROOT, Person, until
+
+PREPARE = """
+import os; os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
+import django; django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+"""
+#: Seconds, for processes that start while many others do.
+STARTING = 4 * PATIENCE
+AGENTS = "tests.proofs.crash.agents.cashier,tests.proofs.crash.agents.manager,tests.proofs.team.reciter.reciter"
+
+
+@functools.cache
+def template(server: str) -> str:
+    """The name of a migrated database with the demo's people on this server, made once and copied for every desk."""
+    name = f"template_{uuid4().hex}"
+    _create(server, name)
+    site = Site(Path("/nowhere"), DATABASE_URL=f"{server}/{name}")
+    command = [sys.executable, "-c", f"{PREPARE}\n{PEOPLE}"]
+    subprocess.run(command, cwd=ROOT, env=site.env, check=True, timeout=2 * STARTING)
+    return name
+
+
+@functools.cache
+def shared_server() -> str:
+    return new_database().rpartition("/")[0]
+
+
+def copied_database(server: str = "") -> str:
+    """The URL of a database of one's own, on the server of this test run or on this one."""
+    server = server or shared_server()
+    copy = f"desk_{uuid4().hex}"
+    _create(server, f"{copy} TEMPLATE {template(server)}")
+    return f"{server}/{copy}"
+
+
+def _create(server: str, what: str) -> None:
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {what}")
+
+
+class At(NamedTuple):
+    """Where a person is."""
+
+    port: int
+
+
+class Desk(Site):
+    """Web processes and workers by name (`web`, `web 2`, `worker 1`); each may be killed and comes back when it is asked for."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.control, self.charges, self.heard = folder / "armed", folder / "charges", folder / "heard"
+        self.release = folder / "release"
+        files = {CONTROL: self.control, CHARGES: self.charges, HEARD: self.heard, RELEASE: self.release}
+        given = {"HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": "tests.proofs.crash.agents.hear", "SHORT_LEASE": "3"}
+        given |= {name: str(file) for name, file in files.items()}
+        super().__init__(folder, **(given | settings))
+        self.ports = {"web": free_port(), "web 2": free_port()}
+        self.port = self.ports["web"]
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.kills: Counter[str] = Counter()
+
+    def launch(self, name: str) -> None:
+        """Start the process of that name; its first word is what it is."""
+        words = ["serve", "--port", str(self.ports[name])] if name in self.ports else ["worker"]
+        with (self.logs / f"{name}.log").open("ab") as log:
+            command = [sys.executable, "-m", "tests.proofs.team.launcher", *words]
+            self.running[name] = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+
+    def tend(self, *names: str) -> None:
+        """Start those of these that are gone, and wait until pages are served; each that was killed is counted."""
+        for name, process in list(self.running.items()):
+            if process.poll() is not None:
+                assert process.returncode == -signal.SIGKILL, (name, process.returncode, self.said()[-2000:])
+                self.kills[name.split()[0]] += 1
+                del self.running[name]
+        for name in names:
+            if name not in self.running:
+                self.launch(name)
+        for name in names:
+            if name in self.ports:
+                until(functools.partial(self._listens, name), f"{name} answers", STARTING)
+
+    def _listens(self, name: str) -> bool:
+        # One that was about to die when it was looked at is not there any more.
+        return self.ask("/healthz", port=self.ports[name])[0] == 200 or self.running[name].poll() is not None
+
+    def work(self) -> None:
+        """Wait until workers are heard of, and everything else is there."""
+        until(lambda: self.ready()[0] == 200, "the desk is ready", STARTING)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        self.running[name].send_signal(number)
+
+    def wait_for(self, name: str) -> int:
+        """The exit code of a process that was told to stop."""
+        return self.running.pop(name).wait(PATIENCE)
+
+    def at(self, name: str, who: str) -> Person:
+        """Somebody who is logged in, at this web process."""
+        person = Person(At(self.ports[name]), who)  # type: ignore[arg-type]
+        person.log_in()
+        return person
+
+    def key(self, who: str) -> str:
+        """A new key that may ask, decide and read."""
+        make = "from django.contrib.auth.models import User; from approvals.auth import create_key\n"
+        make += f"user = User.objects.get(username={who!r})\n"
+        return self.run(make + "print(create_key(user, name='tests', scopes=('ask', 'decide', 'read'))[1], end='')")
+
+    def turn(self, chat: int) -> str:
+        ((state,),) = self.rows("SELECT state FROM chats_turn WHERE chat_id = %s ORDER BY id DESC LIMIT 1", chat)
+        return str(state)
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.env["DATABASE_URL"]) as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def lines(self, file: Path) -> list[str]:
+        return file.read_text().splitlines() if file.exists() else []
+
+    def end(self) -> None:
+        for process in self.running.values():
+            process.kill()  # SIGKILL ends a frozen one too
+            process.wait(PATIENCE)

@@ -1,0 +1,23 @@
+"""`python -m tests.proofs.team.pushed_only PORT`: `manage.py serve` that never looks at rows again by the clock.
+
+What arrives in its pages, streams and long polls was pushed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import django
+from django.core.management import call_command
+
+NEVER = 1e6
+
+if __name__ == "__main__":
+    os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
+    django.setup()
+    from approvals import following, pulse, waitingroom
+    from chats import streams
+
+    pulse.REREAD = waitingroom.REREAD = streams.POLL = following.POLL = NEVER
+    call_command("serve", port=int(sys.argv[1]), skip_checks=True)

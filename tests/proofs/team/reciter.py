@@ -1,0 +1,36 @@
+"""An agent that stops in the middle of a sentence until it is let go, and what makes the scripted provider do that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from chats.agent.agent import Agent
+from chats.agent.events import Event, TextDelta
+from chats.agent.script import Conversation, Say
+from chats.providers import scripted
+from tests.proofs.crash.agents import RELEASE
+
+HELD = "hold"
+FIRST, REST = "one two", "three four five"
+
+reciter = Agent(name="reciter", script=[Conversation("recite", [[Say(f"{FIRST} {HELD} {REST}", pause=0)]])])
+
+
+def hold_where_told() -> None:
+    """Behind the word HELD the provider goes on when the release file is there."""
+    say = scripted._say
+
+    async def held(part_id: str, text: str, pause: float) -> AsyncIterator[Event]:
+        async for event in say(part_id, text, pause):
+            yield event
+            while isinstance(event, TextDelta) and event.text.strip() == HELD and not released():
+                await asyncio.sleep(0.02)
+
+    scripted._say = held
+
+
+def released() -> bool:
+    return Path(os.environ[RELEASE]).exists()

@@ -1,0 +1,26 @@
+"""A worker that is told to end while its database is away ends all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.processes.deployed import new_cluster, site
+from tests.support.processes.server import PATIENCE, until
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+
+@pytest.mark.server
+@pytest.mark.usefixtures("real_processes")
+def test_a_worker_ends_though_the_database_is_gone(tmp_path):
+    cluster = new_cluster()
+    cluster.start()
+    with site(tmp_path, DATABASE_URL=cluster.url()) as team:
+        team.manage("migrate", "--verbosity", "0")
+        worker = team.start("worker")
+        seen = "from approvals.presence import Worker; print(Worker.objects.count(), end='')"
+        until(lambda: team.run(seen) == "1", "the worker shows itself")
+        cluster.stop()
+        until(lambda: "away" in team.said(), "the worker misses its database")
+        worker.terminate()
+        assert worker.wait(2 * PATIENCE) == 0
+    cluster.remove()

@@ -1,0 +1,26 @@
+"""The state machines of the desk and of turns, over many more and longer stories than the fast tests play."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.approvals.actions.test_state_machine import Desk
+from tests.chats.engine.test_state_machine import Desk as Turns
+from tests.support.chats import agents
+from tests.support.services import ROUNDS
+
+
+@pytest.mark.django_db
+def test_any_order_of_events_keeps_the_desk_consistent():
+    run_state_machine_as_test(Desk, settings=settings(max_examples=25 * ROUNDS, stateful_step_count=20))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_any_interleaving_keeps_the_promises_of_a_turn(settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    run_state_machine_as_test(Turns, settings=LONG)
+
+
+LONG = settings(max_examples=20 * ROUNDS, stateful_step_count=14, suppress_health_check=list(HealthCheck))

@@ -1,0 +1,275 @@
+"""Anthropic's Messages streaming API as a local server: what any test of something that talks to Claude is run against.
+
+    with AnthropicServer() as claude:
+        claude.will(says(text("One moment."), tool_use("toolu_1", "getWeather", city="Paris"), stop_reason="tool_use"))
+        claude.will(refuses(529, "overloaded_error", retry_after="0"), says(text("It is clear.")))
+        ...  # a client with base_url=claude.url (or ANTHROPIC_BASE_URL) and the key KEY
+        assert claude.requests[0].body["model"] == "claude-sonnet-5-5"
+
+It speaks HTTP on a free port of 127.0.0.1, one thread per connection, with nothing but the standard library. Each request
+takes the next reply; leaving the block fails if replies are left over. What goes over the wire is up to the test:
+
+- `says(*blocks, stop_reason=, usage=, size=, cuts=)` is a whole answer. Texts, thoughts and inputs come in deltas of `size`
+  characters. `cuts` are positions at which the bytes are split into chunks, in the middle of a character too.
+- `Reply(items)` is anything else: events (dicts, see `block_events`, `END`, `PING`, `error`), raw bytes, a `threading.Event`
+  to wait for before going on, `Close.EARLY` (hangs up) or `Close.CLEAN` (ends the body politely, too early). Any iterable
+  will do, an endless one too.
+- `refuses(status, kind, message, **headers)` is an error before the stream.
+
+`requests` holds what was asked: headers, body, `at` (seconds of `time.monotonic`), `begun` (set with the first bytes of the
+answer) and `gone` (set when the client hung up first). Requests that the real API would refuse get its 400 (`objections` in
+`tests/anthropic_rules.py` says which), and the next reply stays.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import select
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from types import TracebackType
+from typing import Any
+
+from tests.support.anthropic_rules import fingerprint, objections
+
+KEY = "sk-ant-only-for-tests"
+PATIENCE = 60.0
+
+Block = dict[str, Any]
+SseEvent = dict[str, Any]
+
+
+class Close(enum.Enum):
+    EARLY = "hang up without the end that HTTP asks for"
+    CLEAN = "end the body as HTTP asks for, whatever is missing in it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """`blocks` are what a whole answer consists of; a thought among them is remembered as signed by the model asked."""
+
+    items: Iterable[SseEvent | bytes | threading.Event | Close]
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    blocks: Sequence[Block] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived; header names are in lower case."""
+
+    headers: dict[str, str]
+    body: dict[str, Any]
+    at: float = field(default_factory=time.monotonic)
+    begun: threading.Event = field(default_factory=threading.Event)
+    gone: threading.Event = field(default_factory=threading.Event)
+
+
+def text(words: str) -> Block:
+    return {"type": "text", "text": words}
+
+
+def thinking(words: str, signature: str) -> Block:
+    return {"type": "thinking", "thinking": words, "signature": signature}
+
+
+def redacted(data: str) -> Block:
+    return {"type": "redacted_thinking", "data": data}
+
+
+def tool_use(call_id: str, name: str, **value: Any) -> Block:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": value}
+
+
+PING: SseEvent = {"type": "ping"}
+START: SseEvent = {"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant"}}
+
+
+def end(stop_reason: str | None = "end_turn", **usage: int) -> list[SseEvent]:
+    delta = {"stop_reason": stop_reason, "stop_sequence": None}
+    return [{"type": "message_delta", "delta": delta, "usage": usage}, {"type": "message_stop"}]
+
+
+def error(kind: str, message: str = "as scripted") -> SseEvent:
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def block_events(index: int, block: Block, size: int = 7) -> list[SseEvent]:
+    """A block as the API streams it: its start, deltas of `size` characters, its stop."""
+    empty: Block = dict(block)
+    deltas: list[dict[str, Any]] = []
+    match block["type"]:
+        case "text":
+            empty["text"] = ""
+            deltas = [{"type": "text_delta", "text": part} for part in _parts(block["text"], size)]
+        case "thinking":
+            empty |= {"thinking": "", "signature": ""}
+            deltas = [{"type": "thinking_delta", "thinking": part} for part in _parts(block["thinking"], size)]
+            deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        case "tool_use":
+            empty["input"] = {}
+            written = json.dumps(block["input"], ensure_ascii=False) if block["input"] else ""
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ["", *_parts(written, size)]]
+    return [
+        {"type": "content_block_start", "index": index, "content_block": empty},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def answer(*blocks: Block, stop_reason: str | None = "end_turn", size: int = 7, **usage: int) -> list[SseEvent]:
+    """All events of a whole answer."""
+    usage = {"input_tokens": 10, "output_tokens": 5} | usage
+    start = START | {"message": START["message"] | {"content": [], "usage": usage | {"output_tokens": 1}}}
+    middle = [event for index, block in enumerate(blocks) for event in block_events(index, block, size)]
+    return [start, PING, *middle, *end(stop_reason, output_tokens=usage["output_tokens"])]
+
+
+def says(
+    *blocks: Block, stop_reason: str | None = "end_turn", size: int = 7, cuts: Sequence[int] = (), **usage: int
+) -> Reply:
+    events = answer(*blocks, stop_reason=stop_reason, size=size, **usage)
+    if not cuts:
+        return Reply(items=events, blocks=blocks)
+    whole = b"".join(encode(event) for event in events)
+    places = [0, *sorted({cut % len(whole) for cut in cuts} - {0}), len(whole)]
+    return Reply(items=[whole[a:b] for a, b in pairwise(places)], blocks=blocks)
+
+
+def refuses(status: int, kind: str, message: str = "as scripted", **headers: str) -> Reply:
+    body = json.dumps(error(kind, message)).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(items=[body], status=status, headers=named)
+
+
+def encode(event: SseEvent) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
+
+
+def _parts(words: str, size: int) -> list[str]:
+    return [words[start : start + size] for start in range(0, len(words), size)]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is nothing to print."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class AnthropicServer:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.replies: list[Reply] = []
+        self.closing = threading.Event()
+        self._issued: dict[str, str] = {}
+        self._changed = threading.Condition()
+        self._http = _Server(("127.0.0.1", 0), _handler_of(self))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def will(self, *replies: Reply) -> None:
+        """Script the next replies."""
+        self.replies.extend(replies)
+
+    def wait_for_request(self, count: int = 1) -> Request:
+        """The request of that number, once the first bytes of its answer are sent."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.requests) >= count, PATIENCE), "nobody asked"
+        assert self.requests[count - 1].begun.wait(PATIENCE), "no answer was begun"
+        return self.requests[count - 1]
+
+    def __enter__(self) -> AnthropicServer:
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        assert kind is not None or not self.replies, f"{len(self.replies)} scripted replies were never asked for"
+
+    def take(self, request: Request) -> Reply:
+        """Record a request; gives its reply."""
+        with self._changed:
+            self.requests.append(request)
+            self._changed.notify_all()
+            # SDKs send the key in one header or in the other.
+            if KEY not in (
+                request.headers.get("x-api-key"),
+                request.headers.get("authorization", "")[len("Bearer ") :],
+            ):
+                return refuses(401, "authentication_error", "invalid x-api-key")
+            objection = next(objections(request.body, self._issued), "")
+            if objection or not self.replies:
+                return refuses(400, "invalid_request_error", objection or "The test has scripted no more replies.")
+            reply = self.replies.pop(0)
+            for block in reply.blocks:
+                self._issued[fingerprint(block)] = request.body["model"]
+            return reply
+
+
+def _handler_of(owner: AnthropicServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            request = Request({name.lower(): value for name, value in self.headers.items()}, body)
+            reply = owner.take(request)
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("content-type", "text/event-stream" if reply.status == 200 else "application/json")
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            try:
+                for chunk in self._chunks(reply, body["model"]):
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+                    request.begun.set()
+                if not self.close_connection:
+                    self.wfile.write(b"0\r\n\r\n")
+            except ConnectionError:
+                self.close_connection = True
+                request.gone.set()
+
+        def _chunks(self, reply: Reply, model: str) -> Iterator[bytes]:
+            for item in reply.items:
+                match item:
+                    case Close():
+                        self.close_connection = item is Close.EARLY
+                        return
+                    case threading.Event():
+                        self._wait(item)
+                    case bytes():
+                        yield item
+                    case {"type": "message_start"}:
+                        # The real API answers to a name with the dated model behind it.
+                        yield encode(item | {"message": {"model": f"{model}-20260901", **item["message"]}})
+                    case _:
+                        yield encode(item)
+
+        def _wait(self, gate: threading.Event) -> None:
+            while not gate.wait(0.01):
+                readable = select.select([self.connection], [], [], 0)[0]
+                if owner.closing.is_set() or (readable and not self.connection.recv(1, socket.MSG_PEEK)):
+                    raise ConnectionError
+
+        def log_message(self, *_: object) -> None:
+            """Be quiet."""
+
+    return Handler

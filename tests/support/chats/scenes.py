@@ -1,0 +1,71 @@
+"""Chats in any state, made by the product's own actions, one after the other and without a runner: for tests of what is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from approvals.models import ApprovalRequest
+from chats import actions
+from chats.actions.keeping import Claim
+from chats.agent.agent import Agent
+from chats.agent.demo import SHIPPING, support
+from chats.agent.events import ModelFinished
+from chats.agent.loop import plan_calls
+from chats.models import Chat, Turn
+from chats.queries import open_requests
+from chats.states import CallState, FinishReason
+from tests.support.chats.turns import make_chat, say
+
+REFUND = {"amount": 120, "orderId": "A-1001"}
+__all__ = ["REFUND", "SHIPPING", "answer", "asked", "begin", "completed", "paused", "text", "use"]
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def use(tool: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"call_{uuid4().hex}", "name": tool, "input": value}
+
+
+def begin(turn: Turn) -> Claim:
+    """A runner has taken the turn."""
+    claimed = actions.claim_turn(turn.pk, owner="a test")
+    assert claimed is not None
+    return claimed[0]
+
+
+def answer(turn: Turn, *blocks: dict[str, Any], agent: Agent = support, output: Any = "done") -> Turn:
+    """The model answers with these blocks; its tools give `output`; then the turn pauses, or ends where nothing waits."""
+    claim = begin(turn)
+    index = turn.steps.count()
+    reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
+    finished = ModelFinished(list(blocks), reason, "a model")
+    actions.commit_step(claim, index, finished, plan_calls(agent, finished.blocks), [], provider="a test")
+    for call in turn.tool_calls.filter(state=CallState.READY):
+        execution = actions.claim_call(claim, call.pk)
+        assert execution is not None and actions.finish_call(execution, output=output)
+    last = turn.events.count()
+    if turn.tool_calls.filter(state=CallState.WAITING).exists():
+        assert actions.pause_turn(claim, agent, index, [], last + 1)
+    else:
+        actions.finish_turn(claim, FinishReason.STOP, index, [], last + 1)
+    return Turn.objects.get(pk=turn.pk)
+
+
+def completed(chat: Chat, said: str = "hello", *blocks: dict[str, Any]) -> Turn:
+    """A turn that has ended."""
+    return answer(say(chat, said), *(blocks or [text("Hello back.")]))
+
+
+def paused(chat: Chat, *blocks: dict[str, Any]) -> Turn:
+    """A turn that waits: for the approval of a refund, unless it is told what for."""
+    return answer(say(chat, "please"), *(blocks or [text("I will."), use("issueRefund", REFUND)]))
+
+
+def asked(owner: Any, tool: str = "askUser", value: dict[str, Any] = SHIPPING) -> tuple[Chat, ApprovalRequest]:
+    """A chat that waits for the answer to one question."""
+    chat = make_chat(owner)
+    (request,) = open_requests(paused(chat, use(tool, value)))
+    return chat, request

@@ -1,0 +1,83 @@
+"""What tests of webhooks and notices share: everything that is due goes out, and time goes by where the rows say so."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.models import Group, User
+from django.core import mail
+from django.utils import timezone
+
+from approvals import notices, outbox, webhooks
+from approvals.auth import create_key
+from approvals.couriers import Couriers
+from approvals.keys import ApiKey
+from approvals.models import OutboxEvent, Workflow
+from approvals.outbox import EVENTS
+from approvals.signing import new_secret
+from approvals.states import Channel
+from approvals.subscriptions import LastNotice, NotificationRule, WebhookEndpoint
+from tests.support.desk.requests import make_workflow
+
+
+def carry(couriers: Couriers | None = None) -> None:
+    """Deliver what is due now, and wait until all of it has ended."""
+    couriers = couriers or Couriers(webhooks.due_jobs, notices.due_jobs)
+    notices.spread_due()
+    untried = outbox.heads(Channel.WEBHOOK).filter(attempts=0)
+    while True:
+        couriers.deliver_due()
+        assert couriers.idle(60)
+        # On a loaded machine a round may be over before the first of a stream has arrived, and the next one waits for it.
+        if not untried.filter(next_attempt_at__lte=timezone.now()).exclude(lane__in=couriers._shut()).exists():
+            return
+
+
+def later(wait: timedelta = timedelta(days=1)) -> None:
+    """Time goes by: what waits is due."""
+    OutboxEvent.objects.filter(delivered_at=None).update(next_attempt_at=timezone.now() - timedelta(seconds=1))
+    for last in LastNotice.objects.all():
+        LastNotice.objects.filter(pk=last.pk).update(at=last.at - wait)
+
+
+def make_endpoint(url: str, **changes: object) -> tuple[WebhookEndpoint, str]:
+    """An endpoint that is told everything, and its secret."""
+    endpoint = WebhookEndpoint.objects.create(**{"name": "billing", "url": url, "events": list(EVENTS)} | changes)
+    return endpoint, new_secret(endpoint)
+
+
+def make_key(user: User) -> tuple[ApiKey, str]:
+    """An API key, and the secret that signs its webhooks."""
+    key, _ = create_key(user, name="agent")
+    return key, new_secret(key)
+
+
+def workflow_of(key: ApiKey, name: str = "run-1") -> Workflow:
+    return make_workflow(key.user, scope=f"key:{key.pk}", key=name)
+
+
+def states() -> list[tuple[str, bool, bool, str]]:
+    """Name, delivered, given up, error of each row, in order."""
+    rows = OutboxEvent.objects.order_by("pk")
+    return [(row.name, row.delivered_at is not None, row.dead_at is not None, row.last_error) for row in rows]
+
+
+def with_address(person: User) -> User:
+    person.email = f"{person.username}@example.org"
+    person.save()
+    return person
+
+
+def group_of(*people: User) -> Group:
+    group = Group.objects.create(name="support")
+    group.user_set.set(people)
+    return group
+
+
+def tell(who: User | Group, **changes: object) -> NotificationRule:
+    audience = {"group": who} if isinstance(who, Group) else {"person": who}
+    return NotificationRule.objects.create(**audience | changes)
+
+
+def sent() -> list[tuple[list[str], str]]:
+    return [(message.to, message.subject) for message in mail.outbox]

@@ -1,0 +1,120 @@
+"""Databases for real servers, each with the demo's people and conversations: a file, or one of a PostgreSQL's own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import UUID, uuid4
+
+import psycopg
+
+from tests.support.processes.postgres import started
+from tests.support.root import ROOT
+
+PREPARE = """
+import django; django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+call_command("seed_demo")
+"""
+
+
+class Database(Protocol):
+    """What a server runs on."""
+
+    @property
+    def url(self) -> str: ...
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a statement gives; values stand where it says `?`. UUIDs come as 32 hexadecimal digits."""
+
+    def drop(self) -> None: ...
+
+
+class File:
+    """SQLite's: a copy of the seeded one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        shutil.copy(_seeded_file(), path)
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.path}"
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with contextlib.closing(sqlite3.connect(self.path, timeout=20)) as connection, connection:
+            return connection.execute(sql, values).fetchall()
+
+    def drop(self) -> None:
+        """It goes with its folder."""
+
+
+class Clone:
+    """PostgreSQL's: a clone of the seeded one, in the cluster of this test run."""
+
+    def __init__(self) -> None:
+        self.name = f"served_{uuid4().hex}"
+        _as_superuser(f"CREATE DATABASE {self.name} TEMPLATE {_seeded_database()}")
+
+    @property
+    def url(self) -> str:
+        return started().url(self.name)
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        statement = sql.replace("%", "%%").replace("?", "%s")
+        with psycopg.connect(self.url) as connection:
+            # The placeholders are ours, and so is all the SQL of the tests.
+            cursor = connection.execute(statement.encode(), values)
+            found = cursor.fetchall() if cursor.description else []
+        return [tuple(value.hex if isinstance(value, UUID) else value for value in row) for row in found]
+
+    def drop(self) -> None:
+        _as_superuser(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
+
+
+def make(kind: str, path: Path) -> Database:
+    """A new database: "sqlite", in the file `path`, or "postgresql"."""
+    return {"sqlite": lambda: File(path), "postgresql": Clone}[kind]()
+
+
+def prepare(url: str) -> None:
+    """Migrate the database and fill it with the demo, in a process of its own."""
+    settings = {"DEBUG": "1", "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARE], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@functools.cache
+def _seeded_file() -> Path:
+    """Made once and copied for every server."""
+    folder = tempfile.mkdtemp(prefix="pausepoint-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    prepare(f"sqlite:///{folder}/seeded.sqlite3")
+    return Path(folder) / "seeded.sqlite3"
+
+
+@functools.cache
+def _seeded_database() -> str:
+    """Made once and cloned for every server."""
+    _as_superuser("CREATE DATABASE seeded")
+    prepare(started().url("seeded"))
+    # A database can be cloned only while nobody is connected to it.
+    _as_superuser("ALTER DATABASE seeded ALLOW_CONNECTIONS false")
+    return "seeded"
+
+
+def _as_superuser(statement: str) -> None:
+    with psycopg.connect(started().url(), autocommit=True) as connection:
+        connection.execute(statement.encode())

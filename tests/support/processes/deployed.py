@@ -1,0 +1,164 @@
+"""Pausepoint as it is deployed, without Docker: the commands of compose.yaml as processes, on a real database."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+
+from tests.support.processes import postgres
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import PATIENCE, ROOT, Person, until
+from tests.support.services import missing
+
+#: No letter of it comes from the environment of the tests.
+KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+PEOPLE = """
+from hitlsite.management.commands.seed_demo import PEOPLE, make_person
+for name in PEOPLE:
+    make_person(name, *PEOPLE[name][1:])
+"""
+
+
+def new_cluster() -> postgres.Cluster:
+    """A PostgreSQL that may be stopped, not started yet; skipped aloud, or failed, where there is none."""
+    try:
+        return postgres.Cluster()
+    except postgres.NotFound as error:
+        missing(str(error), "apt-get install postgresql.")
+
+
+def new_database() -> str:
+    """The URL of a new, empty database on the one PostgreSQL of this run; skipped aloud, or failed, without."""
+    try:
+        cluster = postgres.started()
+    except postgres.NotFound as error:
+        missing(str(error), "apt-get install postgresql.")
+    name = f"site_{uuid4().hex}"
+    with psycopg.connect(cluster.url(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return cluster.url(name)
+
+
+class Site:
+    """One installation: a folder with the project, its environment, and the processes that run in it."""
+
+    def __init__(self, logs: Path, *, project: Path = ROOT, **settings: str) -> None:
+        self.logs, self.project = logs, project
+        defaults = {"SECRET_KEY": "x7" * 30, "DEBUG": "1", "HITL_PROVIDER": "scripted", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.env = {name: os.environ[name] for name in KEPT if name in os.environ} | defaults | settings
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.port = 0
+        self.ports: list[int] = []
+
+    def manage(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return self._python("manage.py", *words, check=check)
+
+    def run(self, script: str) -> str:
+        """Run Python with the site's settings; gives what it prints."""
+        start = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'hitlsite.settings'; import django; django.setup()\n"
+        return self._python("-c", start + script, check=True).stdout
+
+    def _python(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *words]
+        done = subprocess.run(
+            command, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=5 * PATIENCE, check=False
+        )
+        assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start a command that goes on."""
+        return self.start_program(sys.executable, "manage.py", *words)
+
+    def start_program(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start any program that goes on, in this environment."""
+        with (self.logs / f"{len(self.processes)}-{command[2]}.log").open("wb") as log:
+            process = subprocess.Popen(command, cwd=self.project, env=self.env, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def serve(self) -> int:
+        """Start a web process; gives its port when it listens."""
+        port = free_port()
+        process = self.start("serve", "--port", str(port))
+
+        def listens() -> bool:
+            assert process.poll() is None, self.said()
+            return self.ask("/healthz", port=port)[0] == 200
+
+        until(listens, "the web process answers")
+        self.port = self.port or port
+        self.ports.append(port)
+        return port
+
+    def work(self) -> None:
+        """Start a worker, where turns run in workers."""
+        if self.env.get("DATABASE_URL", "").startswith("postgres"):
+            self.start("worker")
+
+    def ask(self, path: str, *, port: int = 0, **headers: str) -> tuple[int, dict[str, str], str]:
+        """Status, headers and body of a GET; 0 where nobody listens."""
+        try:
+            with closing(HTTPConnection("127.0.0.1", port or self.port, timeout=PATIENCE)) as line:
+                line.request("GET", path, headers=headers)
+                answer = line.getresponse()
+                found = {name.lower(): value for name, value in answer.getheaders()}
+                return answer.status, found, answer.read().decode("utf-8", "replace")
+        except OSError:
+            return 0, {}, ""
+
+    def ready(self, *, port: int = 0) -> tuple[int, list[str]]:
+        """What `/readyz` says: its status, and what is wrong."""
+        status, _, body = self.ask("/readyz", port=port)
+        return status, json.loads(body)["wrong"] if body else []
+
+    def turn(self, chat: int) -> str:
+        return self.run(
+            f"from chats.models import Turn; print(Turn.objects.filter(chat={chat}).latest('pk').state, end='')"
+        )
+
+    def wait_for_turn(self, chat: int, state: str) -> None:
+        until(lambda: self.turn(chat) == state, f"chat {chat} is {state}")
+
+    def person(self, name: str) -> Person:
+        person = Person(self, name)  # type: ignore[arg-type]
+        person.log_in()
+        return person
+
+    def said(self) -> str:
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self.logs.glob("*.log")))
+
+    def stop(self) -> list[int]:
+        """SIGTERM for all that runs, and their exit codes."""
+        for process in self.processes:
+            process.terminate()
+        codes = [process.wait(PATIENCE) for process in self.processes]
+        self.processes = []
+        return codes
+
+    def kill(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait(PATIENCE)
+        self.processes = []
+
+
+@contextmanager
+def site(logs: Path, **settings: Any) -> Iterator[Site]:
+    """A site whose processes end with the block."""
+    found = Site(logs, **settings)
+    try:
+        yield found
+    finally:
+        found.kill()

@@ -1,0 +1,107 @@
+"""A real PostgreSQL for tests, started from the binaries that are there; a directory of its own, gone with the process."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tests.support.processes.ports import free_port
+
+PLACES = "usr/lib/postgresql/*/bin"
+NOBODY = 65534
+
+
+class NotFound(Exception):
+    """No PostgreSQL to start."""
+
+
+class Cluster:
+    """Starts, stops, dies and starts again on the same directory and port."""
+
+    def __init__(self) -> None:
+        self.binaries = find_binaries()
+        # Not below a temp folder that only root may enter: the server runs as nobody where the tests run as root.
+        self.folder = Path(tempfile.mkdtemp(prefix="pausepoint-pg-", dir="/tmp"))
+        self.port = free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+        if os.geteuid() == 0:
+            os.chown(self.folder, NOBODY, NOBODY)
+        self._run("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def start(self, **settings: str) -> None:
+        """Returns when it takes connections; `settings` are the server's own (`fsync="on"`)."""
+        options = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "max_connections": "300",
+            **settings,
+        }
+        words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+        command = [str(self.binaries / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *words]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd="/", user=self._user(), group=self._user()
+            )
+        deadline = time.monotonic() + 30
+        while not self._ready():
+            assert time.monotonic() < deadline and self.process.poll() is None, (self.folder / "log").read_text()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """At once, as a crash would; what was committed is found again."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(30)
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _ready(self) -> bool:
+        command = [str(self.binaries / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        return subprocess.run(command, check=False).returncode == 0
+
+    def _run(self, program: str, *words: str) -> None:
+        done = subprocess.run(
+            [str(self.binaries / program), *words],
+            cwd="/",
+            user=self._user(),
+            group=self._user(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+    def _user(self) -> int | None:
+        """PostgreSQL will not run as root."""
+        return NOBODY if os.geteuid() == 0 else None
+
+
+def find_binaries() -> Path:
+    """The newest PostgreSQL on this machine; PG_BIN names another. NotFound."""
+    named = os.environ.get("PG_BIN")
+    found = [Path(named)] if named else sorted(Path("/").glob(PLACES), key=lambda path: int(path.parent.name))
+    if not found or not (found[-1] / "initdb").exists():
+        raise NotFound("no PostgreSQL (looked in PG_BIN and /usr/lib/postgresql)")
+    return found[-1]
+
+
+@functools.cache
+def started() -> Cluster:
+    """The one cluster of this test run."""
+    cluster = Cluster()
+    atexit.register(cluster.remove)
+    cluster.start()
+    return cluster

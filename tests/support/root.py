@@ -1,0 +1,7 @@
+"""The folder of the project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]

@@ -1,0 +1,93 @@
+"""What some tests need beside Python: real processes, and a browser.
+
+What is missing is said aloud in one line, however many tests it skips; with REQUIRE_SERVICES=1 it is a failure.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.support.processes.postgres import Cluster, NotFound, started
+
+CHROMIUM = "/usr/bin/chromium"
+#: How often a proof kills at each of its points.
+ROUNDS = int(os.environ.get("ROUNDS", "1"))
+
+
+def missing(what: str, remedy: str) -> NoReturn:
+    """Skip, or fail where everything is required (CI)."""
+    words = f"!!! NOT TESTED, because there is {what}. {remedy}"
+    if os.environ.get("REQUIRE_SERVICES") == "1":
+        pytest.fail(words, pytrace=False)
+    pytest.skip(words)
+
+
+@pytest.fixture(scope="session")
+def real_processes() -> None:
+    """Signals that a process can catch, and a port to listen on."""
+    if os.name != "posix":
+        missing("no POSIX system", "Run these tests on Linux or macOS.")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Cluster:
+    """A PostgreSQL that runs, the one of this test run."""
+    try:
+        return started()
+    except NotFound as error:
+        missing(str(error), "apt-get install postgresql, or set PG_BIN to the folder with its programs.")
+
+
+def find_chromium() -> str:
+    """The path of a Chromium that playwright can drive.
+
+    Call it from a hook and not from a fixture: pytest would report each skipped test on a line of its own.
+    """
+    if importlib.util.find_spec("playwright") is None:
+        missing("no playwright", "pip install -r tests/requirements.txt")
+    path = os.environ.get("CHROMIUM", CHROMIUM)
+    found = shutil.which(path)
+    if found is None:
+        missing(f"no Chromium at {path}", "apt-get install chromium, or set CHROMIUM to its path.")
+    return found
+
+
+def find_npm() -> str:
+    """The path of npm, beside a node that can run what it installs. Call it from a hook, as above."""
+    found = shutil.which("npm")
+    if found is None or shutil.which("node") is None:
+        missing("no npm", "apt-get install nodejs npm.")
+    return found
+
+
+def install_packages(folder: Path) -> None:
+    """What the folder's package-lock.json says, installed beside it once."""
+    with (folder / "package.json").open() as mark:
+        # Tests that run in several processes would install into each other's folder.
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        _install(folder)
+
+
+def _install(folder: Path) -> None:
+    wanted, done = folder / "package-lock.json", folder / "node_modules" / ".installed"
+    if done.exists() and done.read_text() == wanted.read_text():
+        return
+    # Not `npm ci`, which wants the binaries of all other platforms to be listed too.
+    command = [find_npm(), "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
+    installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if installed.returncode:
+        missing(f"no way to install npm packages ({installed.stderr.strip()[-200:]})", "Look at npm's registry.")
+    done.write_text(wanted.read_text())

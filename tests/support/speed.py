@@ -1,0 +1,77 @@
+"""What a fast test may not do: start a process, or take longer than two seconds. Here such a test fails, by name.
+
+Everything is fast but what lies in `tests/contract/` and `tests/proofs/`. The seconds are those of this process's own
+work and of its waiting; time in which the machine was busy with something else does not count.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.root import ROOT
+
+SLOW = ("tests/contract/", "tests/proofs/")
+SECONDS = 2.0
+STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "os.system"})
+REMEDY = "move it to tests/contract/ or tests/proofs/, or make it smaller"
+#: How long tasks of this machine have waited for a processor or a disk, in microseconds (Linux' pressure stall information).
+PRESSURE = (Path("/proc/pressure/cpu"), Path("/proc/pressure/io"))
+
+_watched: str | None = None
+_started: list[str] = []
+
+
+class StartsAProcess(Exception):
+    """A fast test starts a process."""
+
+
+def is_fast(item: pytest.Item) -> bool:
+    return not item.path.relative_to(ROOT).as_posix().startswith(SLOW)
+
+
+def watch(event: str, arguments: tuple[object, ...]) -> None:
+    """An audit hook: Python calls it before a process starts, in whichever thread."""
+    if event in STARTS and _watched is not None:
+        _started.append(f"{event}{arguments[:1]}")
+        raise StartsAProcess(f"{_watched} starts a process: {REMEDY}.")
+
+
+sys.addaudithook(watch)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    global _watched
+    _started.clear()
+    _watched = item.nodeid if is_fast(item) else None
+    try:
+        return (yield)
+    finally:
+        _watched = None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    before, clock, work = stalled(), time.monotonic(), time.process_time()
+    result = yield
+    if is_fast(item):
+        # Not only the exception: code under test may take it for a failure of its own and go on.
+        assert not _started, f"{item.nodeid} starts a process ({_started[0]}): {REMEDY}."
+        waited = time.monotonic() - clock - (stalled() - before)
+        took = max(time.process_time() - work, waited)
+        assert took <= SECONDS, f"{item.nodeid} takes {took:.1f} s, and may take {SECONDS:g} s: {REMEDY}."
+    return result
+
+
+def stalled() -> float:
+    """Seconds that this machine's tasks have waited for each other so far; without that figure only work counts."""
+    try:
+        return sum(int(path.read_text().split("total=")[1].split()[0]) for path in PRESSURE) / 1e6
+    except OSError:
+        return time.monotonic() if os.name == "posix" else 0.0
