@@ -17,7 +17,7 @@ COPY chats chats
 COPY templates templates
 # Read-only from here on: bytecode and static files are made while the image is built, by root.
 RUN python -m compileall -q hitlsite approvals chats \
- && SECRET_KEY=only-while-the-image-is-built DATABASE_URL=sqlite:////tmp/none.sqlite3 python manage.py collectstatic --no-input --verbosity 0
+ && SECRET_KEY=only-while-the-image-is-built-never-later DATABASE_URL=sqlite:////tmp/none.sqlite3 python manage.py collectstatic --no-input --verbosity 0
 USER 10001
 EXPOSE 8000
 # Whether the process answers. Whether it can do its work is /readyz's to say: a restart mends no database.

@@ -41,8 +41,8 @@ check: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/djade --check $$(git ls-files 'templates/*.html')
-	SECRET_KEY=check $(VENV)/bin/mypy
-	SECRET_KEY=check HITL_PROVIDER=scripted $(PY) manage.py makemigrations --check --dry-run
+	DEBUG=1 $(VENV)/bin/mypy
+	DEBUG=1 $(PY) manage.py makemigrations --check --dry-run
 
 format: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff check --fix .

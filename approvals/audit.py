@@ -34,6 +34,10 @@ EVENTS = (
     "chat.branched",
     "event.resent",
     "retention.pruned",
+    "login.succeeded",
+    "login.failed",
+    "password.changed",
+    "password.reset",
 )
 
 COLUMNS = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from channels.sessions import CookieMiddleware
 from django.core.asgi import get_asgi_application
 
@@ -15,6 +14,7 @@ http = get_asgi_application()
 # Only now is the app registry ready, which the consumers' models need.
 from approvals.handover import Handover  # noqa: E402
 from hitlsite.bounds import BodyBound  # noqa: E402
+from hitlsite.origins import SameOrigin  # noqa: E402
 from hitlsite.outages import Outages  # noqa: E402
 from hitlsite.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
@@ -22,6 +22,6 @@ from hitlsite.routing import websocket_urlpatterns  # noqa: E402
 application = ProtocolTypeRouter(
     {
         "http": Probes(BodyBound(Outages(Handover(http)))),
-        "websocket": AllowedHostsOriginValidator(CookieMiddleware(URLRouter(websocket_urlpatterns))),
+        "websocket": SameOrigin(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

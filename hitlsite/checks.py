@@ -60,6 +60,12 @@ def _addresses() -> Iterator[CheckMessage]:
             + origin,
             id="hitlsite.W005",
         )
+    if public.scheme == "https" and not settings.TRUSTED_PROXIES:
+        yield Warning(
+            "Everybody seems to log in from the address of the proxy: one person's wrong passwords keep others out.",
+            hint="Set TRUSTED_PROXIES to the number of proxies in front that add to X-Forwarded-For, mostly 1.",
+            id="hitlsite.W007",
+        )
 
 
 def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:

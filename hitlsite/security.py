@@ -57,9 +57,9 @@ class LoginRequired(LoginRequiredMiddleware):
             return None if known else refusal_page(request, NotAuthenticated())
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
-            return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("login")})
+            return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})
         if refused is not None and request.method not in {"GET", "HEAD"}:
-            return redirect("login")  # without a way back: the address of a form is no page
+            return redirect("account_login")  # without a way back: the address of a form is no page
         return refused
 
 

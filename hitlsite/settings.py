@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env
@@ -17,6 +18,10 @@ SECRET_KEY = env.text("SECRET_KEY", "only-for-development-never-for-real-use" if
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set. Set it to a long random text, or DEBUG=1 for a trial on this machine."
+    )
+if not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 8):
+    raise ImproperlyConfigured(
+        "SECRET_KEY is too easy to guess: use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
     )
 
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
@@ -43,6 +48,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "corsheaders",
+    "allauth.account",
     "hitlsite",
     "approvals",
     "chats",
@@ -63,6 +69,7 @@ MIDDLEWARE = [
     "hitlsite.security.LoginRequired",
     "hitlsite.security.PossibleNames",
     "hitlsite.security.PossibleInAdmin",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -116,14 +123,55 @@ CHANNEL_LAYERS: dict[str, Any] = {
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
+#: Keeps the counts behind the limits of log-ins, and nothing that says who may do what.
+CACHES: dict[str, Any] = {
+    "default": {
+        "BACKEND": "hitlsite.cache.PatientCache",
+        "LOCATION": [REDIS_URL],
+        "KEY_PREFIX": "pausepoint",
+        "OPTIONS": {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "socket_connect_timeout": 1},
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+}
+
+# In the place of Django's first, whose hashes it makes and reads.
+PASSWORD_HASHERS = ["hitlsite.accounts.hashing.PooledPBKDF2PasswordHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "login"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "approvals:dashboard"
-LOGOUT_REDIRECT_URL = "login"
+LOGOUT_REDIRECT_URL = "account_login"
+#: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
+TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
+ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXIES
+ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
+ACCOUNT_FORMS = {
+    "login": "hitlsite.accounts.forms.LoginForm",
+    "reset_password": "hitlsite.accounts.forms.ResetPasswordForm",
+}
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
+#: Django's: allauth's would store addresses of people in a table of its own.
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
+#: Seconds for which the link in a mail is good.
+PASSWORD_RESET_TIMEOUT = 3600
+#: The window of all limits below; whoever is refused is told to wait this long.
+LIMIT_SECONDS = 300
+#: Wrong passwords count per account and address (`key`) and per address. Log-ins under way count until they succeed.
+ACCOUNT_RATE_LIMITS = {
+    "login": None,
+    "login_failed": f"20/{LIMIT_SECONDS}s/key,100/{LIMIT_SECONDS}s/ip",
+    "change_password": f"10/{LIMIT_SECONDS}s/user",
+    "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
+    "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
+}
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

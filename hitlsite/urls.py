@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth import views as auth
 from django.urls import include, path, re_path
 
 from hitlsite import styleguide, views
@@ -15,8 +14,7 @@ admin.site.index_title = "Records and keys"
 urlpatterns = [
     path("favicon.ico", views.favicon),
     path("words.js", views.script_words, name="words"),
-    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("", include("hitlsite.accounts.urls")),
     path("admin/", admin.site.urls),
     path("styleguide/", styleguide.styleguide, name="styleguide"),
     path("api/v1/", include("approvals.rest.urls")),
@@ -32,4 +30,5 @@ urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
 handler400 = "hitlsite.views.bad_request"
 handler403 = "hitlsite.views.permission_denied"
 handler404 = "hitlsite.views.page_not_found"
+handler429 = "hitlsite.views.too_many_requests"  # allauth's own
 handler500 = "hitlsite.views.server_error"

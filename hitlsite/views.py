@@ -85,6 +85,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """For allauth's limits, all of which have the same window (ACCOUNT_RATE_LIMITS)."""
+    seconds: int = settings.LIMIT_SECONDS
+    words = _("Too many attempts. Wait %(minutes)d minutes, then try again.") % {"minutes": seconds // 60}
+    response = problem(request, HTTPStatus.TOO_MANY_REQUESTS, words, "too_many_requests")
+    response.headers["Retry-After"] = str(seconds)
+    return response
+
+
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     words = "This form was too old or came from elsewhere. Reload the page and try again."
     return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

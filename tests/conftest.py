@@ -23,5 +23,6 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
 def pytest_configure() -> None:
-    """People of the tests log in often; a slow hash protects nobody here."""
+    """People of the tests log in often; slow hashes and limits protect nobody here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.ACCOUNT_RATE_LIMITS = False

@@ -2,8 +2,8 @@
 
 `asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
 `handing` (who is at it), `commenting` (what they say of it); `attending` (which processes live), `pruning` (what is old
-enough to go). All writes of one action are one transaction. Signals and rings leave after its commit, and a failing one
-never turns a recorded decision into an error.
+enough to go), `logins` (who logged in). All writes of one action are one transaction. Signals and rings leave after its
+commit, and a failing one never turns a recorded decision into an error.
 """
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
@@ -12,6 +12,7 @@ from approvals.actions.closing import Result, close_workflow, end_workflow, repo
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
 from approvals.actions.handing import assign, claim, free_lapsed, release
+from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
 
 __all__ = [
@@ -36,10 +37,13 @@ __all__ = [
     "open_workflow",
     "prune_delivered",
     "prune_sessions",
+    "record_failed_login",
+    "record_login",
     "release",
     "report_result",
     "request_approval",
     "seen",
     "settle",
+    "store_password",
     "withdraw",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from argparse import ArgumentParser
 from typing import Any
 
@@ -26,6 +27,10 @@ class Command(RefusingCommand):
         parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default 8000)")
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        if settings.DEBUG and not is_loopback(host):
+            raise CommandError(
+                f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
+            )
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()
@@ -40,6 +45,14 @@ class Command(RefusingCommand):
         server.run()
         if not server.listening_addresses:
             raise CommandError(f"Port {port} on {host} is taken or not allowed. Choose another one with --port.")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there; a name other than localhost may mean anything."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def start_work() -> None:

@@ -290,14 +290,10 @@ def test_an_assistant_message_does_not_change_a_stored_user_message_of_its_id():
     assert merge_incoming(chain, assistant(answered())) == chain
 
 
-NONSENSE = [None, 7, {}, [None, 7, [], {}, {"role": "assistant", "parts": 7}]]
-INCOMING = [None, 7, [], {}, assistant(None, {}, [[]], responded(approval="a1"))]
-
-
-@pytest.mark.parametrize("chain", NONSENSE)
+@pytest.mark.parametrize("chain", [None, 7, {}, [None, 7, [], {}, {"role": "assistant", "parts": 7}]])
 def test_nonsense_holds_nothing_and_raises_nothing(chain):
     assert pending_tool_calls(chain) == []
     assert pending_approvals(chain) == []
-    assert [extract_new_tool_results(chain, incoming) for incoming in INCOMING] == [[]] * len(INCOMING)
-    merged = [merge_incoming(chain, incoming) for incoming in INCOMING]
-    assert merged == [chain if isinstance(chain, list) else []] * len(INCOMING)
+    for incoming in (None, 7, [], {}, assistant(None, {}, [[]], responded(approval="a1"))):
+        assert extract_new_tool_results(chain, incoming) == []
+        assert merge_incoming(chain, incoming) == (chain if isinstance(chain, list) else [])

@@ -157,7 +157,7 @@ def test_the_log_in_says_when_name_and_password_do_not_fit(client):
     people.make_person("alice")
     refused = client.post("/login/", {"username": "alice", "password": "guess"})
     (words,) = parse(refused.text).find("p", class_="refusal")
-    assert words.words == "That name and password do not belong together. Try again."
+    assert words.words == "Wrong username or password."
     assert "_auth_user_id" not in client.session
 
 

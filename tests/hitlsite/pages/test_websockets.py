@@ -29,6 +29,8 @@ from tests.support.people import alice, bob, carol, mallory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+#: Pages of other programs on the same host, which the browser sends our cookie along for.
+OTHER_PORTS = ("http://localhost:9000", "https://localhost")
 #: A push is rung and rendered at once; whatever has not come by now does not come.
 QUIET = 0.3
 
@@ -61,7 +63,7 @@ def only() -> ApprovalRequest:
 
 async def test_another_sites_page_gets_no_line():
     cookie = await run(lambda: cookie_of(bob()))
-    for origin in ("http://evil.example", "null", "https://localhost.evil.example", ""):
+    for origin in ("http://evil.example", "null", "https://localhost.evil.example", *OTHER_PORTS, ""):
         assert (origin, await dial("/ws/desk/", origin, cookie).connect(SOON)) == (origin, (False, 1000))
 
 

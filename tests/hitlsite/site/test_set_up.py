@@ -20,7 +20,7 @@ ENGINE = "django.db.backends."
 def production(settings, monkeypatch):
     settings.DEBUG = False
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://desk.example.org", ["desk.example.org"]
-    settings.TRUST_FORWARDED_PROTO, settings.REDIS_URL = True, ""
+    settings.TRUST_FORWARDED_PROTO, settings.TRUSTED_PROXIES, settings.REDIS_URL = True, 1, ""
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", ENGINE + "sqlite3")
     return settings
 
@@ -61,6 +61,13 @@ def test_forms_over_https_that_would_be_refused(production):
     production.TRUST_FORWARDED_PROTO = False
     assert ids() == ["W005"]
     production.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org"]
+    assert ids() == []
+
+
+def test_a_proxy_whose_address_everybody_seems_to_have(production):
+    production.TRUSTED_PROXIES = 0
+    assert ids() == ["W007"]
+    production.PUBLIC_URL = "http://desk.example.org"
     assert ids() == []
 
 

@@ -87,6 +87,10 @@ def places(server, people) -> dict[str, tuple[str, str]]:
         "styleguide": ("approver", "/styleguide/"),
         "absent": ("requester", "/absent/"),
         "log-in": ("", "/login/"),
+        "password": ("approver", "/password/"),
+        "forgotten": ("", "/password/reset/"),
+        "mail": ("", "/password/reset/sent/"),
+        "old link": ("", "/password/reset/1/x/"),
     }
 
 

@@ -45,7 +45,7 @@ def test_a_database_without_tables_is_not_worked_on(tmp_path, command):
     said = refusal(f"sqlite:///{path}", *command)
     assert said == (
         f"CommandError: The database {path} is not migrated: not all is applied in "
-        "admin, approvals, auth, chats, contenttypes, sessions; run `manage.py migrate`."
+        "account, admin, approvals, auth, chats, contenttypes, sessions; run `manage.py migrate`."
     )
 
 
@@ -100,7 +100,10 @@ def test_a_postgresql_without_tables_is_not_worked_on():
     url = new_database()
     for command in (["serve", "--port", "0"], ["worker"]):
         said = refusal(url, *command)
-        assert ("is not migrated: not all is applied in admin, approvals, " in said, "procrastinate" in said) == (
+        assert (
+            "is not migrated: not all is applied in account, admin, approvals, " in said,
+            "procrastinate" in said,
+        ) == (
             True,
             True,
         )

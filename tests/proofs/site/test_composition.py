@@ -39,7 +39,11 @@ def copied() -> list[tuple[str, str]]:
 def settings_with(environment: dict[str, str]) -> str:
     """All settings of ours and of mail, as a process with this environment has them."""
     shown = "from django.conf import settings as s; print({n: getattr(s, n) for n in dir(s) if n[:5] in ('HITL_', 'EMAIL')})"
-    needed = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 50, "PUBLIC_URL": "https://desk.example.org"}
+    needed = {
+        "PATH": os.environ["PATH"],
+        "SECRET_KEY": "0123456789abcdef" * 4,
+        "PUBLIC_URL": "https://desk.example.org",
+    }
     command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", shown]
     done = subprocess.run(command, cwd=ROOT, env=environment | needed, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,9 @@ import pytest
 
 from tests.support.root import ROOT
 
+#: Too short by one character; and long, of too few different ones.
+WEAK = ["0123456789abcdef0123456789abcde", "x" * 60, "abcdefg" * 10]
+
 
 def check(**environment: str) -> subprocess.CompletedProcess[str]:
     """`manage.py check` with this environment and nothing else."""
@@ -23,6 +26,7 @@ def check(**environment: str) -> subprocess.CompletedProcess[str]:
     [
         ({}, "SECRET_KEY is not set. Set it to a long random text, or DEBUG=1 for a trial on this machine."),
         ({"DEBUG": "0", "SECRET_KEY": " "}, "SECRET_KEY is not set. Set it to a long random text"),
+        *(({"SECRET_KEY": weak}, "SECRET_KEY is too easy to guess: use at least 32 characters") for weak in WEAK),
         ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not a yes or no. Use 1 or 0."),
         ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not known."),
         ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not understood. "),
@@ -32,6 +36,11 @@ def test_the_site_refuses_to_start_and_its_last_line_says_why(environment, words
     refused = check(**environment)
     assert (refused.returncode != 0, refused.stdout) == (True, "")
     assert words in refused.stderr.strip().splitlines()[-1]
+
+
+def test_a_long_random_key_is_taken():
+    started = check(SECRET_KEY="0123456789abcdef0123456789abcdef", HITL_PROVIDER="scripted")
+    assert (started.returncode, "SECRET_KEY" in started.stderr) == (0, False)
 
 
 def test_a_trial_needs_nothing_but_debug():

@@ -40,7 +40,7 @@ class Database:
 
 def said(script: str) -> tuple[str, str]:
     """What a site prints and logs in production."""
-    env = environment(Database(), DEBUG="0", ALLOWED_HOSTS="testserver", SECRET_KEY="x7" * 30)  # type: ignore[arg-type]
+    env = environment(Database(), DEBUG="0", ALLOWED_HOSTS="testserver", SECRET_KEY="0123456789abcdef" * 4)  # type: ignore[arg-type]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", ASKED + script], cwd=ROOT, env=env, capture_output=True, text=True
     )

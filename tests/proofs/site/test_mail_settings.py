@@ -23,9 +23,13 @@ print(settings.HITL_MAIL, sent)
 """
 
 
-def run(**environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {"PATH": os.environ["PATH"], "SECRET_KEY": "x", "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
-    command = [sys.executable, "-W", "error", "-c", SEND]
+def run(script: str = SEND, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {
+        "PATH": os.environ["PATH"],
+        "SECRET_KEY": "0123456789abcdef" * 4,
+        "DJANGO_SETTINGS_MODULE": "hitlsite.settings",
+    }
+    command = [sys.executable, "-W", "error", "-c", script]
     return subprocess.run(
         command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, check=False, timeout=120
     )
@@ -88,6 +92,17 @@ def test_with_debug_and_no_server_it_is_printed():
 
 def test_without_a_server_mail_cannot_leave():
     assert run().stdout.split() == ["False", "1"]
+
+
+@pytest.mark.parametrize(
+    ("mail", "name"), [({}, "None"), ({"EMAIL_HOST": "mail.example.org"}, "account_reset_password")]
+)
+def test_a_new_password_by_mail_is_offered_only_where_mail_can_leave(mail, name):
+    said = run(
+        "import django; django.setup(); from django.urls import resolve; print(resolve('/password/reset/').url_name)",
+        **mail,
+    )
+    assert said.stdout == f"{name}\n"
 
 
 @pytest.mark.parametrize(("tls", "ssl"), [("1", "0"), ("0", "1"), ("1", "1")])

@@ -7,10 +7,11 @@ from tests.support.processes.deployed import new_database, site
 
 PRODUCTION = {
     "DEBUG": "0",
-    "SECRET_KEY": "k3wq9" * 12,
+    "SECRET_KEY": "k3wq9x7m" * 8,
     "PUBLIC_URL": "https://desk.example.org",
     "ALLOWED_HOSTS": "desk.example.org",
     "TRUST_FORWARDED_PROTO": "1",
+    "TRUSTED_PROXIES": "1",
     "HSTS_SECONDS": "31536000",
 }
 CHECK = ("check", "--deploy", "--database", "default", "--fail-level", "WARNING")

@@ -54,7 +54,12 @@ class Site:
 
     def __init__(self, logs: Path, *, project: Path = ROOT, **settings: str) -> None:
         self.logs, self.project = logs, project
-        defaults = {"SECRET_KEY": "x7" * 30, "DEBUG": "1", "HITL_PROVIDER": "scripted", "PYTHONDONTWRITEBYTECODE": "1"}
+        defaults = {
+            "SECRET_KEY": "0123456789abcdef" * 4,
+            "DEBUG": "1",
+            "HITL_PROVIDER": "scripted",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ} | defaults | settings
         self.processes: list[subprocess.Popen[bytes]] = []
         self.port = 0

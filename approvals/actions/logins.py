@@ -1,0 +1,31 @@
+"""What goes on record when somebody logs in, fails to, or gets a new password."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from approvals import audit
+from approvals.states import Door
+
+SUBJECT = audit.Subject(scope="desk")
+
+
+def record_login(user: User, *, address: str) -> None:
+    audit.record("login.succeeded", SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)
+
+
+def record_failed_login(name: str, *, address: str) -> str:
+    """Gives the name as it is recorded: empty for one that nobody has, which may be a password typed into the wrong field."""
+    known = name if User.objects.filter(username=name).exists() else ""
+    data = {"name": known, "address": address}
+    audit.record("login.failed", SUBJECT, data=data, actor=None, via=Door.DASHBOARD)
+    return known
+
+
+def store_password(user: User, *, reset: bool, address: str) -> None:
+    """Store the password that was set on `user`; `reset` is by the link in a mail."""
+    event = "password.reset" if reset else "password.changed"
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        audit.record(event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)

@@ -1,0 +1,1 @@
+"""How people log in: django-allauth's account app with our limits, records, pages and password hashing. Nobody signs up."""

@@ -1,0 +1,102 @@
+"""What allauth asks this site: how log-ins are limited, what goes on record, and where mails lead."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import ratelimit
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.internal.ratelimit import get_ip
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
+
+from approvals import actions
+from hitlsite.accounts.mailing import send_later
+from hitlsite.views import too_many_requests
+
+logger = logging.getLogger(__name__)
+
+
+class Accounts(DefaultAccountAdapter):
+    """allauth's hooks. Nobody signs up, and all answers are pages."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "username_password_mismatch": _("Wrong username or password."),
+        "enter_current_password": _("Wrong current password."),
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def is_ajax(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """The client's address as the trusted proxies name it, or the peer's where they name none."""
+        try:
+            address = ipaddress.ip_address(super().get_client_ip(request))
+        except (ImproperlyConfigured, PermissionDenied):
+            return str(request.META.get("REMOTE_ADDR", ""))
+        # An IPv4 address that came over an IPv6 socket: left as it is, all of them would count as one network.
+        return str(getattr(address, "ipv4_mapped", None) or address)
+
+    def is_safe_url(self, url: str) -> bool:
+        """Where `next` may lead: this host, and not from HTTPS to HTTP."""
+        hosts, secure = {self.request.get_host()}, self.request.is_secure()
+        return url_has_allowed_host_and_scheme(url, allowed_hosts=hosts, require_https=secure)
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Failures count per account *and* address, so that nobody can lock others out by failing on purpose."""
+        return f"{get_ip(request)} {credentials['username'].lower()}"
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            logger.warning("Refused to check a password from %s: too many were wrong", self.get_client_ip(request))
+            raise ImmediateHttpResponse(too_many_requests(request)) from None
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        address = self.get_client_ip(request)
+        name = actions.record_failed_login(credentials["username"], address=address)
+        logger.warning("Failed log-in as %s from %s", repr(name) if name else "nobody known", address)
+
+    def post_login(self, request: HttpRequest, user: User, **given: Any) -> HttpResponse:
+        address = self.get_client_ip(request)
+        actions.record_login(user, address=address)
+        logger.info("Log-in as %r from %s", user.get_username(), address)
+        response: HttpResponse = super().post_login(request, user, **given)
+        return response
+
+    def set_password(self, user: User, password: str) -> None:
+        address = self.get_client_ip(self.request)
+        reset = self.request.resolver_match.url_name == "account_reset_password_from_key"
+        # Hashed here, before the transaction: on SQLite that would keep all writers waiting.
+        user.set_password(password)
+        actions.store_password(user, reset=reset, address=address)
+        logger.info("New password of %r from %s", user.get_username(), address)
+        if reset:
+            # They are not refused now because they tried the forgotten one too often.
+            key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
+            ratelimit.clear(self.request, action="login_failed", key=key)
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        return resolve_url(settings.LOGIN_REDIRECT_URL)
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """Below PUBLIC_URL, as all links in mails are: a request's Host header decides nothing here."""
+        user, _dash, token = key.partition("-")
+        address = reverse("account_reset_password_from_key", kwargs={"uidb36": user, "key": token})
+        return f"{settings.PUBLIC_URL}{address}"
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        send_later(self.render_mail(template_prefix, email, context))

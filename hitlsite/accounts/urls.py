@@ -1,0 +1,30 @@
+"""Addresses of log-in and passwords. What allauth has beyond these (sign-up, addresses of mail) is not routed."""
+
+from __future__ import annotations
+
+from allauth.account import views as allauth
+from django.conf import settings
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+from django.views.generic import RedirectView
+
+from hitlsite.accounts import views
+
+urlpatterns = [
+    path("login/", allauth.login, name="account_login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("password/", views.ChangePassword.as_view(), name="account_change_password"),
+    # Before the admin's own, which would count no tries.
+    path("admin/login/", views.admin_login),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
+]
+if settings.HITL_MAIL:
+    urlpatterns += [
+        path("password/reset/", allauth.password_reset, name="account_reset_password"),
+        path("password/reset/sent/", allauth.password_reset_done, name="account_reset_password_done"),
+        path(
+            "password/reset/<str:uidb36>/<str:key>/",
+            views.SetPasswordFromMail.as_view(),
+            name="account_reset_password_from_key",
+        ),
+    ]

@@ -1,0 +1,44 @@
+"""Pages of log-in and passwords: allauth's views, with our forms and without what this site does not have."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from allauth.account import views
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse, reverse_lazy
+from django.utils.translation import gettext as _
+
+from approvals.views import SignedIn, problem
+
+
+class ChangePassword(views.PasswordChangeView):
+    """Everybody's own password."""
+
+    def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.has_usable_password():
+            words = _("Your account has no password here. Ask an administrator to set one.")
+            return problem(request, HTTPStatus.FORBIDDEN, words, "no_password")
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return response
+
+
+class SetPasswordFromMail(views.PasswordResetFromKeyView):
+    """Where the link in a mail leads; the log-in page says that the password was changed."""
+
+    success_url = reverse_lazy("account_login")
+
+
+@login_not_required
+def admin_login(request: HttpRequest) -> HttpResponse:
+    """The admin has no log-in of its own, which would know no limits."""
+    if request.user.is_authenticated and not admin.site.has_permission(request):
+        raise PermissionDenied
+    return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))

@@ -1,0 +1,63 @@
+"""Django's cache in Redis, shared by all processes. While Redis is away, each process counts for itself.
+
+It holds the counts behind the limits of log-ins, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+#: Seconds for which Redis is left alone after it did not answer.
+PATIENCE = 5.0
+
+
+class JsonSerializer:
+    """In place of pickle: whoever can write to Redis must not be able to run code here."""
+
+    def dumps(self, value: Any) -> bytes:
+        return json.dumps(value).encode()
+
+    def loads(self, data: bytes) -> Any:
+        return json.loads(data)
+
+
+class PatientCache(RedisCache):
+    """The four operations that limits are made of."""
+
+    #: Of the process: Django makes a cache object per thread.
+    _away_until = 0.0
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._here = LocMemCache("while-redis-is-away", {"max_entries": 100_000})
+
+    def add(self, key: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._try(super().add, self._here.add, key, *args, **kwargs)
+
+    def get(self, key: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._try(super().get, self._here.get, key, *args, **kwargs)
+
+    def set(self, key: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._try(super().set, self._here.set, key, *args, **kwargs)
+
+    def delete(self, key: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._try(super().delete, self._here.delete, key, *args, **kwargs)
+
+    def _try(self, there: Callable[..., Any], here: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if time.monotonic() >= PatientCache._away_until:
+            try:
+                return there(*args, **kwargs)
+            except RedisError as error:
+                PatientCache._away_until = time.monotonic() + PATIENCE
+                logger.warning("Redis is away (%s); this process counts log-ins for itself.", error)
+        return here(*args, **kwargs)

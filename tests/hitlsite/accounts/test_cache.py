@@ -1,0 +1,43 @@
+"""The cache that limits count in, without Redis; with it: tests/team/test_login_limits.py."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from django.core.cache import caches
+
+from hitlsite import cache as patient
+from tests.support.processes.server import free_port
+
+OPTIONS = {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "socket_connect_timeout": 1}
+
+
+@pytest.fixture(autouse=True)
+def _redis_is_tried(monkeypatch):
+    monkeypatch.setattr(patient.PatientCache, "_away_until", 0.0)
+
+
+def cache_at(url: str) -> patient.PatientCache:
+    return patient.PatientCache([url], {"KEY_PREFIX": "pausepoint", "OPTIONS": OPTIONS})
+
+
+def one_round(cache: patient.PatientCache, key: str) -> list[object]:
+    """What allauth does with it."""
+    return [cache.add(key, True, timeout=10), cache.add(key, True, timeout=10), cache.get(key), cache.delete(key)]
+
+
+def test_while_redis_is_away_each_process_counts_for_itself(caplog):
+    url = f"redis://127.0.0.1:{free_port()}/0"
+    began = time.monotonic()
+    assert one_round(cache_at(url), "lock") == [True, False, True, True]
+    cache_at(url).set("tries", [1.0], 300)
+    # Every request has a cache object of its own.
+    assert cache_at(url).get("tries") == [1.0]
+    assert time.monotonic() - began < 1
+    assert [record.message.split(" (")[0] for record in caplog.records] == ["Redis is away"]
+
+
+def test_a_small_site_keeps_its_counts_in_its_only_process():
+    assert type(caches["default"]).__name__ == "LocMemCache"
+    assert caches["default"]._max_entries == 100_000

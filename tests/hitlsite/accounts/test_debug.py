@@ -1,0 +1,24 @@
+"""DEBUG=1 is for one's own machine: it shows details, and its key is known to everybody."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from hitlsite.management.commands.serve import is_loopback
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "desk.example.org", ""])  # noqa: S104 - refused
+def test_with_debug_a_server_listens_on_this_machine_only(settings, host):
+    settings.DEBUG = True
+    with pytest.raises(CommandError) as refusal:
+        call_command("serve", host=host)
+    assert (
+        str(refusal.value) == f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
+    )
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_this_machine_has_several_names(host):
+    assert is_loopback(host)

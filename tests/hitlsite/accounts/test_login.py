@@ -1,0 +1,175 @@
+"""Logging in: what is said, what goes on record, and what of allauth cannot be reached."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import NoReverseMatch, get_resolver, reverse
+
+from approvals.models import AuditEntry
+from hitlsite.accounts import urls as accounts
+from hitlsite.urls import urlpatterns as ours
+from tests.support import people
+from tests.support.markup import parse
+
+pytestmark = pytest.mark.django_db
+
+#: Names of allauth's addresses for what this site does not have.
+ELSEWHERE = ["signup", "email", "confirm_email", "reauthenticate", "set_password", "request_login_code", "inactive"]
+
+
+#: This module as a urlconf: a site that cannot send mail.
+urlpatterns = [entry for entry in ours if getattr(entry, "urlconf_name", None) != accounts]
+urlpatterns += [entry for entry in accounts.urlpatterns if "reset" not in str(entry.pattern)]
+
+
+def send(client: Client, name: str, password: str = people.PASSWORD, **more: str):
+    return client.post("/login/", {"username": name, "password": password}, **more)
+
+
+def entries() -> list[tuple[str, str, dict[str, str]]]:
+    return [(entry.event, entry.actor_name, entry.data) for entry in AuditEntry.objects.order_by("pk")]
+
+
+def refusal(answer) -> list[str]:
+    return [line.words for line in parse(answer.text).find("p", class_="refusal")]
+
+
+def is_logged_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [("alice", "guess"), ("nobody", people.PASSWORD), ("alice", ""), ("", ""), ("alice\0", "x"), ("a" * 151, "x")],
+)
+def test_what_does_not_fit_is_refused_in_the_same_words(client, name, password):
+    people.alice()
+    refused = send(client, name, password)
+    assert (refused.status_code, refusal(refused)) == (200, ["Wrong username or password."])
+    assert not is_logged_in(client)
+
+
+@pytest.mark.parametrize("name", ["alice", '"><script>alert(1)</script>', "a" * 1000])
+def test_the_name_stays_in_its_field_and_the_password_does_not(client, name):
+    form = parse(send(client, name, "guess").text).find("form")[-1]
+    values = {one.attributes["name"]: one.attributes.get("value") for one in form.find("input")}
+    assert (values["username"], values["password"]) == (name[:150], None)
+
+
+def test_an_account_that_was_closed_is_refused_in_those_words_too(client):
+    alice = people.alice()
+    alice.is_active = False
+    alice.save()
+    assert refusal(send(client, "alice")) == ["Wrong username or password."]
+    assert not is_logged_in(client)
+
+
+def test_a_username_is_read_as_it_was_made(client):
+    people.make_person("ﬁona".replace("ﬁ", "fi"))
+    assert send(client, " ﬁona ").status_code == 302
+
+
+def test_log_ins_are_entries_of_the_audit_log_and_lines_of_the_log(client, caplog):
+    people.alice()
+    caplog.set_level("INFO", "hitlsite")
+    send(client, "alice", "guess", REMOTE_ADDR="192.0.2.1")
+    send(client, "alice", REMOTE_ADDR="192.0.2.1")
+    assert entries() == [
+        ("login.failed", "", {"name": "alice", "address": "192.0.2.1"}),
+        ("login.succeeded", "alice", {"address": "192.0.2.1"}),
+    ]
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "Failed log-in as 'alice' from 192.0.2.1"),
+        ("INFO", "Log-in as 'alice' from 192.0.2.1"),
+    ]
+
+
+def test_a_name_that_nobody_has_goes_on_no_record_as_it_may_be_a_password(client, caplog):
+    send(client, "hunter2\nINFO forged")
+    assert entries() == [("login.failed", "", {"name": "", "address": "127.0.0.1"})]
+    assert [record.getMessage() for record in caplog.records] == ["Failed log-in as nobody known from 127.0.0.1"]
+
+
+def test_an_empty_form_is_no_failed_log_in(client):
+    send(client, "", "")
+    assert entries() == []
+
+
+def test_who_is_logged_in_is_taken_to_the_page_they_wanted(client):
+    client.force_login(people.alice())
+    assert client.get("/login/", {"next": "/workflows/"}).headers["Location"] == "/workflows/"
+    assert client.get("/login/").headers["Location"] == "/"
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["http://testserver/", "https://shop.example/", "https://sub.desk.example/", "//testserver:1/", "/\\x.example"],
+)
+def test_the_way_on_leads_to_no_other_host_and_never_from_https_to_http(client, settings, elsewhere):
+    settings.ALLOWED_HOSTS = ["testserver", ".desk.example", "sub.desk.example"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://shop.example"]
+    people.alice()
+    sent = client.post("/login/", {"username": "alice", "password": people.PASSWORD, "next": elsewhere}, secure=True)
+    assert (sent.status_code, sent.headers["Location"]) == (302, "/")
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_the_log_in_answers_with_pages_only(client, accept):
+    people.alice()
+    for headers in ({"Accept": accept}, {"X-Requested-With": "XMLHttpRequest"}):
+        assert client.get("/login/", headers=headers).headers["Content-Type"].startswith("text/html")
+        assert client.post("/login/", {}, headers=headers).headers["Content-Type"].startswith("text/html")
+
+
+def test_the_admin_has_no_log_in_of_its_own(client):
+    User.objects.create_superuser("root", password=people.PASSWORD)
+    for answer in (client.get("/admin/login/"), client.post("/admin/login/", {"username": "root", "password": "x"})):
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/login/?next=/admin/")
+    assert send(client, "root", QUERY_STRING="next=/admin/auth/user/").headers["Location"] == "/admin/auth/user/"
+    assert client.get("/admin/login/").headers["Location"] == "/login/?next=/admin/"
+    assert client.get("/admin/login/", follow=True).redirect_chain[-1] == ("/admin/", 302)
+    assert client.get("/admin/password_change/").headers["Location"] == "/password/"
+
+
+def test_who_is_no_staff_is_told_so_by_the_admin(client):
+    client.force_login(people.alice())
+    answer = client.get("/admin/", follow=True)
+    assert (answer.redirect_chain, answer.status_code) == ([("/admin/login/?next=/admin/", 302)], 403)
+
+
+def test_the_log_in_offers_a_link_by_mail_where_there_is_such_a_page(client, settings):
+    assert 'href="/password/reset/"' in client.get("/login/").text
+    settings.ROOT_URLCONF = __name__
+    assert "Forgot" not in client.get("/login/").text
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_sign_up_and_addresses_of_mail_are_routed_nowhere(name):
+    with pytest.raises(NoReverseMatch):
+        reverse(f"account_{name}")
+
+
+def test_of_allauth_only_its_pages_for_log_in_and_passwords_are_routed():
+    names = {str(name) for name in get_resolver().reverse_dict if str(name).startswith(("account_", "social", "mfa_"))}
+    assert names == {
+        "account_login",
+        "account_change_password",
+        "account_reset_password",
+        "account_reset_password_done",
+        "account_reset_password_from_key",
+    }
+
+
+@pytest.mark.parametrize(
+    "address", ["/accounts/signup/", "/signup/", "/account/email/", "/accounts/", "/accounts/social/"]
+)
+def test_allauths_usual_addresses_are_not_there(client, address):
+    client.force_login(people.alice())
+    assert client.get(address).status_code == 404
+
+
+def test_the_admin_shows_no_addresses_of_mail(client):
+    client.force_login(User.objects.create_superuser("root"))
+    assert client.get("/admin/account/emailaddress/").status_code == 404
