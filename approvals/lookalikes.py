@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from confusable_homoglyphs import categories, utils
@@ -60,8 +60,10 @@ def plain(name: str) -> str:
     return taken_for if taken_for.isascii() else ""
 
 
-def alike(names: Iterable[str]) -> Mapping[str, int]:
+def alike(names: Sequence[str]) -> Mapping[str, int]:
     """How many of the other names each one reads like, for those that do."""
+    if len(names) < 2:
+        return {}
     skeletons = {name: skeleton(name) for name in names}
     counts = Counter(skeletons.values())
     return {name: counts[found] - 1 for name, found in skeletons.items() if counts[found] > 1}

@@ -88,7 +88,7 @@ def folds(found: Sequence[Row]) -> Iterator[Fold]:
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
     """The members of an object, with a note at each name that reads like something else."""
-    others = lookalikes.alike(name for name, _item in items[:MAX_VALUES])
+    others = lookalikes.alike([name for name, _item in items[:MAX_VALUES]])
     for number, (name, item) in enumerate(items):
         notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
         yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
