@@ -26,9 +26,12 @@ demo: $(VENV)/ready
 test: $(VENV)/ready-for-tests
 	$(PY) -m pytest $(or $(ARGS),tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal)
 
+# Begun first, so that no core is left without work at the end.
+SLOWEST := tests/proofs/team tests/proofs/browser
+
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills ten times at each point.
 proofs: $(VENV)/ready-for-tests
-	$(PY) -m pytest $(or $(ARGS),tests/contract tests/proofs -n auto --dist loadfile)
+	$(PY) -m pytest $(or $(ARGS),$(SLOWEST) tests/contract tests/proofs -n auto --dist loadfile --no-loadscope-reorder)
 
 # Both, on both databases and both Djangos, as far as a Python is there that the newer Django runs on.
 everything: test proofs

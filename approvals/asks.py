@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, User
 
 from approvals import transcripts
 from approvals.addresses import Refused, destination
@@ -47,6 +47,7 @@ class Ask:
     `options` are `{"label", "id"?, "description"?}` objects. `response_schema` is the JSON Schema (2020-12) that an
     answer, or an edited input, has to meet. `default_response` becomes the answer at the deadline; an approval has
     none, because its only default is a rejection. `said_before` is what was said before, as `approvals.transcripts` has it.
+    `assigned_to` is whom the client named; AnonymousUser, who is refused, where nobody has that name.
     """
 
     kind: Kind
@@ -70,7 +71,7 @@ class Ask:
     step_path: Sequence[str] = ()
     source_url: str = ""
     callback_url: str = ""
-    assigned_to: AbstractBaseUser | None = None
+    assigned_to: User | AnonymousUser | None = None
 
     def check(self) -> None:
         """Raise Invalid, naming every field that is out of bounds."""

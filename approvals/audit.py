@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from approvals.actors import Signatory
 from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 
@@ -91,7 +91,7 @@ def record(
     subject: Subject,
     *,
     data: Mapping[str, Any],
-    actor: AbstractBaseUser | None,
+    actor: Signatory | None,
     via: str,
     at: datetime | None = None,
     open_after: int | None = None,
@@ -101,9 +101,7 @@ def record(
     AuditEntry.objects.create(**row, open_after=open_after)
 
 
-def record_once(
-    event: str, subject: Subject, *, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str
-) -> bool:
+def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor: Signatory | None, via: str) -> bool:
     """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
     dedup_key = _dedup_key(event, subject.scope, subject.tool_call_id)
     row = _row(event, subject, data, actor, via, timezone.now())
@@ -143,7 +141,7 @@ def _dedup_key(event: str, scope: str, tool_call_id: str) -> str:
 
 
 def _row(
-    event: str, subject: Subject, data: Mapping[str, Any], actor: AbstractBaseUser | None, via: str, at: datetime
+    event: str, subject: Subject, data: Mapping[str, Any], actor: Signatory | None, via: str, at: datetime
 ) -> dict[str, Any]:
     assert event in EVENTS, event
     columns = asdict(subject) | {

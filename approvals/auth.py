@@ -7,27 +7,34 @@ import re
 import secrets
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from approvals import hints
+from approvals.actors import Actor, KeyActor
 from approvals.keys import ApiKey
 from approvals.models import ApprovalRequest, Workflow
-from approvals.states import Kind
+from approvals.states import ASKS, Kind, Priority
 
-Person = User | AnonymousUser
+Person = Actor | AnonymousUser
+#: Whom somebody has named: AnonymousUser where nobody has that name.
+Named = User | AnonymousUser
 
 #: What `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 SCOPES = ("ask", "decide", "read", "audit")
 DEFAULT_SCOPES = ("ask", "read")
+#: What the scope of a request that a key has asked begins with; the key's number follows.
+KEY_SCOPE = "key:"
+DECIDE = "approvals.decide_approvalrequest"
 
 
 def sees_everything(user: Person) -> bool:
     """Deciders and auditors see every request."""
-    return user.has_perm("approvals.decide_approvalrequest") or user.has_perm("approvals.view_approvalrequest")
+    return user.has_perm(DECIDE) or user.has_perm("approvals.view_approvalrequest")
 
 
 def know_rights(users: Collection[User]) -> None:
@@ -48,7 +55,12 @@ def sight_of(user: Person) -> int | None:
 
 def decides_everything(user: Person) -> bool:
     """Holders of the permission answer and decide whatever is asked."""
-    return user.has_perm("approvals.decide_approvalrequest")
+    return user.has_perm(DECIDE)
+
+
+def deciders() -> QuerySet[User]:
+    """Everybody who could be asked to decide an approval."""
+    return User.objects.with_perm(DECIDE, backend="django.contrib.auth.backends.ModelBackend")
 
 
 def _is(user: Person, user_id: int | None) -> bool:
@@ -68,21 +80,30 @@ def may_answer(user: Person, request: ApprovalRequest) -> bool:
     return decides_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
 
 
-def may_decide(user: Person, request: ApprovalRequest) -> bool:
-    """Decide an approval or a recovery; the one who asked for it may not, without the permission, assigned or not."""
-    assigned = _is(user, request.assigned_to_id) and not _is(user, request.requested_by_id)
-    return decides_everything(user) or assigned
+def may_decide(user: Person) -> bool:
+    """Decide an approval or a recovery: being assigned to it, or having asked for it, gives nobody the right."""
+    return decides_everything(user)
 
 
 def may_close(user: Person, request: ApprovalRequest) -> bool:
     """Give any verdict that fits the request's kind."""
-    asks = request.kind in {Kind.QUESTION, Kind.FORM}
-    return may_answer(user, request) if asks else may_decide(user, request)
+    return may_answer(user, request) if request.kind in ASKS else may_decide(user)
 
 
-def may_be_assigned(user: User, request: ApprovalRequest) -> bool:
-    """Not who asked for it and may not decide it: else people could approve what they ask for themselves."""
-    return user.pk != request.requested_by_id or may_close(user, request)
+def may_be_assigned(named: Named, kind: str) -> TypeGuard[User]:
+    """Whether a request of this kind may be routed there: all can answer a question, only some may decide an approval."""
+    return named.is_active and (kind in ASKS or may_decide(named))
+
+
+def asked_through_own_key(actor: Actor, request: ApprovalRequest) -> bool:
+    """Whether this key asked it from outside, or another key of its user: a program must not decide what it asked."""
+    from_outside = request.scope.startswith(KEY_SCOPE)
+    return isinstance(actor, KeyActor) and from_outside and actor.pk == request.requested_by_id
+
+
+def only_on_own_pages(request: ApprovalRequest) -> bool:
+    """Whether it is decided on the desk's own pages and nowhere else: critical approvals, and every recovery."""
+    return request.kind == Kind.RECOVERY or (request.kind == Kind.APPROVAL and request.priority == Priority.CRITICAL)
 
 
 def may_comment(user: Person, request: ApprovalRequest) -> bool:

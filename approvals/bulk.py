@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from approvals import actions, auth, queries
 from approvals.canonical import clean_text
-from approvals.care import name_to_type
 from approvals.comparison import Comparison, compared
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.models import ApprovalRequest
@@ -121,8 +120,8 @@ def _alone(order: Order, request: ApprovalRequest) -> tuple[str, str] | None:
     if request.kind == Kind.RECOVERY:
         # To approve it is to run its call again, which may have been done already.
         return ("one_by_one", _("It asks what became of a call: look first, and say so on its own page."))
-    if order.verdict == Verdict.APPROVE and name_to_type(request):
-        return ("needs_name", _("Critical: approve it on its own, with its name typed."))
+    if auth.only_on_own_pages(request):
+        return ("needs_name", _("Critical: decide it on its own page, with its name typed."))
     return None
 
 

@@ -7,6 +7,8 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
+from approvals.keys import MAX_ACTOR_NAME
+
 MAX_TEXT = 5_000
 
 
@@ -23,7 +25,7 @@ class RequestComment(models.Model):
     )
     #: A plain number, so that no cascade reaches it.
     by_id = models.BigIntegerField()
-    by_name = models.CharField(max_length=150)
+    by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     via = models.CharField(max_length=20)
     text = models.TextField()
     at = models.DateTimeField(default=timezone.now)

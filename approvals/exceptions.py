@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
+from approvals.states import Kind
+
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision
 
@@ -35,6 +37,40 @@ class NotFound(Refusal):
 class NotAllowed(Refusal):
     code = "not_allowed"
     status = 403
+
+
+class OnItsPageOnly(NotAllowed):
+    """It has to be decided by a person on the request's own page; the words and `url` lead there."""
+
+    def __init__(self, words: str, request: ApprovalRequest) -> None:
+        self.url = request.public_url
+        super().__init__(f"{words} {self.url}")
+
+    def members(self) -> dict[str, Any]:
+        return {"url": self.url}
+
+
+class CriticalElsewhere(OnItsPageOnly):
+    """A critical approval or a recovery, decided through another door than the desk's own pages."""
+
+    code = "decide_on_page"
+
+    def __init__(self, request: ApprovalRequest) -> None:
+        critical = _("This is critical. It can only be decided on its own page in Pausepoint:")
+        recovery = _("What became of a call can only be said on its own page in Pausepoint:")
+        super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
+
+
+class AskedByOwnKey(OnItsPageOnly):
+    """A key decides what it has asked itself, or what another key of the same user has."""
+
+    code = "asked_by_own_key"
+
+    def __init__(self, request: ApprovalRequest) -> None:
+        words = _(
+            "An API key of the same user asked this, so none of that user's keys can decide it. Decide it in a browser:"
+        )
+        super().__init__(words, request)
 
 
 class NotAuthenticated(Refusal):
@@ -174,6 +210,14 @@ class Invalid(Refusal):
 
     def members(self) -> dict[str, Any]:
         return {"errors": self.errors} if self.errors else {}
+
+
+class CannotBeAssigned(Invalid):
+    """Unknown, not active, or without the right to decide it: all alike, so that nobody learns who has an account here."""
+
+    def __init__(self, field: str) -> None:
+        words = _("It cannot be assigned to that user.")
+        super().__init__(words, {field: _("is not the name of a user who can be asked this")})
 
 
 class Conflict(Refusal):

@@ -10,12 +10,16 @@ from approvals.fields import ExactJSONField
 
 User = settings.AUTH_USER_MODEL
 
+MAX_KEY_NAME = 100
+#: What a key does is recorded as "API key NAME of USER"; a user's name has up to 150 characters.
+MAX_ACTOR_NAME = 300
+
 
 class ApiKey(models.Model):
     """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=MAX_KEY_NAME)
     prefix = models.CharField(max_length=12, unique=True)
     secret_hash = models.CharField(max_length=64)
     scopes = ExactJSONField(default=list)

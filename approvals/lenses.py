@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.exceptions import Invalid
+from approvals.keys import MAX_ACTOR_NAME
 from approvals.spots import Spot, spot_from
 from approvals.states import FINAL, Kind, Priority, Status
 from approvals.words import MAX_SEARCH
@@ -93,7 +94,7 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "tool": _at_most(100),
     "agent": _at_most(100),
     "person": _at_most(150),
-    "by": _at_most(150),
+    "by": _at_most(MAX_ACTOR_NAME),
     "age": _one_of(tuple(AGES)),
     "mine": _one_of(("1",)),
     "q": _at_most(MAX_SEARCH),

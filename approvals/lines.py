@@ -61,8 +61,12 @@ def line_for(user: User, request: ApprovalRequest) -> Line:
     return Line(
         request=request,
         decision=getattr(request, "decision", None),
-        pickable=request.pending and request.kind != Kind.RECOVERY and auth.may_close(user, request),
+        pickable=_may_be_picked(user, request),
     )
+
+
+def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
+    return request.pending and not auth.only_on_own_pages(request) and auth.may_close(user, request)
 
 
 def grouped(user: User, rows: list[ApprovalRequest], lens: Lens) -> list[Group]:

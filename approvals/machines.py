@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from approvals import auth
+from approvals.actors import Actor, KeyActor
 from approvals.exceptions import NotAuthenticated, ScopeMissing
 from approvals.keys import ApiKey
 from approvals.sessions import user_of
@@ -40,9 +41,14 @@ class Caller:
     by_session: bool = False
 
     @property
+    def actor(self) -> Actor:
+        """Who decides, asks or comments: the key where there is one, else the user."""
+        return KeyActor(self.user, self.key) if self.key else self.user
+
+    @property
     def scope(self) -> str:
         """Whose requests and workflows these are: one key's ids never shadow another's."""
-        return f"key:{self.key.pk}" if self.key else f"user:{self.user.pk}"
+        return f"{auth.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
 
     def need(self, scope: str) -> None:
         """Raise ScopeMissing where the key or token does not reach so far."""

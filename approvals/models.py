@@ -13,8 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import comments, keys, presence, searchtexts, subscriptions  # noqa: F401 - Django looks for models here
+from approvals.actors import Recorded
 from approvals.fields import ExactJSONField
 from approvals.indexes import OF_REQUESTS
+from approvals.keys import MAX_ACTOR_NAME
 from approvals.states import ENDED, ORIGINS, Channel, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL
@@ -118,7 +120,7 @@ class ApprovalRequest(models.Model):
     changed_at = models.DateTimeField(default=timezone.now)
     #: Who is on it: a courtesy to the others that lapses (`approvals.holders`) and binds nobody.
     claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
-    claimed_name = models.CharField(max_length=150, blank=True)
+    claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     claimed_at = models.DateTimeField(null=True)
     #: When somebody last took it, handed it over or said something about it.
     touched_at = models.DateTimeField(null=True)
@@ -165,7 +167,7 @@ class Decision(models.Model):
     verdict = models.CharField(max_length=8, choices=Verdict)
     #: The person's id, null where the deadline or the system decided; a plain number, so that no cascade reaches it.
     by_id = models.BigIntegerField(null=True)
-    by_name = models.CharField(max_length=150, blank=True)
+    by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     via = models.CharField(max_length=20)
     comment = models.TextField(blank=True)
     edited_input = ExactJSONField(null=True)
@@ -181,6 +183,11 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"
+
+    @property
+    def actor(self) -> Recorded | None:
+        """Who decided, as it was recorded; None where the deadline or the system did."""
+        return None if self.by_id is None else Recorded(self.by_id, self.by_name)
 
     @property
     def door(self) -> str:
@@ -205,7 +212,7 @@ class AuditEntry(models.Model):
     tool_name = models.CharField("tool", max_length=100, blank=True, db_index=True)
     tool_call_id = models.CharField(max_length=200, blank=True)
     actor_id = models.BigIntegerField(null=True)
-    actor_name = models.CharField("person", max_length=150, blank=True, db_index=True)
+    actor_name = models.CharField("person", max_length=MAX_ACTOR_NAME, blank=True, db_index=True)
     via = models.CharField(max_length=20, blank=True)
     #: How many requests of the workflow were open after this event; null where the event is about no request.
     open_after = models.PositiveIntegerField(null=True)

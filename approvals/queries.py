@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, When
 from django.utils.translation import gettext as _
 
-from approvals.auth import Person, may_see_workflow, sees_everything
-from approvals.exceptions import Invalid, NotFound
+from approvals.auth import Named, Person, may_see_workflow, sees_everything
+from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.paging import Mark, Place
 from approvals.searching import with_words
-from approvals.states import Kind, Status, WorkflowState
+from approvals.states import ASKS, Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
 COUNT_LIMIT = 1000
@@ -180,19 +180,17 @@ def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
 
 
 def waiting_count(user: Person) -> int:
-    """How many requests wait for somebody who decides only what is theirs: assigned to them, or their own questions."""
-    own = Q(requested_by=user.pk, kind__in=[Kind.QUESTION, Kind.FORM])
-    found = ApprovalRequest.objects.filter(Q(assigned_to=user.pk) | own, status=Status.PENDING)
+    """How many requests wait for somebody without the right to decide: questions that are theirs or assigned to them."""
+    theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
+    found = ApprovalRequest.objects.filter(theirs, kind__in=ASKS, status=Status.PENDING)
     return found[:COUNT_LIMIT].count()
 
 
-def user_named(name: str) -> User:
-    """The active user of that name. Invalid, of the field `to`."""
+def user_named(name: str) -> Named:
+    """The active user of that name, or nobody (AnonymousUser): actions refuse both alike where the user is unfit."""
     # There is a character that no database takes.
     found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
-    if found is None:
-        raise Invalid(_("Nobody here has that name."), {"to": _("is the name of no active user")})
-    return found
+    return found or AnonymousUser()
 
 
 def capped_count(found: QuerySet[Any]) -> int:

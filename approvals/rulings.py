@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
+from approvals.actors import Actor
 from approvals.answers import shaped
 from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, clean_text, digest
@@ -27,7 +27,7 @@ class Ruling:
     """A verdict with all that goes with it; `by` is None for the deadline and the system."""
 
     verdict: Verdict
-    by: User | None
+    by: Actor | None
     via: Door
     comment: str = ""
     edited_input: Any = ABSENT
@@ -64,7 +64,7 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
     return ruling
 
 
-def withdrawal(*, by: User, via: Door, comment: str) -> Ruling:
+def withdrawal(*, by: Actor, via: Door, comment: str) -> Ruling:
     """The end by a person who takes the question back; raises Invalid if the comment is too long."""
     ruling = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip()))
     if errors := _comment_errors(ruling):
@@ -101,10 +101,11 @@ def approved_digest(request: ApprovalRequest, ruling: Ruling) -> str:
 
 
 def replayed(decision: Decision, ruling: Ruling) -> Decision:
-    """The decision itself, if this is the same person saying the same again; AlreadyDecided or Expired if not."""
+    """The decision itself, if the same person or key says the same again; AlreadyDecided or Expired if not."""
     if decision.verdict == Verdict.EXPIRE:
         raise Expired(decision)
-    same_person = ruling.by is not None and decision.by_id == ruling.by.pk
+    by = ruling.by
+    same_person = by is not None and (decision.by_id, decision.by_name) == (by.pk, by.get_username())
     stored = (decision.verdict, decision.comment, decision.edited_input, decision.answer)
     if same_person and _same(_said(ruling), stored):
         return decision

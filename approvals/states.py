@@ -30,6 +30,10 @@ class Kind(TextChoices):
     RECOVERY = "recovery", _("Recovery")
 
 
+#: Kinds that ask for an answer, where the others ask for a yes or a no.
+ASKS = frozenset({Kind.QUESTION, Kind.FORM})
+
+
 class Verdict(TextChoices):
     """What ended a request; a person gives one of the first four."""
 
@@ -112,6 +116,10 @@ class Door(TextChoices):
     STOP = "stop", _("Stop button")
     DEADLINE = "deadline", _("Deadline")
     SYSTEM = "system", _("Pausepoint itself")
+
+
+#: The desk's own pages for people, as opposed to what programs call.
+OWN_PAGES = frozenset({Door.DASHBOARD, Door.CHAT})
 
 
 class Channel(TextChoices):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from approvals import audit, doorbell, outbox
+from approvals.actors import Signatory
 from approvals.models import ApprovalRequest, Decision, Workflow
 
 
@@ -19,7 +19,7 @@ def tell(
     workflow: Workflow,
     *,
     record: Mapping[str, Any],
-    actor: User | None,
+    actor: Signatory | None,
     via: str,
     at: datetime | None = None,
 ) -> None:
@@ -55,7 +55,7 @@ def handled(
     request: ApprovalRequest,
     *,
     record: Mapping[str, Any],
-    actor: User | None,
+    actor: Signatory | None,
     via: str,
     people: Iterable[int | None] = (),
     comment: int | None = None,

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from approvals import auth, queries
 from approvals.comments import RequestComment
 from approvals.models import ApprovalRequest
+from approvals.states import ASKS
 
 PAGE = 50
 #: Names offered where one hands a request over; others can be typed.
@@ -51,16 +52,16 @@ def thread_for(user: User, request: ApprovalRequest, *, before: int | None = Non
         may_comment=auth.may_comment(user, request),
         may_hand=may_hand,
         assigned=request.assigned_to.get_username() if request.assigned_to else "",
-        people=people_for(user) if may_hand else (),
+        people=people_for(user, request) if may_hand else (),
     )
 
 
-def people_for(user: User) -> Sequence[str]:
-    """Names of people to hand something to; none for who sees only their own: they do not get to know who else is here."""
+def people_for(user: User, request: ApprovalRequest) -> Sequence[str]:
+    """Names of people to hand it to; none for who sees only their own: they do not get to know who else is here."""
     if not auth.sees_everything(user):
         return ()
-    found = User.objects.filter(is_active=True).order_by("username").values_list("username", flat=True)
-    return list(found[:OFFERED])
+    found = User.objects.filter(is_active=True) if request.kind in ASKS else auth.deciders()
+    return list(found.order_by("username").values_list("username", flat=True)[:OFFERED])
 
 
 def touched_since(user: User, moment: datetime) -> QuerySet[ApprovalRequest]:

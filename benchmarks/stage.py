@@ -22,15 +22,18 @@ POSTGRESQL, SQLITE = "PostgreSQL", "SQLite"
 
 @dataclass
 class Stage:
-    """One installation that runs: its site, the ports of its web processes, a key of an approver's, its database."""
+    """One installation that runs: its site, the ports of its web processes, its database, and the keys of two people who
+    may decide: the one asks, the other approves what was asked.
+    """
 
     site: Site
     key: str
+    decider: str
     url: str
     ports: list[int] = field(default_factory=list)
 
     def program(self, number: int = 0) -> Program:
-        return Program(self.ports[number % len(self.ports)], self.key)
+        return Program(self.ports[number % len(self.ports)], self.key, self.decider)
 
     @property
     def webs(self) -> list[int]:
@@ -59,7 +62,7 @@ def stage(
         site = Site(folder, **{"DATABASE_URL": url} | more)
         stack.callback(site.kill)
         site.manage("migrate", "--no-input")
-        found = Stage(site, make_key(site), url)
+        found = Stage(site, make_key(site), make_key(site, "admin"), url)
         for _ in range(webs if database == POSTGRESQL else 1):
             found.ports.append(site.serve())
         for _ in range(workers if database == POSTGRESQL else 0):

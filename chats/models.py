@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from approvals.fields import ExactJSONField
+from approvals.keys import MAX_ACTOR_NAME
 from approvals.models import ApprovalRequest
 from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
@@ -100,7 +101,7 @@ class Turn(models.Model):
     finish_reason = models.CharField(max_length=15, choices=FinishReason, blank=True)
     #: Somebody pressed stop; a running turn ends at its next write.
     stopped = models.BooleanField(default=False)
-    stopped_by = models.CharField(max_length=150, blank=True)
+    stopped_by = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     #: The fencing number: each claim adds one, and every write of a runner is conditional on its own.
     attempt = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)

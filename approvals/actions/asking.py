@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from approvals import auth, oneatatime, telling
 from approvals.actions.indexing import index_request
+from approvals.actors import Actor, person_behind
 from approvals.asks import ABSENT, MAX_TITLE, URGENCY, Ask
 from approvals.canonical import digest
-from approvals.exceptions import Conflict, Invalid
+from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import CLIENT, Kind, WorkflowState
@@ -79,23 +80,24 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     """Store a frozen request and suspend its workflow.
 
     Asking the same again (scope, tool_call_id, kind, attempt) gives the request that is there; Conflict if its input
-    differs. Invalid if the ask is out of bounds.
+    differs. Invalid if the ask is out of bounds; CannotBeAssigned.
     """
     ask.check()
     with transaction.atomic():
         workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return _store(workflow, ask, requested_by=requested_by)
+            return _store(workflow, ask, by=requested_by)
         if known.input_digest != digest(dict(ask.input)):
             raise Conflict("This tool call has already asked with another input.", str(known.pk))
     return known
 
 
-def ask_for_client(ask: Ask, origin: Origin, *, by: User) -> Asked:
+def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> Asked:
     """Store what a client asks, together with its workflow, once per Idempotency-Key and per tool call.
 
-    Conflict if the same key or tool call has asked something else before, or if the workflow has ended. Invalid.
+    Conflict if the same key or tool call has asked something else before, or if the workflow has ended. Invalid,
+    CannotBeAssigned.
     """
     ask.check()
     try:
@@ -113,7 +115,7 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: User) -> Asked:
         return Asked(known, replayed=True)
 
 
-def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
+def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     request_id = uuid4()
     workflow = open_workflow(
         scope=origin.scope,
@@ -121,7 +123,7 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
         # What was asked first is no name for all that follows.
         title=origin.workflow_title or origin.workflow or ask.title,
         source=origin.source,
-        owner=by,
+        owner=person_behind(by),
         agent=origin.agent,
         thread_id=origin.thread_id,
     )
@@ -131,16 +133,17 @@ def _ask(ask: Ask, origin: Origin, *, by: User) -> ApprovalRequest:
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
-    return _store(workflow, ask, requested_by=by, **more)
+    return _store(workflow, ask, by=by, **more)
 
 
-def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
-    """Write a request into its locked workflow. Conflict if that has ended; Invalid for an assignee who may not decide it."""
+def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalRequest:
+    """Write a request into its locked workflow. Conflict if that has ended; CannotBeAssigned."""
     if workflow.ended:
         raise Conflict("The workflow has ended; it can ask nothing more.")
     now = timezone.now()
-    request = ApprovalRequest(**_frozen(workflow, ask, now), **more)
-    _check_assignee(request)
+    if ask.assigned_to is not None and not auth.may_be_assigned(ask.assigned_to, ask.kind):
+        raise CannotBeAssigned("assigned_to")
+    request = ApprovalRequest(**_frozen(workflow, ask, now), requested_by=person_behind(by), **more)
     request.save(force_insert=True)
     index_request(request)
     workflow.open_count += 1
@@ -149,14 +152,8 @@ def _store(workflow: Workflow, ask: Ask, **more: Any) -> ApprovalRequest:
     workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
     workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
     record = telling.asked(request)
-    tell("request.created", request, workflow, record=record, actor=request.requested_by, via=workflow.source)
+    tell("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     return request
-
-
-def _check_assignee(request: ApprovalRequest) -> None:
-    if request.assigned_to is not None and not auth.may_be_assigned(request.assigned_to, request):
-        words = "It cannot be assigned to who asks for it and may not decide it."
-        raise Invalid(words, {"assigned_to": "asks for it and may not decide it"})
 
 
 def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:

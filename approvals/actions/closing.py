@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from approvals import audit, auth, outbox, telling
 from approvals.actions.deciding import locked, withdraw
+from approvals.actors import Actor
 from approvals.asks import ABSENT
 from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, NotFound, OtherInput
@@ -38,7 +38,7 @@ def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
             telling.ring(workflow)
 
 
-def close_workflow(workflow_id: int, *, state: WorkflowState, by: User, via: Door) -> bool:
+def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Door) -> bool:
     """Close a workflow and withdraw what it still asks; False if it had ended like this before.
 
     Conflict if it had ended otherwise.
@@ -60,7 +60,7 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: User, via: Doo
     return not known
 
 
-def report_result(request_id: UUID, result: Result, *, scope: str, by: User, via: Door) -> bool:
+def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, via: Door) -> bool:
     """Put on record what an approved call did, once; False if the same was reported before.
 
     Only for the client (`scope`) that asked. NotFound, NotAllowed, NotApproved, OtherInput (it ran something else than

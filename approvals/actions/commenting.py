@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -12,6 +11,7 @@ from django.utils.translation import gettext as _
 from approvals import auth
 from approvals.actions.deciding import locked
 from approvals.actions.indexing import add_words
+from approvals.actors import Actor
 from approvals.canonical import clean_text
 from approvals.comments import MAX_TEXT, RequestComment
 from approvals.exceptions import Invalid, NotAllowed, NotFound
@@ -21,7 +21,7 @@ from approvals.states import Door
 from approvals.telling import handled
 
 
-def comment(request_id: UUID, *, by: User, via: Door, text: str) -> RequestComment:
+def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComment:
     """Say something in a request's thread, also when it has ended; who has taken it keeps it for another while.
 
     NotFound, NotAllowed, Invalid (empty, or longer than MAX_TEXT characters).

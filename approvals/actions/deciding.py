@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
@@ -18,12 +17,32 @@ from django.utils.translation import gettext as _
 
 from approvals import auth, rulings, signals, telling
 from approvals.actions.indexing import index_decision
+from approvals.actors import Actor
 from approvals.asks import ABSENT
 from approvals.canonical import clean_text
-from approvals.exceptions import AlreadyDecided, Changed, Expired, NotAllowed, NotFound
+from approvals.exceptions import (
+    AlreadyDecided,
+    AskedByOwnKey,
+    Changed,
+    CriticalElsewhere,
+    Expired,
+    NotAllowed,
+    NotFound,
+)
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.rulings import Ruling
-from approvals.states import ASK_HUMAN, CLIENT, OUTCOMES, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
+from approvals.states import (
+    ASK_HUMAN,
+    CLIENT,
+    OUTCOMES,
+    OWN_PAGES,
+    TRANSITIONS,
+    Door,
+    Kind,
+    Status,
+    Verdict,
+    WorkflowState,
+)
 from approvals.telling import tell
 
 
@@ -38,7 +57,7 @@ class Outcome:
 def decide(
     request_id: UUID,
     *,
-    by: User,
+    by: Actor,
     via: Door,
     verdict: Verdict,
     comment: str = "",
@@ -48,21 +67,22 @@ def decide(
 ) -> Outcome:
     """End a request with a person's verdict; the first one wins.
 
-    `shown_digest` is the digest of the input that the person was shown. NotFound, NotAllowed, Changed (another input was
-    shown), Invalid (the answer does not meet its schema), AlreadyDecided (names the winner), Expired.
+    `shown_digest` is the digest of the input that the person was shown. NotFound, NotAllowed, AskedByOwnKey,
+    CriticalElsewhere (only the desk's own pages decide it), Changed (another input was shown), Invalid (the answer does
+    not meet its schema), AlreadyDecided (names the winner), Expired.
     """
     ruling = Ruling(
         verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
     )
     # Before the lock: a client's schema may take its time, and nothing that it is checked against ever changes.
-    seen = _closable(_timed().filter(pk=request_id).first(), by)
+    seen = _closable(_timed().filter(pk=request_id).first(), by, via)
     fit = None
     if seen.pending and not _overdue(seen):
         if shown_digest not in {None, seen.input_digest}:
             raise Changed(seen.input_digest)
         fit = rulings.checked(seen, ruling)
     with transaction.atomic():
-        request = _closable(locked(request_id), by)
+        request = _closable(locked(request_id), by, via)
         if request.pending and _overdue(request):
             _end(request, rulings.expiry_of(request))
         elif request.pending:
@@ -71,22 +91,34 @@ def decide(
     return Outcome(rulings.replayed(request.decision, rulings.normalised(request, ruling)), replayed=True)
 
 
-def _closable(request: ApprovalRequest | None, by: User) -> ApprovalRequest:
+def _closable(request: ApprovalRequest | None, by: Actor, via: Door) -> ApprovalRequest:
     if request is None or not auth.may_see(by, request):
         raise NotFound
     if not auth.may_close(by, request):
         raise NotAllowed(_("You may see this request, but deciding it is for others."))
+    if auth.asked_through_own_key(by, request):
+        raise AskedByOwnKey(request)
+    if via not in OWN_PAGES:
+        _refuse_critical(request)
     return request
 
 
-def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outcome:
-    """Withdraw a request. NotFound, NotAllowed, Invalid, AlreadyDecided, Expired."""
+def _refuse_critical(request: ApprovalRequest) -> None:
+    """What only the desk's own pages may end, while it can be ended."""
+    if auth.only_on_own_pages(request) and request.pending and not _overdue(request):
+        raise CriticalElsewhere(request)
+
+
+def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outcome:
+    """Withdraw a request. NotFound, NotAllowed, CriticalElsewhere (from the admin), Invalid, AlreadyDecided, Expired."""
     with transaction.atomic():
         request = locked(request_id)
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_cancel(by, request.requested_by_id):
             raise NotAllowed(_("Only its owner and those who may decide can withdraw a request."))
+        if via == Door.ADMIN:
+            _refuse_critical(request)
         ruling = rulings.withdrawal(by=by, via=via, comment=comment)
         if request.pending and not _overdue(request):
             return Outcome(_end(request, ruling))
@@ -97,7 +129,7 @@ def cancel(request_id: UUID, *, by: User, via: Door, comment: str = "") -> Outco
     raise too_late(request.decision)
 
 
-def withdraw(request_ids: Iterable[UUID], *, by: User | None, via: Door, comment: str) -> int:
+def withdraw(request_ids: Iterable[UUID], *, by: Actor | None, via: Door, comment: str) -> int:
     """Cancel whichever of these, all of one workflow, are still open, and say how many: their work was stopped or failed.
 
     What is overdue ends by its deadline. For the code that asked.

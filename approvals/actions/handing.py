@@ -6,21 +6,22 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import auth, outbox
 from approvals.actions.deciding import expire, locked
-from approvals.exceptions import AlreadyDecided, Expired, Invalid, NotAllowed, NotFound, Taken
+from approvals.actors import Actor
+from approvals.auth import Named
+from approvals.exceptions import AlreadyDecided, CannotBeAssigned, Expired, NotAllowed, NotFound, Taken
 from approvals.holders import LAPSES, assignee_name, claimant
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
 from approvals.telling import handled
 
 
-def claim(request_id: UUID, *, by: User, via: Door, over: str = "") -> ApprovalRequest:
+def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> ApprovalRequest:
     """Take a request. `over` names who is seen to have it, where it is to be taken over.
 
     Taking what one has already keeps it for another while. NotFound, NotAllowed, Taken (somebody else has it, or has
@@ -32,7 +33,7 @@ def claim(request_id: UUID, *, by: User, via: Door, over: str = "") -> ApprovalR
             _may_handle(by, request)
             held = claimant(request, _clock(request))
             if held == by.pk:
-                return _touched(request, claimed_at=timezone.now())
+                return _touched(request, claimed_name=by.get_username(), claimed_at=timezone.now())
             name = request.claimed_name if held is not None else ""
             if name and name != over:
                 raise _taken(
@@ -47,7 +48,7 @@ def claim(request_id: UUID, *, by: User, via: Door, over: str = "") -> ApprovalR
     raise _too_late(request)
 
 
-def release(request_id: UUID, *, by: User, via: Door) -> ApprovalRequest:
+def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
     """Give back what one has taken; where nobody has it (any more), nothing changes. Errors as for `claim`."""
     with transaction.atomic():
         request = _locked_for(by, request_id)
@@ -65,16 +66,18 @@ def release(request_id: UUID, *, by: User, via: Door) -> ApprovalRequest:
     raise _too_late(request)
 
 
-def assign(request_id: UUID, *, by: User, via: Door, to: User | None, instead_of: str = "") -> ApprovalRequest:
-    """Hand a request to a person, or back to all (None). `instead_of` names to whom it is seen to be assigned.
+def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_of: str = "") -> ApprovalRequest:
+    """Hand a request to a person, or back to all (None); `instead_of` names to whom it is seen to be assigned.
 
-    The person is told, and may see and decide it from now on; who has it assigned no more may not, unless they could
-    without. Invalid (not active, or asked for it themselves and may not decide it); other errors as for `claim`.
+    The person is told, and may see it from now on, and answer it where it is a question or a form; the right to decide
+    an approval they must have already. CannotBeAssigned; other errors as for `claim`.
     """
     with transaction.atomic():
         request = _locked_for(by, request_id)
         if request.pending:
             _may_handle(by, request)
+            if to is not None and not auth.may_be_assigned(to, request.kind):
+                raise CannotBeAssigned("to")
             before, name = request.assigned_to, assignee_name(request)
             if (to.pk if to else None) == request.assigned_to_id:
                 return request
@@ -83,7 +86,6 @@ def assign(request_id: UUID, *, by: User, via: Door, to: User | None, instead_of
                 if name:
                     words = _("Somebody was faster: it is assigned to %(name)s by now.") % {"name": name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
-            _check_assignee(request, to)
             _touched(request, assigned_to=to)
             if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
                 _free(request)
@@ -110,7 +112,7 @@ def free_lapsed(request_id: UUID) -> bool:
     return True
 
 
-def _locked_for(by: User, request_id: UUID) -> ApprovalRequest:
+def _locked_for(by: Actor, request_id: UUID) -> ApprovalRequest:
     """The request under its lock, ended by its deadline where that has passed. NotFound."""
     expire(request_id)
     request = locked(request_id)
@@ -119,21 +121,11 @@ def _locked_for(by: User, request_id: UUID) -> ApprovalRequest:
     return request
 
 
-def _may_handle(by: User, request: ApprovalRequest) -> None:
+def _may_handle(by: Actor, request: ApprovalRequest) -> None:
     if not auth.may_close(by, request):
         raise NotAllowed(
             _("You may see this request, but deciding it is for others, and so is taking it or handing it over.")
         )
-
-
-def _check_assignee(request: ApprovalRequest, to: User | None) -> None:
-    if to is None:
-        return
-    if not to.is_active:
-        raise Invalid(_("It cannot be handed to them."), {"to": _("is the name of no active user")})
-    if not auth.may_be_assigned(to, request):
-        words = _("It cannot be handed to %(name)s, who asked for it and may not decide it.")
-        raise Invalid(words % {"name": to.get_username()}, {"to": _("asked for it and may not decide it")})
 
 
 def _clock(request: ApprovalRequest) -> datetime:

@@ -52,7 +52,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         thread_id=thread,
         idempotency_key=idempotency_key(request),
     )
-    asked = actions.ask_for_client(question, origin, by=caller.user)
+    asked = actions.ask_for_client(question, origin, by=caller.actor)
     response = _answer(request, asked.request, seconds)
     if asked.replayed:
         response.headers[REPLAYED] = "true"

@@ -74,7 +74,7 @@ class NewRequest(Document):
     agent: Short = ""
     callback_url: WebAddress | None = None
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
-        default=None, description="The name of the user who is to answer."
+        default=None, description="The user who is to answer; for an approval one who may decide it."
     )
 
     @property
@@ -117,7 +117,9 @@ class NewEnd(Document):
 
 class DecisionDocument(BaseModel):
     verdict: Verdict
-    by: str | None = Field(description="Null for the deadline and for Pausepoint itself.")
+    by: str | None = Field(
+        description="A user, or `API key NAME of USER`; null for the deadline and for Pausepoint itself."
+    )
     via: str
     decided_at: Moment
     comment: str

@@ -48,7 +48,7 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
     """
     caller = client_of(request, "decide")
     only_known(request, set())
-    return handling(actions.claim(request_id, by=caller.user, via=Door.REST, over=sent.over or ""))
+    return handling(actions.claim(request_id, by=caller.actor, via=Door.REST, over=sent.over or ""))
 
 
 @router.post(
@@ -63,7 +63,7 @@ def release_request(
     """Needs the scope `decide`. Where nobody has taken it (any more), nothing changes."""
     caller = client_of(request, "decide")
     only_known(request, set())
-    return handling(actions.release(request_id, by=caller.user, via=Door.REST))
+    return handling(actions.release(request_id, by=caller.actor, via=Door.REST))
 
 
 @router.post(
@@ -75,14 +75,15 @@ def release_request(
 def assign_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`, and a user who may. The person is told, and may see and decide it from then on. 409
-    `taken` where it is assigned to somebody else than `instead_of` says.
+    """Needs the scope `decide`, and a user who may. The person is told, and may see it from then on, and answer it where it is
+    a question or a form; an approval goes to a user who may decide it. 409 `taken` where it is assigned to somebody else
+    than `instead_of` says.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
     to = None if sent.to is None else queries.user_named(sent.to)
     seen = sent.instead_of or ""
-    return handling(actions.assign(request_id, by=caller.user, via=Door.REST, to=to, instead_of=seen))
+    return handling(actions.assign(request_id, by=caller.actor, via=Door.REST, to=to, instead_of=seen))
 
 
 @router.get(
@@ -113,4 +114,4 @@ def create_comment(
     """Needs the scope `decide`, or `ask` for the owner's agent. It cannot be taken back. Agents are not told of it."""
     caller = client_of(request, "decide" if "decide" in caller_of(request).scopes else "ask")
     only_known(request, set())
-    return Answer(201, comment_document(actions.comment(request_id, by=caller.user, via=Door.REST, text=sent.text)))
+    return Answer(201, comment_document(actions.comment(request_id, by=caller.actor, via=Door.REST, text=sent.text)))

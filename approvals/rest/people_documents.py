@@ -7,15 +7,18 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from approvals.comments import MAX_TEXT
+from approvals.keys import MAX_ACTOR_NAME
 from approvals.rest.fields import Document, Moment
 
 UserName = Annotated[str, Field(min_length=1, max_length=150)]
+#: A user's name, or `API key NAME of USER`.
+ActorName = Annotated[str, Field(min_length=1, max_length=MAX_ACTOR_NAME)]
 
 
 class NewClaim(Document):
     """Take it. `over` names whom it is taken over from (`claimed_by`), where somebody is on it."""
 
-    over: UserName | None = None
+    over: ActorName | None = None
 
 
 class NewRelease(Document):

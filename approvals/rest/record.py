@@ -16,6 +16,7 @@ from approvals.handover import handed_over
 from approvals.models import AuditEntry
 from approvals.rest.callers import client_of, problems
 from approvals.rest.fields import Document, Moment, Name, Short, only_known
+from approvals.rest.people_documents import ActorName
 
 router = Router(tags=["Audit"])
 
@@ -33,7 +34,7 @@ class Entries(Document):
     thread: Name | None = None
     tool: Short | None = None
     tool_call_id: Name | None = None
-    person: Name | None = None
+    person: ActorName | None = Field(None, description="As it is recorded: `bob`, or `API key billing of bob`.")
     at_from: Moment | None = None
     at_until: Moment | None = None
     after: int | None = Field(None, ge=0, le=2**53)

@@ -89,7 +89,7 @@ def create_request(
         agent=sent.agent,
         idempotency_key=idempotency_key,
     )
-    asked = actions.ask_for_client(ask_from(sent), origin, by=caller.user)
+    asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
     _say_replayed(response, asked.replayed)
     return Answer(200 if asked.replayed else 201, _document(caller.user, asked.request.pk))
 
@@ -146,8 +146,9 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
 def decide_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)], response: HttpResponse
 ) -> RequestDocument:
-    """Needs the scope `decide`, and a user who may. The first verdict wins: 409 says who gave it, and 410 that the
-    deadline has passed; both hold the `decision`. The same person's same verdict gives 200 with `Idempotent-Replayed`.
+    """Needs the scope `decide`, and a user who may. Refused with 403 and the `url` of its page: what a key of the same user
+    asked (`asked_by_own_key`), and what is critical (`decide_on_page`). The first verdict wins: 409 says who gave it, and 410
+    that the deadline has passed; both hold the `decision`. The same key's same verdict gives 200 with `Idempotent-Replayed`.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
@@ -155,7 +156,7 @@ def decide_request(
     assert verdict is not None, "the body's own check lets no other word through"
     outcome = actions.decide(
         request_id,
-        by=caller.user,
+        by=caller.actor,
         via=Door.REST,
         verdict=verdict,
         comment=sent.comment,
@@ -182,7 +183,7 @@ def cancel_request(
     """Needs the scope `ask`. Nobody can answer it from then on."""
     caller = client_of(request, "ask")
     only_known(request, set())
-    actions.cancel(request_id, by=caller.user, via=Door.REST, comment=sent.comment)
+    actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
     return _document(caller.user, request_id)
 
 
@@ -206,7 +207,7 @@ def report_result(
     if (output is ABSENT) == (sent.error is None):
         raise Invalid("Give an output or an error.", {"output": "give this or `error`, and not both"})
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
-    new = actions.report_result(request_id, result, scope=caller.scope, by=caller.user, via=Door.REST)
+    new = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
     found = queries.get_request_for(caller.user, request_id)
     _say_replayed(response, not new)
     state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"

@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals import transcripts
+from approvals import queries, transcripts
 from approvals.asks import ABSENT, Ask
 from approvals.comments import RequestComment
 from approvals.exceptions import Invalid
@@ -31,11 +30,6 @@ def ask_from(sent: NewRequest) -> Ask:
     said_before = [message.model_dump() for message in sent.messages]
     if problem := transcripts.problem(said_before):
         errors["messages"] = problem
-    assignee = None
-    if sent.assigned_to is not None:
-        assignee = User.objects.filter(username=sent.assigned_to, is_active=True).first()
-        if assignee is None:
-            errors["assigned_to"] = "is the name of no active user"
     if errors:
         raise Invalid("The request cannot be asked like this.", errors)
     return Ask(
@@ -58,7 +52,7 @@ def ask_from(sent: NewRequest) -> Ask:
         default_response=sent.default_response if sent.has_default else ABSENT,
         step_path=sent.step_path,
         callback_url=sent.callback_url or "",
-        assigned_to=assignee,
+        assigned_to=None if sent.assigned_to is None else queries.user_named(sent.assigned_to),
     )
 
 

@@ -53,7 +53,7 @@ def end_workflow(
     caller = client_of(request, "ask")
     only_known(request, set())
     found = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
-    if not actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.user, via=Door.REST):
+    if not actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST):
         response.headers[REPLAYED] = "true"
     return _document(caller, caller.scope, workflow_id)
 

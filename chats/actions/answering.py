@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from approvals import actions as desk
+from approvals.actors import Actor
 from approvals.canonical import clean_text
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.states import Door
@@ -33,7 +33,7 @@ class Taken:
     told: frozenset[str]
 
 
-def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]], *, by: User, via: Door) -> Taken:
+def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]], *, by: Actor, via: Door) -> Taken:
     """Decide what is open in the store and answered in these tool parts, all of it or nothing.
 
     Late and repeated answers change nothing; a POST of nothing else is refused with AlreadyDecided, Expired or
@@ -79,7 +79,7 @@ def _first_of_each(found: Sequence[Said]) -> list[Said]:
     return list(first.values())
 
 
-def _decide(said: Said, by: User, via: Door) -> Refusal | None:
+def _decide(said: Said, by: Actor, via: Door) -> Refusal | None:
     """None if this said is what ended the request; else why it came too late."""
     assert said.call.approval is not None
     assert said.verdict is not None

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals import auth
+from approvals.actors import Actor
 from approvals.canonical import clean_text
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
@@ -56,7 +57,7 @@ def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
 
 
 def post_message(
-    chat: Chat, text: str, *, by: User, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
+    chat: Chat, text: str, *, by: Actor, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
 ) -> Arrival:
     """Take a person's message: it starts a turn, or answers the one open question that offers no options.
 
@@ -79,7 +80,7 @@ def add_user_message(
     message_id: str,
     texts: Sequence[str],
     *,
-    by: User,
+    by: Actor,
     agent: Agent,
     via: Door,
     in_place_of: str = "",
@@ -102,7 +103,7 @@ def add_user_message(
         return _begin(locked, message_id, texts, agent, via, context)
 
 
-def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Door) -> Turn:
+def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door) -> Turn:
     """A new turn for a message of the user's; what stood behind it is cut off, and what was asked there is cancelled.
 
     UnknownMessage, HistoryDiffers (it is no user's message), ChatNotFound, TurnRunning.
@@ -113,14 +114,14 @@ def answer_again(chat: Chat, message_id: str, *, by: User, agent: Agent, via: Do
         return start_turn(locked, "", agent, source=_source(via))
 
 
-def _locked_to_cut(chat: Chat, by: User) -> Chat:
+def _locked_to_cut(chat: Chat, by: Actor) -> Chat:
     """As `_locked`, with the turn that may have to be stopped: turns come before their chat, as where a turn ends."""
     if (current := queries.unfinished_turn(chat)) is not None:
         Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
     return _locked(chat, by)
 
 
-def _locked(chat: Chat, by: User) -> Chat:
+def _locked(chat: Chat, by: Actor) -> Chat:
     if chat.owner_id != by.pk:
         raise ChatNotFound
     if chat.root_id is not None:
@@ -157,7 +158,7 @@ def _shown(chat: Chat, message_id: str, role: str) -> Message:
     return found
 
 
-def _cut(chat: Chat, position: int, *, by: User, via: Door) -> None:
+def _cut(chat: Chat, position: int, *, by: Actor, via: Door) -> None:
     """Take the messages from `position` on out of the conversation. TurnRunning."""
     current = queries.unfinished_turn(chat)
     if current is not None:
@@ -176,7 +177,7 @@ def _refuse_unfinished(chat: Chat) -> None:
     raise ApprovalPending(waiting) if current.state == TurnState.SUSPENDED and waiting else TurnRunning
 
 
-def _answer_open_question(turn: Turn, text: str, by: User, via: Door) -> ApprovalRequest:
+def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> ApprovalRequest:
     if turn.state != TurnState.SUSPENDED:
         raise TurnRunning
     waiting = queries.open_requests(turn)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions as desk
 from approvals import audit, auth
+from approvals.actors import Actor
 from approvals.canonical import clean_text
 from approvals.exceptions import NotAllowed
 from approvals.models import Workflow
@@ -69,7 +69,7 @@ def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded],
     return last
 
 
-def stop_turn(chat: Chat, *, by: User, via: Door) -> bool:
+def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
     """Stop the chat's turn: at once while it waits, at its next write while it runs; False if there is none.
 
     NotAllowed for those who may only look.
@@ -81,7 +81,7 @@ def stop_turn(chat: Chat, *, by: User, via: Door) -> bool:
         return found is not None and _stop(found.pk, by=by, via=via)
 
 
-def _stop(turn_id: int, *, by: User | None, via: str) -> bool:
+def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
     turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
     if not turn.unfinished or turn.stopped:
         return False
@@ -137,7 +137,7 @@ def _last_words(turn: Turn, step: int, words: str) -> list[events.Event]:
     return said if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *said]
 
 
-def _close_calls(turn: Turn, *, by: User | None, via: str, words: str) -> Workflow | None:
+def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workflow | None:
     """Withdraw what is asked, stop the sub-agents, and close every open call: no model accepts a call without a result.
 
     Locks are taken from the top down, all turns before the workflow, and nowhere from below. Gives the locked workflow.

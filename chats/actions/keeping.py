@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from approvals import actions as desk
 from approvals import audit, outbox
+from approvals.actors import Signatory
 from approvals.canonical import MAX_BYTES, digest
 from approvals.models import Workflow
 from approvals.states import Door
@@ -115,7 +115,7 @@ def write_checkpoint(
 
 
 def close_call(
-    call: ToolCall, state: CallState, *, output: Any = None, error_text: str = "", by: User | None = None, via: str
+    call: ToolCall, state: CallState, *, output: Any = None, error_text: str = "", by: Signatory | None = None, via: str
 ) -> None:
     """End a call: its one state change, its one `tool.result` audit row."""
     assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
@@ -124,7 +124,7 @@ def close_call(
     record_result(call, actor=by, via=via)
 
 
-def record_result(call: ToolCall, *, actor: User | None, via: str) -> None:
+def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
     """The one `tool.result` row of a call; a repeat only counts."""
     data = {
         "state": call.state,

@@ -7,7 +7,6 @@ import logging
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from approvals import hints
@@ -77,13 +76,12 @@ def _settle_calls(turn: Turn) -> bool:
 
 
 def _settle(call: ToolCall, request: ApprovalRequest, decision: Decision) -> bool:
-    by = User.objects.filter(pk=decision.by_id).first() if decision.by_id is not None else None
     if request.status == Status.APPROVED:
         call.state = CallState.READY
         call.save(update_fields=["state"])
         return False
     state, output, error_text = outcome_of(call, request, decision)
-    close_call(call, state, output=output, error_text=error_text, by=by, via=decision.via)
+    close_call(call, state, output=output, error_text=error_text, by=decision.actor, via=decision.via)
     return True
 
 

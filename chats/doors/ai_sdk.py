@@ -52,7 +52,7 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
         caller.need("decide")
         chat = own_chat(caller, posted.chat_id)
         parts = ai_sdk_body.tool_parts(posted.answers)
-        taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.user, via=VIA)
+        taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.actor, via=VIA)
         return _stream(request, taken.turn, taken.after, _corrections(taken, parts))
     return _stream(request, _begin(caller, posted), 0, [])
 
@@ -68,7 +68,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             chat,
             posted.last["id"],
             texts,
-            by=caller.user,
+            by=caller.actor,
             agent=agent_named(chat.agent),
             via=VIA,
             in_place_of=posted.message_id,
@@ -79,7 +79,7 @@ def _regenerate(caller: Caller, posted: Posted) -> Turn:
     chat = own_chat(caller, posted.chat_id)
     if posted.last["role"] != "user" or not queries.names_message(chat, posted.message_id):
         raise HistoryDiffers
-    return actions.answer_again(chat, posted.last["id"], by=caller.user, agent=agent_named(chat.agent), via=VIA)
+    return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
 
 
 @endpoint("GET")
@@ -123,7 +123,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Stop what the assistant is doing; `{"stopped": false}` if it was doing nothing."""
     caller.need("ask")
-    return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.user, via=VIA)})
+    return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.actor, via=VIA)})
 
 
 def _status(turn: Turn | None) -> str:

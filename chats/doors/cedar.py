@@ -16,9 +16,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import dbpool
+from approvals import auth, dbpool
 from approvals.bodies import json_object
-from approvals.exceptions import AlreadyDecided, Expired, Invalid, NotFound, Refusal
+from approvals.exceptions import AlreadyDecided, CriticalElsewhere, Expired, Invalid, NotFound, Refusal
 from approvals.handover import answered_later, handed_over
 from approvals.machines import Caller
 from approvals.models import Decision
@@ -116,7 +116,7 @@ def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
     run = _run(caller, cedar_body.read_run_id(json_object(request)))
     if not run.request.pending:
         raise _too_late(run.request.decision)
-    desk.cancel(run.request.pk, by=caller.user, via=VIA)
+    desk.cancel(run.request.pk, by=caller.actor, via=VIA)
     return JsonResponse({"runId": str(run.request.pk), "cancelled": True})
 
 
@@ -142,11 +142,11 @@ def _begin(caller: Caller, found: Chat, said: Said) -> Turn:
     """The new turn that a message starts, or the one that it answers an open question of."""
     context, agent = said.context, agent_named(found.agent)
     if "decide" in caller.scopes:
-        arrival = actions.post_message(found, said.prompt, by=caller.user, agent=agent, via=VIA, context=context)
+        arrival = actions.post_message(found, said.prompt, by=caller.actor, agent=agent, via=VIA, context=context)
         return arrival.turn
     # A key that may not answer: an open question refuses its message, as an approval does.
     return actions.add_user_message(
-        found, uuid4().hex, [said.prompt], by=caller.user, agent=agent, via=VIA, context=context
+        found, uuid4().hex, [said.prompt], by=caller.actor, agent=agent, via=VIA, context=context
     )
 
 
@@ -158,6 +158,9 @@ def _resume(request: HttpRequest, caller: Caller) -> Telling:
     asked = run.request
     if not asked.pending:
         raise _too_late(asked.decision)
+    if auth.only_on_own_pages(asked):
+        # Said before the answer is read: whatever it is, it is not taken here.
+        raise CriticalElsewhere(asked)
     word = cedar_body.word_on(Kind(asked.kind), asked.response_schema, sent.data)
     turn = run.call.turn.top
     # While the request is open its turn writes nothing: what is stored now, the client has been shown.
@@ -165,7 +168,7 @@ def _resume(request: HttpRequest, caller: Caller) -> Telling:
     try:
         outcome = desk.decide(
             asked.pk,
-            by=caller.user,
+            by=caller.actor,
             via=VIA,
             verdict=word.verdict,
             comment=word.comment,

@@ -134,14 +134,12 @@ def check_path(sent: Any, path: Sequence[str]) -> None:
 def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
     """What `resumeData` says to a request of this kind; Invalid if it says nothing that this kind takes.
 
-    Approvals take `{approved, feedback?, input?}`, a recovery `{output}` too. A question or form takes any JSON that its
-    schema allows, and `{approved: false, feedback?}` declines it.
+    Approvals take `{approved, feedback?, input?}`. A question or form takes any JSON that its schema allows, and
+    `{approved: false, feedback?}` declines it. A recovery is not answered here.
     """
     if data is ABSENT:
         raise Invalid("Say what the answer is.", {"resumeData": "is missing"})
-    if kind == Kind.RECOVERY and isinstance(data, dict) and set(data) == {"output"}:
-        return Word(verdict=Verdict.RESPOND, answer=data["output"])
-    if kind in {Kind.APPROVAL, Kind.RECOVERY}:
+    if kind == Kind.APPROVAL:
         return _verdict(data)
     approves = isinstance(data, dict) and "approved" in data and "approved" not in (schema or {}).get("properties", {})
     if approves and data["approved"] is False:

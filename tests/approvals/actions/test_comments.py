@@ -13,7 +13,7 @@ from approvals.comments import MAX_TEXT, RequestComment
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.holders import LAPSES
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.states import Door, Verdict
+from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import HTMX, browser
 from tests.support.desk.requests import decide, events, make_request, stored
 from tests.support.markup import forms, inline_code, parse
@@ -32,7 +32,7 @@ def said(html: str) -> list[str]:
 
 def test_owner_assignee_and_deciders_talk_auditors_read_and_mallory_knows_of_nothing():
     owner, by, assignee = alice(), bob(), make_person("nina")
-    request = make_request(owner, assigned_to=assignee)
+    request = make_request(owner, Kind.QUESTION, assigned_to=assignee)
     for person in (owner, by, assignee):
         say(request, person, f"I am {person.username}.")
     with pytest.raises(NotAllowed, match="may read this thread"):

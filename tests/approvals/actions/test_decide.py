@@ -240,8 +240,8 @@ RIGHTS = [
     ("owner", Kind.FORM, YES, YES),
     ("owner and assignee", Kind.APPROVAL, NO, YES),
     ("owner and assignee", Kind.RECOVERY, NO, YES),
-    ("assignee", Kind.APPROVAL, YES, NO),
-    ("assignee", Kind.RECOVERY, YES, NO),
+    ("assignee", Kind.APPROVAL, NO, NO),
+    ("assignee", Kind.RECOVERY, NO, NO),
     ("assignee", Kind.QUESTION, YES, NO),
     ("assignee", Kind.FORM, YES, NO),
     ("decider", Kind.APPROVAL, YES, YES),
@@ -258,12 +258,11 @@ RIGHTS = [
 @pytest.mark.parametrize(("who", "kind", "deciding", "withdrawing"), RIGHTS)
 def test_each_person_may_do_what_the_table_says_and_nothing_once_inactive(who, kind, deciding, withdrawing):
     people = {"owner": alice(), "assignee": make_person("dora"), "decider": bob(), "auditor": carol()}
-    asked = {"kind": kind, "assigned_to": people["assignee"]}
-    one, two, three = (make_request(people["owner"], **asked) for _ in range(3))
+    one, two, three = (make_request(people["owner"], kind) for _ in range(3))
     if who == "owner and assignee":
-        # As rows may stand there from before this could not be asked.
-        people[who] = people["owner"]
-        ApprovalRequest.objects.update(assigned_to=people["owner"])
+        people[who] = people["assignee"] = people["owner"]
+    # As rows may stand there from before an approval could be assigned to those only who may decide it.
+    ApprovalRequest.objects.update(assigned_to=people["assignee"])
     person = people[who]
     assert queries.get_request_for(person, one.pk) == one
     for act, right in (

@@ -140,5 +140,6 @@ def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
 def test_who_is_not_logged_in_sees_nothing():
     nobody, request = AnonymousUser(), make_request(alice())
     assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
-    assert [may(nobody, request) for may in (auth.may_see, auth.may_answer, auth.may_decide)] == [False] * 3
+    assert [may(nobody, request) for may in (auth.may_see, auth.may_answer, auth.may_close)] == [False] * 3
+    assert auth.may_decide(nobody) is False
     assert auth.may_cancel(nobody, request.requested_by_id) is False

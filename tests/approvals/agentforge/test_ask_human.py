@@ -70,7 +70,7 @@ def test_asking_is_answered_at_once_with_the_request_that_now_waits():
     workflow = asked.workflow
     assert (workflow.source, workflow.thread_id, workflow.state) == ("ask-human", "t-1", "suspended")
     assert list(AuditEntry.objects.values_list("event", "via", "actor_name")) == [
-        ("request.created", "ask-human", "alice")
+        ("request.created", "ask-human", "API key test of alice")
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
-from approvals.exceptions import Changed
+from approvals.exceptions import Changed, CriticalElsewhere
 from approvals.models import Decision
 from approvals.states import Door, Kind, Priority, Verdict
 from tests.support.desk.pressing import HTMX, at, browser, decision, press, refused, seen
@@ -66,7 +66,7 @@ def test_a_form_that_showed_something_else_is_refused_in_words(refund):
 
 def test_a_machine_may_say_what_it_showed():
     machine = Machine(bob())
-    asked = machine.ask()
+    asked = Machine(alice()).ask()
     refusal = machine.decide(asked, "approve", input_digest=OTHER)
     assert (refusal.refusal, refusal.body["input_digest"]) == ((409, "changed"), asked["input_digest"])
     assert machine.decide(asked, "approve", input_digest="what I saw").refusal == (422, "invalid")
@@ -120,5 +120,7 @@ def test_a_name_is_asked_where_something_would_run(kind, asks):
     assert bool(parse(page).find("input", name="typed_name")) is asks
 
 
-def test_other_doors_ask_for_no_name(critical):
-    assert not actions.decide(critical.pk, by=bob(), via=Door.REST, verdict=Verdict.APPROVE).replayed
+def test_other_doors_ask_for_no_name_and_lead_to_the_page(critical):
+    with pytest.raises(CriticalElsewhere, match=critical.public_url):
+        actions.decide(critical.pk, by=bob(), via=Door.REST, verdict=Verdict.APPROVE)
+    assert stored(critical).status == "pending"

@@ -80,7 +80,7 @@ def test_an_assignee_is_told_of_their_own_and_of_no_other():
     helper = with_address(mallory())
     tell(helper)
     owner = alice()
-    make_request(owner, title="Yours", assigned_to=helper)
+    make_request(owner, Kind.QUESTION, title="Yours", assigned_to=helper)
     make_request(owner, title="Not yours")
     carry()
     assert sent() == [(["mallory@example.org"], "[Pausepoint] Yours (support)")]

@@ -86,7 +86,7 @@ def test_each_request_has_its_own_outcome(asked):
     assert found == {
         "r0": "Approved.",
         "r2": "It is not what your page showed. Read it as it is now.",
-        "critical": "Critical: approve it on its own, with its name typed.",
+        "critical": "Critical: decide it on its own page, with its name typed.",
         "question": "It asks for an answer, so it cannot be approved.",
     }
     assert [stored(one).status for one in (*asked, critical, question, late)] == [
@@ -104,10 +104,12 @@ def test_the_review_names_what_would_be_left_as_it_is(asked):
     assert [one.attributes["value"] for one in page.find("input", name="pick")] == [pick(asked[0])]
 
 
-def test_a_critical_request_may_be_rejected_with_many():
+def test_a_critical_request_is_rejected_on_its_own_page_too():
     critical = make_request(alice(), priority=Priority.CRITICAL)
-    confirm(browser(bob()), [pick(critical)], "reject")
-    assert decision(critical)[0] == "reject"
+    done = confirm(browser(bob()), [pick(critical)], "reject")
+    assert outcomes(done.text) == {"May I?": "Critical: decide it on its own page, with its name typed."}
+    assert critical.get_absolute_url() in done.text
+    assert stored(critical).status == "pending"
 
 
 @pytest.mark.parametrize("verdict", ["approve", "reject"])

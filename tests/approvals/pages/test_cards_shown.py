@@ -182,10 +182,12 @@ def test_an_answer_is_told_as_one_would_say_it(verdict, answer, words):
 @pytest.mark.django_db
 def test_a_card_offers_each_person_their_own_buttons_and_nobody_any_once_it_is_closed():
     owner, decider, auditor, assignee = alice(), bob(), carol(), make_person("dora")
-    request = make_request(owner, assigned_to=assignee)
+    request, question = make_request(owner), make_request(owner, Kind.QUESTION, assigned_to=assignee)
+    ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=assignee)
     people = (owner, decider, auditor, assignee)
     offered = [(card.may_close, card.may_cancel) for card in (card_for(person, stored(request)) for person in people)]
-    assert offered == [(False, True), (True, True), (False, False), (True, False)]
+    assert offered == [(False, True), (True, True), (False, False), (False, False)]
+    assert card_for(assignee, stored(question)).may_close
     before = card_for(decider, stored(request))
     decision = decide(request, decider, Verdict.APPROVE).decision
     after = [card_for(person, stored(request)) for person in people]

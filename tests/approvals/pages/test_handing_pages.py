@@ -8,7 +8,7 @@ from django.test import Client
 
 from approvals import actions
 from approvals.models import ApprovalRequest
-from approvals.states import Door, Verdict
+from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import HTMX, browser, press
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.markup import aside, forms, inline_code, parse, without_tokens
@@ -87,8 +87,8 @@ def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
     assert stored(request).claimed_name == "dora"
 
 
-def test_bob_hands_a_request_to_mallory_who_hands_it_back_and_sees_it_no_more():
-    request, by, to = make_request(alice()), bob(), mallory()
+def test_bob_hands_a_question_to_mallory_who_hands_it_back_and_sees_it_no_more():
+    request, by, to = make_request(alice(), Kind.QUESTION), bob(), mallory()
     client, theirs = browser(by), browser(to)
     assert theirs.get(request.get_absolute_url()).status_code == 404
     (form,) = forms(client.get(request.get_absolute_url()).text, "assign/")
@@ -104,7 +104,7 @@ def test_bob_hands_a_request_to_mallory_who_hands_it_back_and_sees_it_no_more():
 
 
 def test_htmx_takes_who_sees_it_no_more_to_the_desk():
-    request, to = make_request(alice(), assigned_to=(by := mallory())), bob()
+    request, to = make_request(alice(), Kind.QUESTION, assigned_to=(by := mallory())), bob()
     data = {"to": to.username, "instead_of": by.username}
     answer = browser(by).post(f"{request.get_absolute_url()}assign/", data, headers=HTMX)
     assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, "/")
@@ -118,24 +118,28 @@ def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "Nobody here has that name. to is the name of no active user",
+            "It cannot be assigned to that user. to is not the name of a user who can be asked this",
         )
     assert stored(request).assigned_to is None
 
 
 def test_who_was_slower_at_handing_over_reads_who_has_it():
-    request, by, to = make_request(alice()), bob(), mallory()
+    request, by, to = make_request(alice(), Kind.QUESTION), bob(), mallory()
     actions.assign(request.pk, by=by, via=Door.DASHBOARD, to=to)
     refused = browser(by).post(f"{request.get_absolute_url()}assign/", {"to": "bob"}, headers=HTMX)
     (alert,) = parse(refused.text).find("div", class_="refusal")
     assert (refused.status_code, alert.words) == (409, "Somebody was faster: it is assigned to mallory by now.")
 
 
-def test_people_to_hand_it_to_are_offered_as_far_as_they_are_active():
-    request, by = make_request(alice()), bob()
-    User.objects.filter(pk=make_person("gone").pk).update(is_active=False)
+@pytest.mark.parametrize(
+    ("kind", "names"), [(Kind.QUESTION, ["alice", "bob", "dora"]), (Kind.APPROVAL, ["bob", "dora"])]
+)
+def test_people_to_hand_it_to_are_offered_as_far_as_they_can_be_asked(kind, names):
+    request, by = make_request(alice(), kind), bob()
+    make_person("dora", "decide_approvalrequest")
+    User.objects.filter(pk=make_person("gone", "decide_approvalrequest").pk).update(is_active=False)
     page = browser(by).get(request.get_absolute_url()).text
-    assert [one.attributes["value"] for one in parse(page).find("option")] == ["alice", "bob"]
+    assert [one.attributes["value"] for one in parse(page).find("option")] == names
 
 
 @pytest.mark.parametrize("action", ["claim", "release", "assign", "comments"])

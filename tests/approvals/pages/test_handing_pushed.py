@@ -57,10 +57,10 @@ async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_m
 
 async def test_who_is_handed_a_request_gets_its_card_and_who_had_it_loses_it():
     owner, by, first, second = await run(alice), await run(bob), await run(mallory), await run(make_person, "nina")
-    request = await run(lambda: make_request(owner, assigned_to=first))
+    request = await run(lambda: make_request(owner, Kind.QUESTION, allow_text=True, assigned_to=first))
     async with line("/ws/desk/", first) as theirs, line("/ws/desk/", second) as new:
         await run(lambda: act(actions.assign, request, by, to=second, instead_of="mallory"))
-        gone, card = await theirs.until("handed to somebody else"), await new.until("Approve")
+        gone, card = await theirs.until("handed to somebody else"), await new.until("Answer")
     assert f'id="request-{request.pk}"' in gone
     assert "May I?" not in gone
     assert f'id="request-{request.pk}"' in card

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions, queries
-from approvals.models import Workflow
+from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority, Verdict, WorkflowState
 from tests.support.desk.requests import PAST, decide, make_request, make_workflow
 from tests.support.markup import buttons, parse
@@ -113,15 +113,18 @@ def test_buttons_are_for_those_who_may_press_them():
     }
 
 
-def test_who_was_assigned_decides_although_the_rest_of_the_desk_stays_closed_to_them():
+def test_who_was_assigned_answers_although_the_rest_of_the_desk_stays_closed_to_them():
     owner, dora = alice(), User.objects.create(username="dora")
-    theirs = make_request(owner, title="For Dora", assigned_to=dora)
+    theirs = make_request(owner, Kind.FORM, title="For Dora", assigned_to=dora, response_schema={"type": "object"})
     workflow = theirs.workflow
     make_request(owner, title="Not for Dora", workflow=workflow)
     page = browser(dora).get(workflow.get_absolute_url()).text
     assert titles(page) == ["For Dora"]
     assert parse(page).find("table", class_="list") == []
-    assert buttons(page) == ["Approve", "Reject", "Review the changes"]
+    assert buttons(page) == ["Answer", "Decline"]
+    # An approval that was assigned to her before only deciders could be: she reads it.
+    ApprovalRequest.objects.filter(title="Not for Dora").update(assigned_to=dora)
+    assert buttons(browser(dora).get(workflow.get_absolute_url()).text) == ["Answer", "Decline"]
 
 
 def test_a_question_to_alice_offers_her_its_answers_and_carol_none():

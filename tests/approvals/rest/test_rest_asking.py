@@ -81,7 +81,11 @@ def test_what_is_asked_is_stored_and_told():
     }
     workflow = stored.workflow
     assert (workflow.scope, workflow.key, workflow.source, workflow.owner) == (agent.scope, "run-7", "api", owner)
-    assert AuditEntry.objects.values_list("event", "via", "actor_name").get() == ("request.created", "api", "alice")
+    assert AuditEntry.objects.values_list("event", "via", "actor_name").get() == (
+        "request.created",
+        "api",
+        "API key a machine of alice",
+    )
     assert agent.get(f"/requests/{stored.pk}").body == asked
 
 
@@ -110,9 +114,9 @@ def test_null_is_a_default_response_and_none_is_no_default_response():
 
 
 def test_a_request_without_a_workflow_gets_one_that_ends_with_it():
-    decider = Machine(bob())
+    agent, decider = Machine(alice()), Machine(bob())
     for verdict, state in (("approve", "completed"), ("reject", "completed"), (None, "cancelled")):
-        asked = decider.ask()
+        asked = agent.ask()
         assert (asked["workflow_id"], workflow_of(asked).state) == (asked["id"], "suspended")
         if verdict:
             assert decider.decide(asked, verdict).status == 200
@@ -123,11 +127,11 @@ def test_a_request_without_a_workflow_gets_one_that_ends_with_it():
 
 
 def test_a_named_workflow_goes_on_until_it_is_ended():
-    decider = Machine(bob())
-    first = decider.ask(workflow_id="run-1")
+    agent, decider = Machine(alice()), Machine(bob())
+    first = agent.ask(workflow_id="run-1")
     decider.decide(first, "approve")
     assert workflow_of(first).state == "running"
-    assert decider.ask(workflow_id="run-1")["workflow_id"] == "run-1"
+    assert agent.ask(workflow_id="run-1")["workflow_id"] == "run-1"
     assert workflow_of(first).state == "suspended"
 
 
@@ -142,10 +146,10 @@ def test_the_same_again_gives_the_request_that_is_there(named):
 
 
 def test_the_same_again_gives_the_decision_too():
-    decider = Machine(bob())
-    asked = decider.ask(tool_call_id="call-1")
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask(tool_call_id="call-1")
     decider.decide(asked, "approve")
-    again = decider.post("/requests", APPROVAL | {"tool_call_id": "call-1"})
+    again = agent.post("/requests", APPROVAL | {"tool_call_id": "call-1"})
     assert (again.status, again.body["status"], again.body["decision"]["verdict"]) == (200, "approved", "approve")
 
 

@@ -42,7 +42,7 @@ def test_an_approval_says_what_may_run_now():
     assert (decided.status, decided.body["status"]) == (200, "approved")
     assert decided.body["decision"] == {
         "verdict": "approve",
-        "by": "bob",
+        "by": "API key a machine of bob",
         "via": "rest",
         "decided_at": decided.body["changed_at"],
         "comment": "Fine.",
@@ -64,20 +64,20 @@ def test_an_edit_replaces_what_may_run():
 
 @pytest.mark.parametrize("word", ALIASES)
 def test_other_tools_words_are_taken(word):
-    decider = Machine(bob())
+    agent, decider = Machine(alice()), Machine(bob())
     said = {"answer": "M"} if ALIASES[word] == "respond" else {}
-    asked = decider.ask(QUESTION if said else APPROVAL)
+    asked = agent.ask(QUESTION if said else APPROVAL)
     assert decider.decide(asked, word, **said).body["decision"]["verdict"] == ALIASES[word]
 
 
 def test_null_beside_what_is_said_says_nothing_and_is_an_answer_where_one_is_wanted():
-    decider = Machine(bob())
-    approved = decider.decide(decider.ask(), "approve", edited_input=None, answer=None)
+    agent, decider = Machine(alice()), Machine(bob())
+    approved = decider.decide(agent.ask(), "approve", edited_input=None, answer=None)
     assert approved.body["decision"]["verdict"] == "approve"
-    answered = decider.decide(decider.ask(QUESTION), "respond", answer=None, edited_input=None)
+    answered = decider.decide(agent.ask(QUESTION), "respond", answer=None, edited_input=None)
     assert (answered.body["status"], answered.body["decision"]["answer"]) == ("answered", None)
     path, said = f"/requests/{approved.body['id']}/result", {"input_digest": approved.body["input_digest"]}
-    assert decider.post(path, said | {"output": None, "error": "x"}).body["state"] == "failed"
+    assert agent.post(path, said | {"output": None, "error": "x"}).body["state"] == "failed"
 
 
 def test_the_first_verdict_wins_and_the_loser_is_told_who_won():
@@ -87,7 +87,8 @@ def test_the_first_verdict_wins_and_the_loser_is_told_who_won():
     lost = second.decide(asked, "reject")
     assert lost.refusal == (409, "already_decided")
     told = lost.body["decision"]
-    assert (told["by"], told["verdict"], told["via"], told["request_id"]) == ("bob", "approve", "rest", asked["id"])
+    assert told["by"] == "API key a machine of bob"
+    assert (told["verdict"], told["via"], told["request_id"]) == ("approve", "rest", asked["id"])
     assert told["decided_at"][:19] == won.body["decision"]["decided_at"][:19]
 
 
@@ -116,7 +117,7 @@ def test_who_asked_may_not_approve_their_own_request():
 
 
 def test_an_answer_has_to_meet_the_schema_before_it_is_stored():
-    agent = Machine(alice())
+    agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask(kind="form", response_schema=SCHEMA)
     for answer, errors in (
         ({"amount": "x"}, {"answer.amount"}),
@@ -124,9 +125,9 @@ def test_an_answer_has_to_meet_the_schema_before_it_is_stored():
         ({"amount": 1, "items": ["a", 1]}, {"answer.items.1"}),
         ({}, {"answer"}),
     ):
-        reply = agent.decide(asked, "respond", answer=answer)
+        reply = decider.decide(asked, "respond", answer=answer)
         assert (reply.refusal, set(reply.body["errors"])) == ((422, "invalid"), errors)
-    assert agent.decide(asked, "respond", answer={"amount": 1}).body["status"] == "answered"
+    assert decider.decide(asked, "respond", answer={"amount": 1}).body["status"] == "answered"
 
 
 @pytest.mark.parametrize(
@@ -144,8 +145,8 @@ def test_an_answer_has_to_meet_the_schema_before_it_is_stored():
     ],
 )
 def test_a_decision_that_does_not_fit_is_refused_field_by_field(said, fields):
-    decider = Machine(bob())
-    asked = decider.ask()
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
     reply = decider.post(f"/requests/{asked['id']}/decision", said)
     assert (reply.refusal, set(reply.body["errors"])) == ((422, "invalid"), fields)
     assert decider.get(f"/requests/{asked['id']}").body["status"] == "pending"
@@ -185,11 +186,11 @@ def test_a_result_is_on_record_once():
 
 
 def test_a_failure_is_a_result_too_and_requests_without_a_tool_call_do_not_mix():
-    decider = Machine(bob())
+    agent, decider = Machine(alice()), Machine(bob())
     for number in range(2):
-        asked = decider.ask()
+        asked = agent.ask()
         made = decider.decide(asked, "approve").body["decision"]
-        reply = decider.post(
+        reply = agent.post(
             f"/requests/{asked['id']}/result", {"input_digest": made["approved_digest"], "error": f"no {number}"}
         )
         assert (reply.status, reply.body["tool_call_id"], reply.body["state"]) == (201, asked["id"], "failed")
@@ -197,10 +198,10 @@ def test_a_failure_is_a_result_too_and_requests_without_a_tool_call_do_not_mix()
 
 
 def test_what_ran_has_to_be_what_was_approved():
-    decider = Machine(bob())
-    asked = decider.ask()
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
     decider.decide(asked, "edit", edited_input={"amount": 100})
-    reply = decider.post(f"/requests/{asked['id']}/result", {"input_digest": asked["input_digest"], "output": 1})
+    reply = agent.post(f"/requests/{asked['id']}/result", {"input_digest": asked["input_digest"], "output": 1})
     assert (reply.refusal, reply.body["approved_digest"]) == ((409, "other_input"), digest({"amount": 100}))
     assert results() == []
 
@@ -267,6 +268,5 @@ def test_ending_the_workflow_of_a_single_request_ends_it_as_its_client_says():
 
 
 def test_events_of_the_record_are_plain_json():
-    decider = Machine(bob())
-    decider.decide(decider.ask(), "approve")
+    Machine(bob()).decide(Machine(alice()).ask(), "approve")
     assert [json.loads(entry.body)["via"] for entry in AuditEntry.objects.order_by("id")] == ["api", "rest"]

@@ -17,7 +17,7 @@ from approvals.audit import utc
 from approvals.models import ApprovalRequest
 from approvals.paging import Mark, mark_from
 from tests.support.machine import APPROVAL, QUESTION, Machine
-from tests.support.people import alice, bob
+from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -34,19 +34,19 @@ def listed(machine: Machine, **filters: object) -> list[str]:
 @pytest.fixture
 def asked():
     """Three requests of different kinds, asked an hour apart; the last one is decided."""
-    decider = Machine(bob())
+    agent = Machine(bob())
     changes = [
         (APPROVAL, {"title": "a", "workflow_id": "w1", "thread_id": "t1", "priority": "high"}),
         (QUESTION, {"title": "b", "workflow_id": "w2", "message": "about 50%_off"}),
         (APPROVAL, {"title": "c", "workflow_id": "w1", "thread_id": "t1", "tool_name": "other"}),
     ]
-    made = [decider.ask(body, **more) for body, more in changes]
+    made = [agent.ask(body, **more) for body, more in changes]
     for hours, one in zip((3, 2, 1), made, strict=True):
         stored = ApprovalRequest.objects.get(pk=one["id"])
         earlier = stored.created_at - timedelta(hours=hours)
         ApprovalRequest.objects.filter(pk=stored.pk).update(created_at=earlier)
-    decider.decide(made[2], "reject")
-    return decider
+    Machine(make_person("dora", "decide_approvalrequest")).decide(made[2], "reject")
+    return agent
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from approvals import actions
 from approvals.models import ApprovalRequest
-from approvals.states import Door, Verdict
+from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import PAST, decide, make_request
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, carol, make_person, mallory
@@ -30,12 +30,12 @@ def test_bobs_machine_takes_a_request_and_gives_it_back():
         {
             "request_id": str(request.pk),
             "assigned_to": None,
-            "claimed_by": "bob",
+            "claimed_by": "API key a machine of bob",
             "claimed_until": taken.body["claimed_until"],
         },
     )
     shown = machine.get(f"/requests/{request.pk}").body
-    assert (shown["claimed_by"], shown["claimed_until"]) == ("bob", taken.body["claimed_until"])
+    assert (shown["claimed_by"], shown["claimed_until"]) == (taken.body["claimed_by"], taken.body["claimed_until"])
     assert machine.post(at(request, "release"), {}).body["claimed_by"] is None
     assert machine.get(f"/requests/{request.pk}").body["claimed_by"] is None
 
@@ -48,11 +48,11 @@ def test_who_is_slower_is_told_by_whom_and_takes_over_by_name():
     assert refused.refusal == (409, "taken")
     assert (refused.body["claimed_by"], refused.body["assigned_to"]) == ("bob", None)
     assert machine.post(at(request, "release"), {}).refusal == (409, "taken")
-    assert machine.post(at(request, "claim"), {"over": "bob"}).body["claimed_by"] == "dora"
+    assert machine.post(at(request, "claim"), {"over": "bob"}).body["claimed_by"] == "API key a machine of dora"
 
 
 def test_bobs_machine_hands_a_request_to_mallory_and_back_to_all():
-    request, by, to = make_request(alice()), bob(), mallory()
+    request, by, to = make_request(alice(), Kind.QUESTION), bob(), mallory()
     machine = Machine(by)
     assert machine.post(at(request, "assign"), {"to": "mallory"}).body["assigned_to"] == "mallory"
     refused = machine.post(at(request, "assign"), {"to": "bob"})
@@ -78,7 +78,13 @@ def test_people_talk_over_rest_and_read_it_page_by_page():
     first = agent.post(at(request, "comments"), {"text": "It is **urgent**."})
     assert (first.status, first.body) == (
         201,
-        {"id": first.body["id"], "by": "alice", "via": "rest", "text": "It is **urgent**.", "at": first.body["at"]},
+        {
+            "id": first.body["id"],
+            "by": "API key a machine of alice",
+            "via": "rest",
+            "text": "It is **urgent**.",
+            "at": first.body["at"],
+        },
     )
     second = machine.post(at(request, "comments"), {"text": "I see."})
     newest = agent.get(at(request, "comments?limit=1")).body

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { JSDOM } from "jsdom";
-import { repairHumanInTheLoop } from "../../examples/cedar/src/humanInTheLoop.js";
+import { repairHumanInTheLoop } from "../../../examples/cedar/src/humanInTheLoop.js";
 
 const [baseURL, apiKey, repaired] = process.argv.slice(2);
 const { window } = new JSDOM('<!doctype html><div id="page"></div>', { url: "http://localhost/", pretendToBeVisual: true });

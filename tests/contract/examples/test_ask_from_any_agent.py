@@ -49,7 +49,11 @@ def test_the_commands_of_the_guide_do_what_it_says(tmp_path):
         decided = json.loads(run("/decision", ID=asked["id"], **keys))
         assert json.loads(run("?wait=30", ID=asked["id"], **keys)) == decided
         made = decided["decision"]
-        assert (made["verdict"], made["by"], made["comment"]) == ("approve", "approver", "Seen the photos.")
+        assert (made["verdict"], made["by"], made["comment"]) == (
+            "approve",
+            "API key remote of approver",
+            "Seen the photos.",
+        )
         digest = made["approved_digest"]
         assert json.loads(run("/result", ID=asked["id"], DIGEST=digest, **keys))["state"] == "succeeded"
         assert json.loads(run("/end", **keys))["state"] == "completed"

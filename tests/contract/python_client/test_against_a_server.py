@@ -121,7 +121,8 @@ def test_an_approval_is_asked_waited_for_run_and_reported(server, agent, decider
     )
     decide(decider, thread, verdict="edit", edited_input={"amount": 60}, comment="half")
     outcome: Outcome = waiting()
-    assert (outcome.status, outcome.by, outcome.input, outcome.edited) == ("approved", "approver", {"amount": 60}, True)
+    assert (outcome.status, outcome.by) == ("approved", "API key remote of approver")
+    assert (outcome.input, outcome.edited) == ({"amount": 60}, True)
     for _ in range(2):
         carried(server.address, agent.key, "report", outcome, output={"paid": 60})
     ended = [carried(server.address, agent.key, "end_workflow", thread)["state"] for _ in range(2)]
@@ -143,7 +144,7 @@ def test_who_gives_up_can_wait_again_or_withdraw(server, agent, carried):
         carried(server.address, agent.key, "await_human", "Pay?", give_up_after=0.5)
     outcomes = [carried(server.address, agent.key, "cancel", waiting.value.request_id, "not needed") for _ in range(2)]
     assert [(outcome.status, outcome.by, outcome.comment) for outcome in outcomes] == [
-        ("cancelled", "requester", "not needed")
+        ("cancelled", "API key remote of requester", "not needed")
     ] * 2
     assert carried(server.address, agent.key, "wait", waiting.value.request_id) == outcomes[0]
 

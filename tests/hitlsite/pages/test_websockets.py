@@ -16,7 +16,7 @@ from approvals import actions as desk
 from approvals import consumers, doorbell
 from approvals.dbpool import run
 from approvals.models import ApprovalRequest
-from approvals.states import Door, Verdict
+from approvals.states import Door, Kind, Verdict
 from chats import actions, streams
 from chats import runner as running
 from tests.support.chats import agents
@@ -131,8 +131,8 @@ async def test_each_person_is_pushed_their_own_buttons_and_mallory_nothing():
 async def test_whoever_is_assigned_is_pushed_the_request():
     owner, dora = await run(alice), await run(mallory)
     async with line("/ws/desk/", dora) as page:
-        request = await run(make_request, owner, assigned_to=dora)
-        shown = ["Approve", "Reject", "Review the changes"]
+        request = await run(make_request, owner, Kind.FORM, assigned_to=dora, response_schema={"type": "object"})
+        shown = ["Answer", "Decline"]
         assert cards(await page.until("request-")) == {f"request-{request.pk}": shown}
 
 

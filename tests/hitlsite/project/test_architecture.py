@@ -58,6 +58,7 @@ RANKS = {
             "exceptions",
             "comments",
             "keys",
+            "actors",
             "answers",
         },
         {"controls", "readable", "comparison"},

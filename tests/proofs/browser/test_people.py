@@ -94,8 +94,8 @@ def test_what_is_said_is_read_in_the_other_window_and_takes_nobodys_words_away(w
         assert said == ["Half a sentence", "Is this right?"]
 
 
-def test_a_request_that_is_handed_over_shows_on_the_desk_of_who_may_decide_it_from_now_on(windows, people):
-    _, request = people("requester").pause("Please refund order 906, 500 euros")
+def test_a_question_that_is_handed_over_shows_on_the_desk_of_who_may_answer_it_from_now_on(windows, people):
+    _, request = people("requester").pause("ask human")
     auditor = windows.open(people("auditor"))
     assert card(auditor, request).get_by_role("button").count() == 0
     bob = windows.open(people("approver"), f"/requests/{request}/")
@@ -104,9 +104,9 @@ def test_a_request_that_is_handed_over_shows_on_the_desk_of_who_may_decide_it_fr
     bob.get_by_role("button", name="Hand over").click()
     says(bob, request, "assigned to auditor")
     says(auditor, request, "assigned to you")
-    card(auditor, request).get_by_role("button", name="Approve", exact=True).click()
+    card(auditor, request).get_by_role("button", name="Offer a free return").click()
     card(bob, request).locator(".outcome").wait_for()
-    assert "Approved by auditor" in card(bob, request).locator(".outcome").inner_text()
+    assert "Answered by auditor" in card(bob, request).locator(".outcome").inner_text()
 
 
 def test_a_claim_goes_without_javascript(windows, people):

@@ -51,7 +51,7 @@ def test_the_filters_find_what_they_say(auditor, asked):
     assert events(auditor, "workflow=run-0") == [created, decided]
     assert events(auditor, f"request={asked[1]['id']}") == [other]
     assert events(auditor, "thread=t&event=request.decided") == [decided]
-    assert events(auditor, "thread=t&person=approver") == [decided]
+    assert events(auditor, "thread=t&person=API+key+remote+of+approver") == [decided]
     assert events(auditor, "tool_call_id=call-1&tool=refund") == [other]
     assert events(auditor, f"thread=t&scope={asked[0]['scope']}") == [created, other, decided]
     assert events(auditor, "thread=t&at_until=2020-01-01T00:00:00Z") == []

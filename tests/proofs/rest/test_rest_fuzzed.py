@@ -12,6 +12,8 @@ from tests.support.machine import Remote
 from tests.support.processes.server import Server
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
+# Loaded here alone: every other run would take half a second longer to start.
+pytest_plugins = ["schemathesis.pytest.plugin"]
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 schema = schemathesis.openapi.from_dict(openapi())

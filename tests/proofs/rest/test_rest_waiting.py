@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import time
 from pathlib import Path
@@ -81,10 +82,21 @@ async def look(agent: Remote, request_id: str) -> None:
     assert (await asyncio.to_thread(agent.send, "GET", f"/requests/{request_id}")).body["status"] == "pending"
 
 
+@functools.cache
+def colleague(server: Server) -> Remote:
+    """Another one who decides: no key decides what a key of the same user has asked."""
+    server.run(
+        "from hitlsite.management.commands.seed_demo import make_person\n"
+        "make_person('colleague', ('decide_approvalrequest',), False)"
+    )
+    return Remote(server, "colleague", ("decide",))
+
+
 def decide(agent: Remote, request_id: str, verdict: str = "approve") -> float:
-    """Decide, and give the moment when that was sent."""
+    """Decide with somebody else's key than the agent's, and give the moment when that was sent."""
+    decider = colleague(agent.server)
     began = time.monotonic()
-    assert agent.send("POST", f"/requests/{request_id}/decision", {"verdict": verdict}).status == 200
+    assert decider.send("POST", f"/requests/{request_id}/decision", {"verdict": verdict}).status == 200
     return began
 
 

@@ -68,18 +68,18 @@ def log_writer_held(cluster: Cluster) -> Iterator[None]:
 
 
 @contextmanager
-def counted(cluster: Cluster, logs: Path, name: str) -> Iterator[tuple[Site, str, list[int]]]:
-    """A site with people, a key, and an app that listens; the list gets the number of flushes while the block ran."""
+def counted(cluster: Cluster, logs: Path, name: str) -> Iterator[tuple[Site, str, str, list[int]]]:
+    """A site with people, the keys of two of them, and an app that listens; the list gets the flushes while the block ran."""
     with psycopg.connect(cluster.url(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     settings = {"DATABASE_URL": cluster.url(name), "HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": HANDLER}
     found: list[int] = []
     with site(logs, **settings) as installed:
         installed.manage("migrate", "--no-input")
-        key = make_key(installed)
+        key, decider = make_key(installed), make_key(installed, "admin")
         before = flushes(cluster)
         with log_writer_held(cluster):
-            yield installed, key, found
+            yield installed, key, decider, found
             installed.stop()
             found.append(flushes(cluster) - before)
 
@@ -93,8 +93,8 @@ def told(cluster: Cluster, name: str) -> list[tuple[str, int]]:
 
 
 def test_a_request_over_rest_waits_for_the_disk_three_times_from_its_asking_to_its_result(cluster, tmp_path):
-    with counted(cluster, tmp_path, "rest") as (installed, key, found):
-        program = Program(installed.serve(), key)
+    with counted(cluster, tmp_path, "rest") as (installed, key, decider, found):
+        program = Program(installed.serve(), key, decider)
         for _ in range(CYCLES):
             asked = program.ask()
             program.approve(asked["id"])
@@ -108,7 +108,7 @@ def test_a_request_over_rest_waits_for_the_disk_three_times_from_its_asking_to_i
 
 
 def test_a_chat_waits_for_the_disk_nine_times_at_most_from_its_message_to_its_end(cluster, tmp_path):
-    with counted(cluster, tmp_path, "native") as (installed, key, found):
+    with counted(cluster, tmp_path, "native") as (installed, key, _, found):
         program = Program(installed.serve(), key)
         with psycopg.connect(cluster.url("native"), autocommit=True) as connection:
             worker = installed.start_program(sys.executable, "-m", "tests.proofs.team.quiet_worker")

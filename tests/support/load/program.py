@@ -26,28 +26,29 @@ def make_key(site: Site, name: str = "approver", *, people: bool = True) -> str:
 
 
 class Program:
-    """One connection; use it in one thread."""
+    """One connection; use it in one thread. `decider` is the key of somebody else, who approves what this program asks."""
 
-    def __init__(self, port: int, key: str) -> None:
+    def __init__(self, port: int, key: str, decider: str = "") -> None:
         self.line = HTTPConnection("127.0.0.1", port, timeout=120)
         self.used = time.monotonic()
         self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self.deciding = {"Authorization": f"Bearer {decider or key}"}
 
     def close(self) -> None:
         self.line.close()
 
-    def open(self, method: str, path: str, body: Any = None) -> HTTPResponse:
+    def open(self, method: str, path: str, body: Any = None, **headers: str) -> HTTPResponse:
         """The response, whose body is still to come."""
         if time.monotonic() - self.used > IDLE:
             # The server may be about to close it; a new one is made by itself.
             self.line.close()
         self.used = time.monotonic()
-        self.line.request(method, path, None if body is None else json.dumps(body), self.headers)
+        self.line.request(method, path, None if body is None else json.dumps(body), self.headers | headers)
         return self.line.getresponse()
 
-    def send(self, method: str, path: str, body: Any = None) -> Any:
+    def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """The document that comes back; fails for a refusal."""
-        response = self.open(method, path, body)
+        response = self.open(method, path, body, **headers)
         text = response.read()
         assert response.status < 300, (method, path, response.status, text[:500])
         return json.loads(text)
@@ -62,7 +63,8 @@ class Program:
         return found
 
     def approve(self, request: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.send("POST", f"/api/v1/requests/{request}/decision", {"verdict": "approve"})
+        path = f"/api/v1/requests/{request}/decision"
+        found: dict[str, Any] = self.send("POST", path, {"verdict": "approve"}, **self.deciding)
         return found
 
     def report(self, asked: dict[str, Any]) -> None:

@@ -108,7 +108,7 @@ def test_an_edit_over_an_open_request_cancels_it_first(client):
     client.say("approve refund")
     edit(client, 0, "hello")
     decision = Decision.objects.get()
-    assert (decision.verdict, decision.by_name, decision.via) == ("cancel", "bob", "stop")
+    assert (decision.verdict, decision.by_name, decision.via) == ("cancel", "API key test of bob", "stop")
     assert client.read()["status"] == "idle"
     assert list(Turn.objects.order_by("pk").values_list("state", flat=True)) == ["stopped", "completed"]
 

@@ -113,7 +113,7 @@ def test_a_repeated_answer_changes_nothing_and_is_told_whose_stands():
     answer = client.post(messageId=client.last["id"])
     assert (answer.status, answer.code) == (409, "already_decided")
     found = answer.json["decision"]
-    assert (found["verdict"], found["by"], found["via"]) == ("respond", "bob", "ai-sdk")
+    assert (found["verdict"], found["by"], found["via"]) == ("respond", "API key test of bob", "ai-sdk")
     assert stored() == before
 
 

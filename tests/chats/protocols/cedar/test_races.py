@@ -27,9 +27,11 @@ def test_of_four_resumes_at_once_one_wins_and_the_others_are_told_so(page):
     answers = together(*(page.aresume(run, YES) for _ in range(4)))
     won = [answer for answer in answers if "The payment is settled" in "".join(map(str, shown(answer)))]
     assert len(won) == 1
-    assert [refusal(answer).startswith("Too late: approved by bob") for answer in answers if answer not in won] == [
-        True
-    ] * 3
+    assert [
+        refusal(answer).startswith("Too late: approved by API key test of bob")
+        for answer in answers
+        if answer not in won
+    ] == [True] * 3
     assert (Decision.objects.count(), ToolCall.objects.get().attempt) == (1, 1)
 
 

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
-from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 from chats.models import ToolCall
@@ -32,7 +31,7 @@ def test_a_yes_runs_the_payment_and_shows_only_what_is_new(page):
     assert text.startswith("The payment is settled: status sent")
     decision = Decision.objects.get()
     assert (decision.verdict, decision.by_name, decision.via, decision.door) == (
-        "approve", "bob", "cedar", "Cedar-OS front end",
+        "approve", "API key test of bob", "cedar", "Cedar-OS front end",
     )  # fmt: skip
     assert ToolCall.objects.get().attempt == 1
 
@@ -102,7 +101,7 @@ def test_what_was_decided_on_the_dashboard_is_gone_on_with_and_a_late_word_is_re
 def test_resuming_twice_is_refused_even_with_the_same_word(page):
     run = page.paused("approve payment")
     page.resume(run, YES)
-    assert refusal(page.resume(run, YES)).startswith("Too late: approved by bob")
+    assert refusal(page.resume(run, YES)).startswith("Too late: approved by API key test of bob")
     assert page.resume(run, YES, stream=False).code == "already_decided"
     assert ToolCall.objects.get().attempt == 1
 
@@ -219,18 +218,21 @@ def test_a_cancelled_run_is_withdrawn_and_its_assistant_is_told(page):
     assert (answer.status, answer.json) == (200, {"runId": run["runId"], "cancelled": True})
     assert (ApprovalRequest.objects.get().status, ToolCall.objects.get().state) == ("cancelled", "cancelled")
     assert page.machine.post("/chat/cancel", {"runId": run["runId"]}).code == "already_decided"
-    assert refusal(page.resume(run, YES)).startswith("Too late: cancelled by bob")
+    assert refusal(page.resume(run, YES)).startswith("Too late: cancelled by API key test of bob")
     assert page.machine.post("/chat/cancel", {"runId": "nonsense"}).code == "not_found"
     assert page.machine.post("/chat/cancel", {}).code == "invalid"
 
 
-def test_a_recovery_is_a_run_that_takes_an_output_too():
-    words = cedar_body.word_on
-    assert words(Kind.RECOVERY, None, {"output": 5}).answer == 5
-    assert words(Kind.RECOVERY, None, YES).verdict == Verdict.APPROVE
-    assert words(Kind.RECOVERY, None, NO).verdict == Verdict.REJECT
-    with pytest.raises(Invalid):
-        words(Kind.RECOVERY, None, {"output": 5, "approved": True})
+@pytest.mark.parametrize("changes", [{"kind": Kind.RECOVERY}, {"priority": "critical"}])
+@pytest.mark.parametrize("said", [YES, NO, {"output": 5}, "nonsense"])
+def test_what_is_critical_or_a_recovery_leads_to_its_page_whatever_is_said(page, changes, said):
+    run = page.paused("approve payment")
+    ApprovalRequest.objects.update(**changes)
+    link = ApprovalRequest.objects.get().public_url
+    assert refusal(page.resume(run, said)).endswith(link)
+    answer = page.resume(run, said, stream=False)
+    assert (answer.status, answer.code, answer.json["url"]) == (403, "decide_on_page", link)
+    assert ApprovalRequest.objects.get().status == "pending"
 
 
 def test_a_form_that_asks_whether_something_is_approved_gets_its_answer():

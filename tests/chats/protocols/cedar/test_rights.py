@@ -75,12 +75,19 @@ def test_an_approver_may_resume_what_somebody_else_asked_and_follows_it():
     assert text.startswith("The payment is settled")
 
 
-def test_who_was_only_asked_to_decide_is_not_told_what_the_chat_says():
+def test_who_was_only_asked_to_answer_is_not_told_what_the_chat_says():
+    run = front_end(people.alice()).paused("ask human")
+    dora = people.make_person("dora")
+    ApprovalRequest.objects.update(assigned_to=dora)
+    (note,) = shown(front_end(dora).resume(run, "Offer a free return"))
+    assert note == {"type": "progress_update", "state": "complete", "text": "Recorded."}
+
+
+def test_who_was_assigned_an_approval_without_the_right_to_decide_does_not():
     run = front_end(people.alice()).paused("approve payment")
     dora = people.make_person("dora")
     ApprovalRequest.objects.update(assigned_to=dora)
-    (note,) = shown(front_end(dora).resume(run, YES))
-    assert note == {"type": "progress_update", "state": "complete", "text": "Recorded."}
+    assert front_end(dora).resume(run, YES, stream=False).code == "not_allowed"
 
 
 def test_an_auditor_sees_a_run_but_may_not_touch_it():

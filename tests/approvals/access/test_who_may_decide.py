@@ -1,0 +1,148 @@
+"""The permission matrix: who, what kind, how urgent, through which door; and what comes of it, without an exception."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from django.contrib.auth.models import User
+
+from approvals import actions, auth
+from approvals.actors import Actor, KeyActor
+from approvals.exceptions import Refusal
+from approvals.models import ApprovalRequest
+from approvals.states import Door, Kind, Priority, Verdict
+from tests.support.desk.requests import decisions, make_request, make_workflow, stored
+from tests.support.people import alice, make_person
+
+pytestmark = pytest.mark.django_db
+
+YES, NO, UNSEEN = "decided", "not_allowed", "not_found"
+OWN, PAGE = "asked_by_own_key", "decide_on_page"
+
+OUR_PAGES, ELSEWHERE = (Door.DASHBOARD, Door.CHAT), (Door.REST, Door.AI_SDK, Door.CEDAR, Door.ADMIN)
+#: The columns: a question or a form, an approval, and what is decided on our pages only.
+ASKS = [(kind, priority) for kind in (Kind.QUESTION, Kind.FORM) for priority in (Priority.NORMAL, Priority.CRITICAL)]
+APPROVALS = [(Kind.APPROVAL, priority) for priority in (Priority.LOW, Priority.NORMAL, Priority.HIGH)]
+GUARDED = [(Kind.APPROVAL, Priority.CRITICAL), (Kind.RECOVERY, Priority.LOW), (Kind.RECOVERY, Priority.CRITICAL)]
+
+#: Who; on our pages: asks, approvals, guarded; elsewhere: the same three.
+PEOPLE = {
+    "asker": (YES, NO, NO, YES, NO, NO),
+    "asker who may decide": (YES, YES, YES, YES, YES, PAGE),
+    "assignee": (YES, NO, NO, YES, NO, NO),
+    "assignee who may decide": (YES, YES, YES, YES, YES, PAGE),
+    "asker and assignee": (YES, NO, NO, YES, NO, NO),
+    "somebody who may decide": (YES, YES, YES, YES, YES, PAGE),
+    "auditor": (NO, NO, NO, NO, NO, NO),
+    "stranger": (UNSEEN,) * 6,
+}
+#: The same for their keys, elsewhere only: no key has a page. What a key asked from outside, and what a chat's agent asked.
+KEYS_OUTSIDE = {
+    "asker": (OWN, NO, NO),
+    "asker who may decide": (OWN, OWN, OWN),
+    "assignee": (YES, NO, NO),
+    "assignee who may decide": (YES, YES, PAGE),
+    "asker and assignee": (OWN, NO, NO),
+    "somebody who may decide": (YES, YES, PAGE),
+    "auditor": (NO, NO, NO),
+    "stranger": (UNSEEN,) * 3,
+}
+KEYS_IN_CHATS = KEYS_OUTSIDE | {
+    "asker": (YES, NO, NO),
+    "asker who may decide": (YES, YES, PAGE),
+    "asker and assignee": (YES, NO, NO),
+}
+OUTSIDE, IN_CHATS = "key:1", "chat:1"
+
+
+def cast(who: str) -> tuple[User, User]:
+    """Who asks, and the person of that role."""
+    rights = {"may decide": ["decide_approvalrequest"], "auditor": ["view_approvalrequest"]}
+    person = make_person(who, *next((found for word, found in rights.items() if word in who), []))
+    return (person if who.startswith("asker") else alice()), person
+
+
+def asked(scope: str, who: str, people: tuple[User, User], kind: Kind, priority: Priority) -> ApprovalRequest:
+    """A new request for the person of that role."""
+    owner, person = people
+    request = make_request(owner, kind, workflow=make_workflow(owner, scope=scope), priority=priority)
+    if "assignee" in who:
+        # As a row may stand there from before an approval was assigned to those only who may decide it.
+        ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=person)
+    return request
+
+
+def key_of(person: User) -> KeyActor:
+    return KeyActor(person, auth.create_key(person, name="ci", scopes=auth.SCOPES)[0])
+
+
+def outcome(request: ApprovalRequest, by: Actor, via: Door) -> str:
+    """What comes of a no, the one verdict that every kind takes."""
+    try:
+        actions.decide(request.pk, by=by, via=via, verdict=Verdict.REJECT)
+    except Refusal as refusal:
+        assert (stored(request).status, decisions(request)) == ("pending", [])
+        return refusal.code
+    (made,) = decisions(request)
+    assert (made.by_id, made.by_name, made.via) == (by.pk, by.get_username(), via)
+    return YES
+
+
+@pytest.mark.parametrize("scope", [OUTSIDE, IN_CHATS])
+@pytest.mark.parametrize("who", PEOPLE)
+def test_a_person_decides_what_the_table_says_and_nothing_else(who, scope):
+    people = cast(who)
+    for doors, columns in ((OUR_PAGES, PEOPLE[who][:3]), (ELSEWHERE, PEOPLE[who][3:])):
+        for cells, expected in zip((ASKS, APPROVALS, GUARDED), columns, strict=True):
+            found = {
+                (kind, priority, door): outcome(asked(scope, who, people, kind, priority), people[1], door)
+                for (kind, priority), door in product(cells, doors)
+            }
+            assert found == dict.fromkeys(found, expected)
+
+
+@pytest.mark.parametrize(("scope", "table"), [(OUTSIDE, KEYS_OUTSIDE), (IN_CHATS, KEYS_IN_CHATS)])
+@pytest.mark.parametrize("who", KEYS_OUTSIDE)
+def test_a_key_decides_what_the_table_says_and_nothing_else(who, scope, table):
+    people = cast(who)
+    key = key_of(people[1])
+    for cells, expected in zip((ASKS, APPROVALS, GUARDED), table[who], strict=True):
+        found = {
+            (kind, priority, door): outcome(asked(scope, who, people, kind, priority), key, door)
+            for (kind, priority), door in product(cells, ELSEWHERE)
+        }
+        assert found == dict.fromkeys(found, expected)
+
+
+@pytest.mark.parametrize(("kind", "priority"), GUARDED)
+def test_the_refusals_that_lead_to_a_page_say_which(kind, priority):
+    for who in ("somebody who may decide", "asker who may decide"):
+        people = cast(who)
+        request = asked(OUTSIDE, who, people, kind, priority)
+        with pytest.raises(Refusal) as refused:
+            actions.decide(request.pk, by=key_of(people[1]), via=Door.REST, verdict=Verdict.REJECT)
+        assert (refused.value.status, refused.value.members()) == (403, {"url": request.public_url})
+        assert str(refused.value).endswith(request.public_url)
+
+
+def test_what_is_over_says_so_whatever_the_door():
+    people = cast("somebody who may decide")
+    request = asked(OUTSIDE, "", people, Kind.APPROVAL, Priority.CRITICAL)
+    assert outcome(request, people[1], Door.DASHBOARD) == YES
+    late = make_person("late", "decide_approvalrequest")
+    with pytest.raises(Refusal, match="Too late: rejected by somebody who may decide") as refused:
+        actions.decide(request.pk, by=late, via=Door.REST, verdict=Verdict.APPROVE)
+    assert refused.value.code == "already_decided"
+
+
+@pytest.mark.parametrize(("kind", "priority"), [*ASKS[:1], *APPROVALS[:1], *GUARDED[:2]])
+def test_the_admin_withdraws_nothing_that_is_decided_on_its_page(kind, priority):
+    people = cast("somebody who may decide")
+    request, guarded = asked(OUTSIDE, "", people, kind, priority), (kind, priority) in GUARDED
+    try:
+        actions.cancel(request.pk, by=people[1], via=Door.ADMIN)
+    except Refusal as refusal:
+        assert (guarded, refusal.code) == (True, PAGE)
+        actions.cancel(request.pk, by=people[1], via=Door.DASHBOARD)
+    assert stored(request).status == "cancelled"

@@ -1,0 +1,63 @@
+"""Who decides through an AI SDK client: a chat's owner who may, under the name of the key; nobody what is critical."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals import machines
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from chats.models import ToolCall
+from tests.support import people
+from tests.support.machines import Client, Machine, machine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def paused(text: str, caller: Machine) -> Client:
+    client = Client(caller)
+    client.say(text)
+    return client
+
+
+def test_a_chats_owner_who_may_decide_approves_their_own_agents_call():
+    client = paused("approve refund", machine(people.bob()))
+    assert client.rule(True, "Go.").status == 200
+    decision = Decision.objects.get()
+    assert (decision.verdict, decision.by_name, decision.via) == ("approve", "API key test of bob", "ai-sdk")
+    assert ToolCall.objects.get().attempt == 1
+
+
+def test_a_chats_owner_who_may_not_decide_answers_and_approves_nothing():
+    alice = people.alice()
+    refused = paused("approve refund", machine(alice)).rule(True)
+    assert (refused.status, refused.code, ApprovalRequest.objects.get().status) == (403, "not_allowed", "pending")
+    client = Client(machine(alice), "c2")
+    client.say("ask")
+    assert client.answer("yes").status == 200
+    (entry,) = AuditEntry.objects.filter(event="tool.result", actor_id=alice.pk)
+    assert entry.actor_name == "API key test of alice"
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_what_is_critical_leads_to_its_page(approved):
+    client = paused("approve refund", machine(people.bob()))
+    ApprovalRequest.objects.update(priority="critical")
+    link = ApprovalRequest.objects.get().public_url
+    refused = client.rule(approved)
+    assert (refused.status, refused.code, refused.json["url"]) == (403, "decide_on_page", link)
+    assert refused.json["detail"].endswith(link)
+    assert (ApprovalRequest.objects.get().status, client.read()["status"]) == ("pending", "suspended")
+
+
+def test_a_page_with_a_token_of_a_session_speaks_as_its_person():
+    token = machines.client_token(machines.Caller(user=people.bob(), scopes=machines.ALL, by_session=True), thread="c1")
+    paused("approve refund", Machine(token)).rule(False)
+    assert Decision.objects.get().by_name == "bob"
+
+
+def test_a_key_that_stops_a_turn_stands_in_the_record():
+    client = paused("ask", machine(people.bob()))
+    assert client.machine.post(f"{client.address}/stop", None).json == {"stopped": True}
+    stopped = AuditEntry.objects.filter(event__in=["turn.stopped", "request.cancelled", "tool.result"])
+    assert {entry.actor_name for entry in stopped} == {"API key test of bob"}
+    assert stopped.count() == 3
