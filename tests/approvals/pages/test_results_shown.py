@@ -109,10 +109,11 @@ def test_the_results_of_many_are_read_together_and_of_none_not_at_all(approved, 
         assert results_of(others) == {approved.pk: Result()}
 
 
-def test_an_assignee_reads_what_came_of_theirs():
-    owner, dora = alice(), make_person("dora")
+def test_an_assignee_reads_what_came_of_theirs_and_needs_no_right_to_decide_for_it():
+    owner, dora = alice(), make_person("dora", "decide_approvalrequest")
     workflow = make_workflow(owner)
     request = make_request(owner, Kind.APPROVAL, workflow=workflow, assigned_to=dora, tool_call_id="call-3")
     decide(request, bob(), Verdict.APPROVE)
     report(stored(request), output=5)
+    dora.user_permissions.clear()
     assert shown(dora, workflow.get_absolute_url()).find("td")[0].words == "5"
