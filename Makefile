@@ -1,6 +1,7 @@
 # The verbs of this project. `make check` is what CI lints.
 PYTHON ?= python3
 PORT ?= 8000
+PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
@@ -18,9 +19,9 @@ $(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt
 	@touch $@
 
 demo: $(VENV)/ready
-	@DEBUG=1 $(PY) manage.py migrate --verbosity 0
-	@DEBUG=1 $(PY) manage.py seed_demo
-	@DEBUG=1 exec $(PY) manage.py serve --port $(PORT)
+	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py migrate --verbosity 0
+	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py seed_demo
+	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) exec $(PY) manage.py serve --port $(PORT)
 
 # Fast tests, embedded and on all cores. ARGS=path takes one file or test instead, and any option of pytest.
 test: $(VENV)/ready-for-tests

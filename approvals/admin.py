@@ -14,7 +14,6 @@ from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -195,5 +194,6 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
 
     @admin.action(description="Revoke selected keys", permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        revoked = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+        by: Any = request.user
+        revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
         self.message_user(request, f"{revoked} revoked.", messages.SUCCESS)

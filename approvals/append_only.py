@@ -1,11 +1,12 @@
 """Rows that may never change: database triggers refuse UPDATE and DELETE, on SQLite and on PostgreSQL.
 
 SQLite drops a table's triggers whenever a migration rebuilds it, so they are put back after every `migrate`, and a
-system check says aloud when one is missing. The one way past them is `maintenance()`, for retention and test teardown.
+system check reports a missing one. The one way past them is `maintenance()`, for retention and test teardown.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,8 +14,12 @@ from typing import Any
 from django.db import models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+logger = logging.getLogger(__name__)
+
 SWITCH = "pausepoint_maintenance"
 REFUSAL = "is append-only: rows are never changed or deleted"
+#: What `check` and `/readyz` say about it.
+LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
 
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
@@ -35,6 +40,22 @@ def install(connection: BaseDatabaseWrapper) -> None:
                 frozen = [column for column in columns if column not in may_change]
                 for statement in _statements(connection.vendor, table, frozen):
                     cursor.execute(statement)
+    if reasons := left_on(connection):
+        with connection.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {SWITCH}")
+        logger.error(
+            "Removed %d row(s) left in %s (%s): until now protected rows could be changed. Run `manage.py audit check`.",
+            len(reasons),
+            SWITCH,
+            "; ".join(reasons)[:200],
+        )
+
+
+def left_on(connection: Any) -> list[str]:
+    """Return the reasons of rows left in the switch: `maintenance()` commits none, and with one no trigger refuses."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT reason FROM {SWITCH} LIMIT 10")
+        return [str(row[0]) for row in cursor.fetchall()]
 
 
 def guard(connection: BaseDatabaseWrapper, **_: Any) -> None:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from approvals import transcripts
 from approvals.addresses import Refused, destination
 from approvals.answers import shaped
-from approvals.canonical import NotCanonical, canonical
+from approvals.canonical import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.lookalikes import tool_name_problem
 from approvals.schemas import schema_errors, schema_problem
@@ -127,7 +127,7 @@ class Ask:
             if value is ABSENT:
                 continue
             try:
-                canonical(dict(value) if isinstance(value, Mapping) else value)
+                canonical(dict(value) if isinstance(value, Mapping) else value, max_values=MAX_VALUES)
             except NotCanonical as error:
                 found.append((name, str(error)))
         return found

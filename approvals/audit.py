@@ -33,12 +33,16 @@ EVENTS = (
     "turn.failed",
     "chat.branched",
     "event.resent",
+    "key.revoked",
     "retention.pruned",
     "login.succeeded",
     "login.failed",
     "password.changed",
     "password.reset",
 )
+
+#: What a formula begins with (OWASP, "CSV Injection").
+FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
 COLUMNS = [
     "id",
@@ -103,7 +107,7 @@ def record(
 
 def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor: Signatory | None, via: str) -> bool:
     """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
-    dedup_key = _dedup_key(event, subject.scope, subject.tool_call_id)
+    dedup_key = repeat_key(event, subject)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
         with transaction.atomic():
@@ -120,7 +124,7 @@ def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor:
 
 def recorded(event: str, subject: Subject) -> AuditEntry | None:
     """What `record_once` has written before under the same scope and toolCallId."""
-    return AuditEntry.objects.filter(dedup_key=_dedup_key(event, subject.scope, subject.tool_call_id)).first()
+    return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
 
 
 def results_of(
@@ -130,14 +134,16 @@ def results_of(
 
     `among` are entries that were read already and hold them.
     """
-    keys = {one.pk: _dedup_key("tool.result", one.scope, one.tool_call_id or str(one.pk)) for one in requests}
+    calls = {one.pk: Subject(scope=one.scope, tool_call_id=one.tool_call_id or str(one.pk)) for one in requests}
+    keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
     found = AuditEntry.objects.filter(dedup_key__in=keys.values()) if among is None else among
     entries = {entry.dedup_key: entry for entry in found}
     return {pk: entries[key] for pk, key in keys.items() if key in entries}
 
 
-def _dedup_key(event: str, scope: str, tool_call_id: str) -> str:
-    return f"{event}:{scope}:{tool_call_id}"
+def repeat_key(event: str, subject: Subject) -> str:
+    """Return the dedup key of an event that is recorded once."""
+    return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 
 def _row(
@@ -196,5 +202,5 @@ def csv_cells(entry: AuditEntry) -> Sequence[str]:
 
 
 def neutral(cell: str) -> str:
-    """A cell that a spreadsheet runs as no formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    """Return a cell that no spreadsheet runs as a formula. Some accept full-width signs, and some skip leading white space."""
+    return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n")) else cell

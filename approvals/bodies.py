@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from approvals.canonical import MAX_BYTES, NotCanonical, load
+from approvals.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
 
 #: What an `Idempotency-Key` may be: no spaces, and nothing that a header could not carry.
@@ -16,7 +16,7 @@ KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200
 REPLAYED = "Idempotent-Replayed"
 
 
-def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> Any:
+def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> Any:
     """The body as JSON. NotJson (another content type), TooLarge, BadBody."""
     if request.content_type != "application/json":
         raise NotJson
@@ -25,7 +25,7 @@ def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> Any:
     if len(body) > max_bytes:
         raise TooLarge(f"The body is larger than {max_bytes:,} bytes.")
     try:
-        return load(body)
+        return load(body, max_values=max_values)
     except NotCanonical as error:
         raise BadBody(f"The body cannot be used: {error}.") from error
 

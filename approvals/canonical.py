@@ -5,25 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Any
 
 import rfc8785
 
 MAX_DEPTH = 64
 MAX_BYTES = 1_000_000
+#: Members of objects and items of lists, in total. Each costs time to check and to show.
+MAX_VALUES = 10_000
 MAX_SAFE_INTEGER = 2**53 - 1
+# An unterminated string matches up to the end: to retry at each of its quotes would take quadratic time.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
+_DIRTY = re.compile("[\x00\ud800-\udfff]")
 
 
 class NotCanonical(ValueError):
     """The value has no canonical JSON form; the message says why, for the person or model who sent it."""
 
 
-def canonical(value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES) -> bytes:
+def canonical(
+    value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES, max_values: int | None = None
+) -> bytes:
     """RFC 8785 bytes of a JSON value.
 
     Raises NotCanonical for what I-JSON cannot hold (NaN, integers beyond 2^53, lone surrogates), for NUL (which
     PostgreSQL's jsonb refuses) and for values deeper or larger than the bounds.
     """
+    if max_values is not None:
+        _count(value, max_values)
     _check(value, max_depth)
     try:
         encoded = rfc8785.dumps(value)
@@ -48,12 +59,15 @@ def parse(text: str) -> Any:
     return value
 
 
-def load(text: str | bytes) -> Any:
-    """Strict JSON (no NaN, UTF-8, each name once as in RFC 7493) of any size; what of it is to be kept has to pass
+def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
+    """Strict JSON (no NaN, UTF-8, each name once as in RFC 7493) of any length; what of it is to be kept has to pass
     `canonical` too. NotCanonical.
     """
     try:
         words = text if isinstance(text, str) else text.decode("utf-8")
+        # Count before parsing: it takes half a second to make half a million lists.
+        if _holds_more(words, max_values):
+            raise _too_many(max_values)
         return json.loads(words, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
     except NotCanonical:
         raise
@@ -92,11 +106,36 @@ def clean_json(value: Any) -> Any:
 
 
 def _is_dirty(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
+    return _DIRTY.search(text) is not None
 
 
 def _refuse_constant(name: str) -> None:
     raise NotCanonical(f"{name} is not JSON")
+
+
+def _too_many(max_values: int) -> NotCanonical:
+    return NotCanonical(f"holds more than {max_values:,} values")
+
+
+def _holds_more(text: str, values: int) -> bool:
+    """Whether a JSON text holds more members and items than this. For invalid JSON the answer means nothing."""
+    # A value has two strings at most, itself and its name: too many quotes need no closer look.
+    if text.count('"') - text.count('\\"') > 4 * values + 2:
+        return True
+    bare = _STRING.sub("0", text)
+    return bare.count(",") + bare.count("[") + bare.count("{") - len(_EMPTY.findall(bare)) > values
+
+
+def _count(value: Any, max_values: int) -> None:
+    """Raise NotCanonical if a value holds more members and items than this, in total."""
+    left, waiting = max_values, [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict | list | tuple):
+            left -= len(held)
+            if left < 0:
+                raise _too_many(max_values)
+            waiting += held.values() if isinstance(held, dict) else held
 
 
 def _check(value: Any, levels_left: int) -> None:

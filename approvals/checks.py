@@ -24,9 +24,16 @@ def check_event_handlers(**_: Any) -> list[CheckMessage]:
 
 
 def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """The append-only triggers are in place."""
+    """The append-only triggers are in place, and nothing switches them off."""
     found: list[CheckMessage] = []
     for alias in databases or []:
+        if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.left_on(
+            connections[alias]
+        ):
+            hint = (
+                "Find out who left it. `manage.py migrate --skip-checks` removes it; then run `manage.py audit check`."
+            )
+            found.append(Error(f"{append_only.LEFT_ON}.", hint=hint, id="approvals.E003"))
         for trigger in append_only.missing(connections[alias]):
             hint = (
                 "Run `manage.py migrate --skip-checks`: it puts the triggers back, and would not begin with this error."

@@ -23,6 +23,10 @@ class Refusal(Exception):
         """What a problem document (RFC 9457) says beside the words; plain JSON."""
         return {}
 
+    def headers(self) -> dict[str, str]:
+        """What the answer says in its headers."""
+        return {}
+
 
 class NotFound(Refusal):
     """Absent, or not for your eyes: both look alike."""

@@ -29,9 +29,14 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
     form = form_of(schema, label) if schema is not None else Control(widget=Widget.GROUP, label=label)
     if form.widget != Widget.GROUP:
         form = Control(widget=Widget.GROUP, label=label)
-    form = _bound(form, value)
-    many = sum(1 for leaf in form.leaves()) > MAX_FIELDS
-    return Control(widget=Widget.JSON, label=label) if many else form
+    groups = {child.path[-1]: child.widget == Widget.GROUP for child in form.children}
+    least = sum(len(item) if isinstance(item, dict) and groups.get(name, True) else 1 for name, item in value.items())
+    # Count first, to make no thousands of fields; and again with those that the schema adds.
+    if least <= MAX_FIELDS:
+        form = _bound(form, value)
+        if sum(1 for leaf in form.leaves()) <= MAX_FIELDS:
+            return form
+    return Control(widget=Widget.JSON, label=label)
 
 
 def _bound(control: Control, value: Any) -> Control:

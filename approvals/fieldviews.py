@@ -130,6 +130,8 @@ class Showing:
         if self.typed is not None:
             sent = {text for text in self.typed.getlist(name) if text.isascii() and text.isdigit() and len(text) < 6}
             return frozenset(map(int, sent))
+        if not control.offers:
+            return frozenset()
         values = value if control.widget == Widget.SEVERAL and isinstance(value, list) else [value]
         places = [place_of(control, each) for each in values if each is not ABSENT]
         return frozenset(place for place in places if place is not None)

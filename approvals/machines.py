@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.conf import settings
@@ -16,11 +16,11 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from approvals import auth
+from approvals import auth, limits
 from approvals.actors import Actor, KeyActor
-from approvals.exceptions import NotAuthenticated, ScopeMissing
+from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.keys import ApiKey
-from approvals.sessions import user_of
+from approvals.sessions import sealed, user_of, user_of_sealed
 
 ALL = frozenset(auth.SCOPES)
 #: Scopes that a browser app gets by a token made in a session; it can read no audit log.
@@ -38,7 +38,12 @@ class Caller:
     scopes: frozenset[str]
     key: ApiKey | None = None
     thread: str | None = None
-    by_session: bool = False
+    #: The key of the browser's session, where the caller is known by one.
+    session_key: str = field(default="", repr=False)
+
+    @property
+    def by_session(self) -> bool:
+        return bool(self.session_key)
 
     @property
     def actor(self) -> Actor:
@@ -54,6 +59,11 @@ class Caller:
         """Raise ScopeMissing where the key or token does not reach so far."""
         if scope not in self.scopes:
             raise ScopeMissing(scope)
+
+    def count_ask(self) -> None:
+        """Count one more ask. TooMany. A client token has a share of its own, for its chat."""
+        who = self.scope if self.thread is None else f"{self.scope} {self.thread}"
+        limits.asks.count(who, settings.HITL_ASKS_PER_MINUTE)
 
 
 class MachineMiddleware:
@@ -80,12 +90,28 @@ class MachineMiddleware:
             caller = caller_by_token(token)
             request.user = caller.user if caller else AnonymousUser()
             return caller
-        return Caller(user=request.user, scopes=ALL, by_session=True) if isinstance(request.user, User) else None
+        if not isinstance(request.user, User):
+            return None
+        return Caller(user=request.user, scopes=ALL, session_key=request.session.session_key or "")
 
 
 def is_for_machines(path: str) -> bool:
     """Whether programs call this address, and no browser shows what it answers."""
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
+
+
+def refusal_for_unknown(request: HttpRequest) -> Refusal:
+    """Return why a request without a valid key, token or session is refused.
+
+    A wrong key counts against its address. Valid keys from the same address are never refused for it.
+    """
+    try:
+        if _token_of(request) is not None:
+            network = limits.network_of(limits.client_address(request))
+            limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
+    except limits.TooMany as refusal:
+        return refusal
+    return NotAuthenticated()
 
 
 def caller_of(request: HttpRequest) -> Caller:
@@ -108,7 +134,7 @@ class Credentials:
         if self.token is not None:
             return caller_by_token(self.token)
         user = user_of(self.session_key) if self.session_key else None
-        return Caller(user=user, scopes=ALL, by_session=True) if user is not None else None
+        return Caller(user=user, scopes=ALL, session_key=self.session_key or "") if user is not None else None
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
@@ -139,7 +165,10 @@ def _note_use(key: ApiKey) -> None:
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
-    """A token for one chat of the caller's, for a browser that must not hold a key; it reaches no further than its maker."""
+    """A token for one chat of the caller's, for a browser that must not hold a key.
+
+    It reaches no further than its maker, and dies with the key or the session that made it.
+    """
     scopes = sorted(caller.scopes & TOKEN_SCOPES)
     made = {
         "user": caller.user.pk,
@@ -147,6 +176,7 @@ def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -
         "scopes": scopes,
         "until": timezone.now().timestamp() + seconds,
         "key": caller.key.pk if caller.key else None,
+        "session": sealed(caller.session_key, caller.user) if caller.by_session else None,
     }
     return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
 
@@ -158,9 +188,11 @@ def _by_client_token(text: str) -> Caller | None:
         return None
     if made["until"] < timezone.now().timestamp():
         return None
-    user = User.objects.filter(pk=made["user"], is_active=True).first()
+    if session := made.get("session"):
+        user = user_of_sealed(session, made["user"])
+    else:
+        user = User.objects.filter(pk=made["user"], is_active=True).first()
     key = ApiKey.objects.filter(pk=made["key"], revoked_at=None).first() if made["key"] else None
-    # A token dies with the key that made it.
     if user is None or (made["key"] and key is None):
         return None
     return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, thread=made["thread"])

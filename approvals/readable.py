@@ -65,7 +65,8 @@ def rows(value: Any, place: str = "") -> list[Row]:
     counter = iter(range(MAX_VALUES))
     if not isinstance(value, dict):
         return [_row("", value, 1, counter, f"{place}.0")]
-    return list(_named_rows(list(value.items()), 1, counter, place))
+    items = list(value.items())
+    return [*_named_rows(items[:MAX_VALUES], 1, counter, place), *_left_out(len(items))]
 
 
 def context_rows(context: Any) -> list[Row]:
@@ -88,7 +89,7 @@ def folds(found: Sequence[Row]) -> Iterator[Fold]:
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
     """The members of an object, with a note at each name that reads like something else."""
-    others = lookalikes.alike([name for name, _item in items[:MAX_VALUES]])
+    others = lookalikes.alike([name for name, _item in items])
     for number, (name, item) in enumerate(items):
         notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
         yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
@@ -120,12 +121,17 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
 
 
 def _table(found: list[Row], count: int) -> Row:
-    if (left := count - len(found)) > 0:
-        words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
-        found.append(Row(name="…", value=words % {"count": f"{left:,}"}, hidden=left))
+    found = [*found, *_left_out(count)]
     more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
     words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
     return Row(name="", rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+
+
+def _left_out(count: int) -> list[Row]:
+    """The last line of a table that does not show everything: how many are left."""
+    left = count - MAX_VALUES
+    words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
+    return [Row(name="…", value=words % {"count": f"{left:,}"}, hidden=left)] if left > 0 else []
 
 
 def _text(value: str) -> Row:

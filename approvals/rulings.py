@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from approvals.actors import Actor
 from approvals.answers import shaped
 from approvals.asks import ABSENT
-from approvals.canonical import NotCanonical, canonical, clean_text, digest
+from approvals.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.schemas import schema_errors
@@ -132,7 +132,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, str]:
     try:
-        canonical(value, max_bytes=MAX_VALUE_BYTES)
+        canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
         return {name: str(error)}
     if name == "edited_input" and not isinstance(value, dict):

@@ -1,17 +1,21 @@
-"""Sessions as they are stored now, for whoever waits longer than a request lasts."""
+"""Sessions as they are stored now, for whoever waits longer than a request lasts, and for tokens that die with one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Collection
 from typing import Any
 
+from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
+from django.db.models import Exists
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 
 def user_of(session_key: str) -> User | None:
@@ -35,11 +39,31 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     known = {key: str(data[SESSION_KEY]) for key, data in good.items() if SESSION_KEY in data}
     users = {str(user.pk): user for user in User.objects.filter(pk__in=set(known.values()), is_active=True)}
     found = {key: users[user_id] for key, user_id in known.items() if user_id in users}
-    return {key: user for key, user in found.items() if _is_his(said[key], user)}
+    return {key: user for key, user in found.items() if _proves(said[key].get(HASH_SESSION_KEY) or "", user)}
 
 
-def _is_his(session: Mapping[str, Any], user: User) -> bool:
+def sealed(session_key: str, user: User) -> str:
+    """Return an encrypted name of a user's session, from which a holder cannot learn the session's key."""
+    named: Any = [session_key, user.get_session_auth_hash()]
+    return _seal().encrypt(json.dumps(named).encode()).decode()
+
+
+def user_of_sealed(text: str, user_id: int) -> User | None:
+    """Return the user of a sealed session, in one query; None if it has ended or the password has changed."""
+    try:
+        session_key, proof = json.loads(_seal().decrypt(text))
+    except InvalidToken:
+        return None
+    alive = Session.objects.filter(session_key=session_key, expire_date__gt=timezone.now())
+    user = User.objects.filter(Exists(alive), pk=user_id, is_active=True).first()
+    return user if user is not None and _proves(proof, user) else None
+
+
+def _seal() -> Fernet:
+    return Fernet(urlsafe_b64encode(salted_hmac("approvals.sessions", "seal", algorithm="sha256").digest()))
+
+
+def _proves(proof: str, user: User) -> bool:
     """Whether the password is still the one with which the session began."""
-    proof = session.get(HASH_SESSION_KEY) or ""
     hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
     return any(constant_time_compare(proof, each) for each in hashes)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.core.exceptions import SuspiciousOperation
 from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -26,11 +27,11 @@ class RequestsConsumer(DeskConsumer):
     """The page `/requests/`; its address holds the page's own filters, and `since` when it was rendered."""
 
     def groups_for(self, user: User) -> list[str]:
-        query = QueryDict(self.scope["query_string"], mutable=True)
-        query.pop("since", None)
         try:
+            query = QueryDict(self.scope["query_string"], mutable=True)
+            query.pop("since", None)
             self.lens = lens_from(query)
-        except Invalid as refusal:
+        except (Invalid, SuspiciousOperation) as refusal:
             raise NotFound(_("list")) from refusal
         return super().groups_for(user)
 

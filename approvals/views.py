@@ -78,7 +78,10 @@ def endpoint(method: str) -> Callable[[Callable[..., HttpResponse]], Callable[..
 
 
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    return problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code, refusal.members())
+    response = problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code, refusal.members())
+    for name, value in refusal.headers().items():
+        response.headers[name] = value
+    return response
 
 
 def problem(

@@ -14,8 +14,8 @@ from typing import Any
 MAX_SEARCH = 200
 MAX_WORDS = 12
 MAX_WORD = 60
-#: Characters that are kept of one request, with all that is said of it.
-MAX_KEPT = 100_000
+#: Characters that are kept of one request, with all that is said of it, and those that are read for them.
+MAX_KEPT, MAX_READ = 100_000, 400_000
 
 _SIGN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SIGN}]|[^\W_{_SIGN}]+")
@@ -34,10 +34,15 @@ def words_in(text: str) -> Iterator[str]:
 
 
 def kept(*values: Any, limit: int = MAX_KEPT) -> str:
-    """Every word in these texts and JSON values once, with a space in between; at most `limit` characters."""
+    """Every word in these texts and JSON values once, with a space in between: at most `limit` characters, and only from
+    about the first MAX_READ.
+    """
     found: dict[str, None] = {}
-    length = 0
+    length = read = 0
     for text in texts_in(values):
+        if read > MAX_READ:
+            break
+        read += len(text)
         for word in words_in(text):
             if word in found:
                 continue

@@ -52,7 +52,7 @@ def stage(
     """A new installation, gone with the block. On SQLite one process does all."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-")))
-        url, more = f"sqlite:///{folder}/desk.sqlite3", {"HITL_AGENTS": AGENTS} | settings
+        url, more = f"sqlite:///{folder}/desk.sqlite3", {"HITL_AGENTS": AGENTS, "HITL_ASKS_PER_MINUTE": "0"} | settings
         if database == POSTGRESQL:
             url = stack.enter_context(postgresql())
             if redis:

@@ -1,4 +1,5 @@
 """No body larger than 8 MB gets in, whoever sends it: refused by its declared length, and counted where it declares none.
+Our server also refuses an address and headers that are too long, with words.
 
 `BodyBound` is for any ASGI server. Daphne keeps the whole body before it calls an application; ours (`hitlsite.serving`)
 asks here while it comes in.
@@ -8,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from approvals.handover import Application, Message, Receive, Send
 
 #: Bytes; what the largest address takes (`/api/chat`: clients send the whole conversation every time).
 MAX_BODY = 8_000_000
-WORDS = f"The body is larger than {MAX_BODY:,} bytes, and was not read. Send less at a time."
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -28,14 +30,44 @@ def declared(headers: Headers) -> int:
     return 0
 
 
-def refusal(headers: Headers) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Headers and body of the 413: words for a browser, a problem document (RFC 9457) for all others."""
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound on requests, and the refusal of those that exceed it."""
+
+    status: HTTPStatus
+    title: str
+    code: str
+    words: str
+
+
+LARGE_BODY = Bound(
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "Content Too Large",
+    "too_large",
+    f"The body is larger than {MAX_BODY:,} bytes, and was not read. Send less at a time.",
+)
+LONG_ADDRESS = Bound(
+    HTTPStatus.REQUEST_URI_TOO_LONG,
+    "URI Too Long",
+    "address_too_long",
+    "The address is longer than 16,000 bytes, and was not read. Send what is long in the body.",
+)
+LONG_HEADERS = Bound(
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    "Request Header Fields Too Large",
+    "headers_too_large",
+    "The headers are larger than 16,000 bytes, and were not read. Send fewer cookies, or shorter headers.",
+)
+
+
+def refusal(bound: Bound, headers: Headers = ()) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Headers and body of the answer: words for a browser, a problem document (RFC 9457) for all others."""
     accepted = b",".join(value for name, value in headers if name.lower() == b"accept")
     if b"text/html" in accepted:
-        kind, body = b"text/plain; charset=utf-8", f"{WORDS}\n".encode()
+        kind, body = b"text/plain; charset=utf-8", f"{bound.words}\n".encode()
     else:
-        problem = {"type": "about:blank", "title": "Content Too Large", "status": 413, "code": "too_large"}
-        kind, body = b"application/problem+json", json.dumps({**problem, "detail": WORDS}).encode()
+        problem = {"type": "about:blank", "title": bound.title, "status": bound.status, "code": bound.code}
+        kind, body = b"application/problem+json", json.dumps({**problem, "detail": bound.words}).encode()
     return [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")], body
 
 
@@ -78,6 +110,6 @@ class _Counter:
 
 
 async def _refuse(scope: dict[str, Any], send: Send) -> None:
-    headers, body = refusal(scope["headers"])
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    headers, body = refusal(LARGE_BODY, scope["headers"])
+    await send({"type": "http.response.start", "status": LARGE_BODY.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,9 +1,17 @@
-"""How a record of the log is written: with its traceback where the mistake is ours, in one line where it is a client's."""
+"""How a record of the log is written: with its traceback where the mistake is ours, in one line where it is a client's.
+
+What clients send (addresses, names, headers) can neither start a line of its own nor control a terminal.
+"""
 
 from __future__ import annotations
 
 import copy
 import logging
+import re
+from typing import Any
+
+#: Control characters, Unicode line ends, and direction overrides.
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Line(logging.Formatter):
@@ -15,3 +23,15 @@ class Line(logging.Formatter):
             record = copy.copy(record)
             record.exc_info = record.exc_text = None
         return super().format(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        """Keep the lines of the traceback, and escape what is inside them."""
+        return "\n".join(map(escaped, super().formatException(ei).split("\n")))
+
+
+def escaped(line: str) -> str:
+    """Return the line with these characters as Python escapes."""
+    return _ODD.sub(lambda found: ascii(found[0])[1:-1], line)

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.apps import apps
+from django.db import connection
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from approvals import outbox, presence
+from approvals import append_only, outbox, presence
 from approvals.asks import URGENCY
 from approvals.models import ApprovalRequest
 from approvals.states import FINAL, Channel, Status
@@ -76,6 +77,8 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """What is so now."""
         yield _gauge("up", "Whether the database answers.", 1)
+        protected = not append_only.left_on(connection)
+        yield _gauge("record_protected", "Whether the append-only triggers are on; 0 means act now.", protected)
         yield self._open_requests()
         yield _oldest_requests()
         yield _outbox()

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from approvals import presence
+from approvals import append_only, presence
 from approvals.echo import Echo
 from approvals.presence import WorkerKind
 
@@ -27,6 +27,8 @@ def look() -> list[str]:
     missing = unapplied()
     if missing:
         return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
+    if append_only.left_on(connection):
+        return [f"record: {append_only.LEFT_ON}; see `manage.py check --database default`"]
     if workers_run_turns() and not presence.alive().filter(kind=WorkerKind.WORKER).exists():
         seconds = int(presence.ALIVE.total_seconds())
         return [f"workers: none was seen in the last {seconds} s; start `manage.py worker`"]

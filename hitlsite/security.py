@@ -1,4 +1,4 @@
-"""What guards every page: a log-in, and a strict Content Security Policy (nothing inline, evaluated or from elsewhere)."""
+"""What guards every page: a log-in, a strict Content Security Policy (nothing inline, evaluated or from elsewhere), no caches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
 from approvals import machines
-from approvals.exceptions import NotAuthenticated, NotFound
+from approvals.exceptions import NotFound
 from approvals.views import problem, refusal_page
 
 POLICY = "; ".join(
@@ -44,6 +44,18 @@ class ContentSecurityPolicyMiddleware:
         return response
 
 
+class CacheControlMiddleware:
+    """Keep answers out of the caches of proxies and browsers, unless the view says otherwise."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+
 class LoginRequired(LoginRequiredMiddleware):
     """Django's own, but a fragment's request takes the whole page to the log-in instead of showing it inside a card, and
     machines are told in JSON.
@@ -54,7 +66,7 @@ class LoginRequired(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if machines.is_for_machines(request.path):
             known = getattr(request, "caller", None) is not None
-            return None if known else refusal_page(request, NotAuthenticated())
+            return None if known else refusal_page(request, machines.refusal_for_unknown(request))
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})

@@ -13,9 +13,10 @@ from typing import Any
 from daphne import server
 from daphne.http_protocol import HTTPFactory, WebRequest
 from twisted.internet.interfaces import IPushProducer
+from twisted.web.http import HTTPChannel
 from zope.interface import implementer
 
-from hitlsite.bounds import MAX_BODY, refusal
+from hitlsite.bounds import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS, MAX_BODY, Bound, Headers, refusal
 
 #: So much of a refused body is read and dropped, so that its sender gets to read why; then the line is cut.
 DROPPED = 8 * MAX_BODY
@@ -75,14 +76,53 @@ class BoundedRequest(WebRequest):
         """Answer in the middle of the request, for which Twisted has no way of its own, and keep nothing of it."""
         self._refused = True
         self.content = BytesIO()
-        headers, body = refusal(
-            (name, value) for name, values in self.requestHeaders.getAllRawHeaders() for value in values
-        )
-        lines = [b"HTTP/1.1 413 Content Too Large", *(name + b": " + value for name, value in headers), b"", body]
-        self.channel.transport.write(b"\r\n".join(lines))
+        sent = self.requestHeaders.getAllRawHeaders()
+        headers = [(name, value) for name, values in sent for value in values]
+        self.channel.transport.write(written(LARGE_BODY, headers))
+
+
+def written(bound: Bound, headers: Headers = ()) -> bytes:
+    """Return the whole response as bytes, for a request that Twisted cannot answer any more."""
+    named, body = refusal(bound, headers)
+    first = f"HTTP/1.1 {bound.status} {bound.title}".encode()
+    return b"\r\n".join([first, *(name + b": " + value for name, value in named), b"", body])
+
+
+#: Twisted's, whose methods have no types.
+_Channel: Any = HTTPChannel
+
+
+class BoundedChannel(_Channel):
+    """Answers 414 or 431 where Twisted's own channel closes the connection or answers a bare 400."""
+
+    _dropped: int | None = None
+
+    def lineReceived(self, line: bytes) -> None:
+        if self._receivedHeaderSize + len(line) + 2 > self.totalHeadersSize:
+            self.lineLengthExceeded(line)
+        elif self._dropped is None:
+            super().lineReceived(line)
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        if self._dropped is None:
+            self._dropped = 0
+            # Without a header read so far, the line that is too long is the request line.
+            self.transport.write(written(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
+            # Close this side only: a reset, while the client still sends, would lose the answer.
+            self.transport.loseWriteConnection()
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._dropped is None:
+            super().dataReceived(data)
+            return
+        self._dropped += len(data)
+        if self._dropped > MAX_BODY:
+            self.forceAbortClient()
 
 
 class BoundedFactory(HTTPFactory):
+    protocol = BoundedChannel
+
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = BoundedRequest

@@ -32,7 +32,7 @@ CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
 MACHINE_URLS_REGEX = r"^/(?:api/|chat(?:/|\Z))"
 CORS_URLS_REGEX = MACHINE_URLS_REGEX
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
-CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "x-vercel-ai-ui-message-stream"]
+CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "retry-after", "x-vercel-ai-ui-message-stream"]
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 
 INSTALLED_APPS = [
@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "hitlsite.security.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "hitlsite.security.CacheControlMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "hitlsite.outages.OutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -147,7 +148,6 @@ LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
 #: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
 TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
-ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXIES
 ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
     "login": "hitlsite.accounts.forms.LoginForm",
@@ -233,6 +233,9 @@ HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=F
 HITL_NOTIFY_INTERVAL = env.whole("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
 #: Hours for which the stream of a turn that has ended is kept; its messages, steps and checkpoints stay.
 HITL_KEEP_EVENTS = env.whole("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
+#: Questions, approvals and messages that one key may ask in a minute, and wrong keys that one address may try; 0 is no limit.
+HITL_ASKS_PER_MINUTE = env.whole("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
+HITL_WRONG_KEYS_PER_MINUTE = env.whole("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
 #: What reads `/metrics` has to send; without it only programs on this machine may.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 

@@ -2,8 +2,8 @@
 
 `asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
 `handing` (who is at it), `commenting` (what they say of it); `attending` (which processes live), `pruning` (what is old
-enough to go), `logins` (who logged in). All writes of one action are one transaction. Signals and rings leave after its
-commit, and a failing one never turns a recorded decision into an error.
+enough to go), `revoking` (how a key ends), `logins` (who logged in). All writes of one action are one transaction. Signals
+and rings leave after its commit, and a failing one never turns a recorded decision into an error.
 """
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
@@ -14,6 +14,7 @@ from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_wor
 from approvals.actions.handing import assign, claim, free_lapsed, release
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.revoking import revoke_key
 
 __all__ = [
     "Asked",
@@ -42,6 +43,7 @@ __all__ = [
     "release",
     "report_result",
     "request_approval",
+    "revoke_key",
     "seen",
     "settle",
     "store_password",

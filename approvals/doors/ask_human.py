@@ -42,6 +42,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
     The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
     """
     caller.need("ask")
+    caller.count_ask()
     _refuse_tokens(caller)
     seconds, thread = _wait_of(request), thread_of(request)
     question = question_from(json_object(request))

@@ -19,10 +19,20 @@ MAX_ERRORS = 50
 
 
 class Bearer(HttpBearer):
-    """Who calls was found out by `MachineMiddleware`, a browser's session included; this says so in the document."""
+    """Who calls was found out by `MachineMiddleware`, a browser's session included; this says so in the document.
+
+    An operation that asks is `counted`, before its body is read.
+    """
+
+    def __init__(self, *, counted: bool = False) -> None:
+        super().__init__()
+        self.counted = counted
 
     def __call__(self, request: HttpRequest) -> Caller:
-        return caller_of(request)
+        caller = caller_of(request)
+        if self.counted:
+            caller.count_ask()
+        return caller
 
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
         return caller_of(request)

@@ -17,7 +17,7 @@ from approvals.bodies import KEY_PATTERN, MAX_KEY, REPLAYED
 from approvals.doors.waits import when_ended
 from approvals.exceptions import Invalid
 from approvals.paging import Mark, mark_from
-from approvals.rest.callers import client_of, problems
+from approvals.rest.callers import Bearer, client_of, problems
 from approvals.rest.documents import (
     NewCancel,
     NewDecision,
@@ -63,7 +63,8 @@ class Waiting(Document):
     "/requests",
     response={201: RequestDocument, 200: RequestDocument},
     summary="Ask a person",
-    openapi_extra=problems(400, 409, 413, 415),
+    auth=Bearer(counted=True),
+    openapi_extra=problems(400, 409, 413, 415, 429),
 )
 def create_request(
     request: HttpRequest,

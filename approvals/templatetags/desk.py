@@ -1,4 +1,4 @@
-"""Template tags of the desk: safe Markdown, and times that a page can keep up to date."""
+"""Template tags of the desk: safe Markdown, times that a page can keep up to date, and whether the record is protected."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.db import connection
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from approvals import append_only
 from approvals.markdown import to_html
 from approvals.visible import visible
 
@@ -36,3 +38,9 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
         exact.strftime("%Y-%m-%d %H:%M:%S"),
         naturaltime(when),
     )
+
+
+@register.simple_tag
+def record_unprotected() -> str:
+    """The table that holds a row which switches the append-only triggers off; empty where they are on."""
+    return append_only.SWITCH if append_only.left_on(connection) else ""

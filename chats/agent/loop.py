@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
-from approvals.canonical import NotCanonical, canonical, clean_text
+from approvals.canonical import MAX_VALUES, NotCanonical, canonical, clean_text
 from chats.agent.agent import Agent
 from chats.agent.events import (
     Event,
@@ -49,7 +49,7 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
         known = ", ".join(tool.name for tool in agent.tools) or "none"
         return PlannedCall(tool_call_id, name, value, None, f"There is no tool named {name!r}. Tools: {known}.")
     try:
-        canonical(value, max_bytes=MAX_INPUT_BYTES)
+        canonical(value, max_bytes=MAX_INPUT_BYTES, max_values=MAX_VALUES)
         tool.validate(value)
     except NotCanonical as error:
         return PlannedCall(tool_call_id, name, {}, None, f"Invalid input for {name}: {error}")

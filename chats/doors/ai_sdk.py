@@ -34,8 +34,8 @@ from chats.wire import ai_sdk_body
 from chats.wire.ai_sdk import DONE, HEADERS, Chunk, MessageStream, frames, told
 from chats.wire.ai_sdk_body import Posted
 
-#: Clients send the whole conversation every time.
-MAX_BODY = 8_000_000
+#: Clients send the whole conversation every time; what of it is new has the bounds of all that people read.
+MAX_BODY, MAX_BODY_VALUES = 8_000_000, 200_000
 #: The last messages that a read gives, and the most.
 MESSAGES = 500
 
@@ -46,7 +46,8 @@ VIA = Door.AI_SDK
 def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A message, an edit, a regeneration or answers; what comes of it streams back."""
     caller.need("ask")
-    posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY))
+    caller.count_ask()
+    posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
         caller.need("decide")
@@ -98,7 +99,8 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
         "status": _status(turn),
         "pending": [_pending(request, found) for found in waiting],
     }
-    response = JsonResponse(body)
+    # A client keeps its own copy, and asks whether that is still the newest.
+    response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
     response.headers["ETag"] = quote_etag(digest(body, max_bytes=MAX_MESSAGE_BYTES).removeprefix("sha256:"))
     return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
 

@@ -122,6 +122,7 @@ def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _say(request: HttpRequest, caller: Caller) -> Telling:
     caller.need("ask")
+    caller.count_ask()
     said = cedar_body.read_said(json_object(request))
     thread = said.thread_id or caller.thread or ""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from typing import Any
 
@@ -12,14 +11,14 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
-from approvals import actions
+from approvals import actions, limits
 from hitlsite.accounts.mailing import send_later
 from hitlsite.views import too_many_requests
 
@@ -41,13 +40,8 @@ class Accounts(DefaultAccountAdapter):
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The client's address as the trusted proxies name it, or the peer's where they name none."""
-        try:
-            address = ipaddress.ip_address(super().get_client_ip(request))
-        except (ImproperlyConfigured, PermissionDenied):
-            return str(request.META.get("REMOTE_ADDR", ""))
-        # An IPv4 address that came over an IPv6 socket: left as it is, all of them would count as one network.
-        return str(getattr(address, "ipv4_mapped", None) or address)
+        """The same address as for all other limits."""
+        return limits.client_address(request)
 
     def is_safe_url(self, url: str) -> bool:
         """Where `next` may lead: this host, and not from HTTPS to HTTP."""

@@ -38,6 +38,8 @@ for name in (
 ):
     os.environ.pop(name, None)
 # Turns run in the process that a test drives; workers are tested with processes of their own.
+# Thousands of tests are one machine, whose keys have the same numbers again and again.
+os.environ.update(HITL_ASKS_PER_MINUTE="0", HITL_WRONG_KEYS_PER_MINUTE="0")
 os.environ.update(HITL_DISPATCH="here", SECRET_KEY="only-for-tests", DEBUG="1", HITL_PROVIDER="scripted")
 if os.environ.get("TEST_ON") == "postgresql":
     os.environ["DATABASE_URL"] = f"{started().url()}?pool=100"

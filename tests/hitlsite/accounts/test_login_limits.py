@@ -108,7 +108,7 @@ def test_what_is_refused_is_a_line_of_the_log_and_no_entry(caplog):
 
 
 def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(settings):
-    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    settings.TRUSTED_PROXIES = 1
     people.alice()
     for number in range(TRIES):
         send("alice", "guess", address="10.0.0.1", HTTP_X_FORWARDED_FOR=f"203.0.113.{number}, {STRANGER}")
@@ -118,7 +118,7 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(settings):
 
 @pytest.mark.parametrize("forwarded", ["", "nonsense", "unix:", HOME])
 def test_proxies_that_are_not_there_or_say_nonsense_are_no_error(settings, forwarded):
-    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 2
+    settings.TRUSTED_PROXIES = 2
     people.alice()
     more = {"HTTP_X_FORWARDED_FOR": forwarded} if forwarded else {}
     fail("alice", address="10.0.0.1", **more)

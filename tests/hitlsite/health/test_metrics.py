@@ -174,6 +174,7 @@ def test_it_costs_the_same_number_of_queries_however_much_there_is(rows, django_
     for number in range(rows):
         make_request(asks, workflow=workflow, tool_name=f"tool-{number}")
     assert not Turn.objects.exists()
-    # New, ended, open, the oldest of four priorities, five channels, processes, three states of turns.
-    with django_assert_num_queries(2 + 1 + 4 + 5 + 1 + 3):
+    # New, ended, whether the triggers are on, open, the oldest of four priorities, five channels, processes, three
+    # states of turns.
+    with django_assert_num_queries(2 + 1 + 1 + 4 + 5 + 1 + 3):
         found.text()

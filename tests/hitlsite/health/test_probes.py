@@ -206,10 +206,10 @@ def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(mo
 
 
 @pytest.mark.django_db
-def test_readiness_costs_two_queries_at_most(django_assert_num_queries, monkeypatch):
+def test_readiness_costs_four_queries_at_most(django_assert_num_queries, monkeypatch):
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
-    # Whether the table of migrations is there, what is in it, and the workers.
-    with django_assert_num_queries(3):
+    # Whether the table of migrations is there, what is in it, whether the triggers are on, and the workers.
+    with django_assert_num_queries(4):
         readiness.look()
 
 

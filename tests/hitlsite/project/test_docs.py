@@ -17,9 +17,12 @@ from chats.agent.demo import SCRIPT
 from chats.routing import websocket_urlpatterns as chat_sockets
 from chats.states import CallState, FinishReason, TurnState
 from hitlsite import probes
+from hitlsite.bounds import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS
 from tests.support.root import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
+
+BOUNDS = (LARGE_BODY, LONG_ADDRESS, LONG_HEADERS)
 
 
 def first_cells(path: Path) -> list[str]:
@@ -87,7 +90,9 @@ def test_every_address_is_documented():
 
 def test_every_code_of_a_refusal_is_documented():
     documented = [cell for cell in first_cells(REFERENCE / "api.md") if "/" not in cell]
-    assert sorted(documented) == sorted({"csrf"} | {refusal.code for refusal in refusals(Refusal)})
+    assert sorted(documented) == sorted(
+        {"csrf"} | {bound.code for bound in BOUNDS} | {refusal.code for refusal in refusals(Refusal)}
+    )
 
 
 def refusals(base: type[Refusal]) -> list[type[Refusal]]:

@@ -21,6 +21,7 @@ COMMANDS = [
     ["webhooksecret", "--key", "pp_0123"],
     ["prune"],
     ["seed_demo"],
+    ["audit", "check"],
 ]
 
 

@@ -107,8 +107,8 @@ HOSTILE = {
     "10,000 wrong messages": (body(messages=[{}] * 10_000), 422, "invalid"),
     "half a million parts": (
         body(messages=[{"id": "a1", "role": "assistant", "parts": [{"type": "x"}] * 500_000}]),
-        422,
-        "invalid",
+        400,
+        "bad_body",
     ),
     "50 MB": (b'{"id":"' + b"x" * 50_000_000 + b'"}', 413, "too_large"),
 }

@@ -1,0 +1,94 @@
+"""Rate limits: a caller may use a minute's share at once, and it comes back evenly.
+
+Each process counts in its own memory. A call costs no statement and no round trip; a restart forgets; behind N web
+processes a caller gets at most N times as much.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from ipaddress import ip_address, ip_network
+from time import monotonic
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.translation import ngettext
+
+from approvals.exceptions import Refusal
+
+WINDOW = 60.0
+#: Callers that are remembered. Beyond that, the least recent are forgotten first.
+REMEMBERED = 10_000
+
+
+class TooMany(Refusal):
+    """The caller exceeds a rate limit; after `seconds` it may try again."""
+
+    code = "too_many"
+    status = 429
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        words = ngettext(
+            "Too many calls. Try again in %(seconds)d second.",
+            "Too many calls. Try again in %(seconds)d seconds.",
+            seconds,
+        )
+        super().__init__(words % {"seconds": seconds})
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.seconds)}
+
+
+class Limit:
+    """Counts one kind of call by GCRA, which keeps one number per caller: when all of its share will be back."""
+
+    def __init__(self) -> None:
+        self._whole_at: OrderedDict[str, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def count(self, who: str, a_minute: int) -> None:
+        """Count one more call. Raise TooMany if that exceeds the limit; a refused call is not counted. 0 means no limit."""
+        if not a_minute:
+            return
+        now, each = monotonic(), WINDOW / a_minute
+        with self._lock:
+            whole_at = max(self._whole_at.get(who, now), now) + each
+            wait = whole_at - now - WINDOW
+            # Rounding errors add up to less than a millisecond.
+            if wait > min(each / 2, 0.001):
+                raise TooMany(math.ceil(wait))
+            self._whole_at[who] = whole_at
+            self._whole_at.move_to_end(who)
+            if len(self._whole_at) > REMEMBERED:
+                self._whole_at.popitem(last=False)
+
+
+asks = Limit()
+wrong_keys = Limit()
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the client's address as the trusted proxies report it, else the peer's; empty where there is none."""
+    peer = _address(request.META.get("REMOTE_ADDR", ""))
+    # Each trusted proxy appends the address it was called from; a client can invent everything before that.
+    forwarded = request.headers.get("X-Forwarded-For", "").split(",")
+    if 0 < settings.TRUSTED_PROXIES <= len(forwarded):
+        return _address(forwarded[-settings.TRUSTED_PROXIES].strip()) or peer
+    return peer
+
+
+def _address(text: str) -> str:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return ""
+    # An IPv4 address that came over an IPv6 socket: left as it is, all of them would count as one network.
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def network_of(address: str) -> str:
+    """Return what one customer has: an IPv4 address, or the /64 network of an IPv6 address."""
+    return str(ip_network((address, 64), strict=False)) if ":" in address else address

@@ -1,0 +1,118 @@
+"""`manage.py audit check` names every audit entry that no longer says what was recorded."""
+
+from __future__ import annotations
+
+import hashlib
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from approvals import append_only, audit, integrity
+from approvals.models import AuditEntry
+from approvals.states import Verdict
+from tests.support import vendors
+from tests.support.desk.requests import decide, make_request
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+#: Columns that stand outside the body: the number, and what may change or be missing in older entries.
+OUTSIDE = {"id", "retry_count", "last_seen_at", "open_after"}
+
+
+def record() -> list[AuditEntry]:
+    """Three entries: asked, decided, and the result of a call."""
+    decide(make_request(alice(), tool_call_id="call-1"), bob(), Verdict.APPROVE)
+    call = audit.Subject(scope="key:1", tool_call_id="call-1")
+    audit.record_once("tool.result", call, data={"output": 1}, actor=None, via="rest")
+    return list(AuditEntry.objects.order_by("pk"))
+
+
+def change(entry: AuditEntry, column: str, value: str) -> None:
+    """What somebody with the database's password can do; `value` is SQL."""
+    with append_only.maintenance(connection, "an attack"):
+        vendors.run(f'UPDATE approvals_auditentry SET "{column}" = {value} WHERE id = {entry.pk}')
+
+
+def check() -> str:
+    out = StringIO()
+    call_command("audit", "check", stdout=out)
+    return out.getvalue()
+
+
+def refused() -> tuple[list[str], str]:
+    """The lines that it prints, and the words it ends with, as a failing command."""
+    out = StringIO()
+    with pytest.raises(CommandError) as error:
+        call_command("audit", "check", stdout=out)
+    assert error.value.returncode == 1
+    return out.getvalue().splitlines(), str(error.value)
+
+
+def test_a_record_that_nobody_touched_is_whole(monkeypatch):
+    monkeypatch.setattr(integrity, "PAGE", 2)
+    assert check() == "0 audit entries say what was recorded.\n"
+    record()
+    assert check() == "3 audit entries say what was recorded.\n"
+
+
+def test_a_repeat_of_a_result_is_no_change():
+    record()
+    call = audit.Subject(scope="key:1", tool_call_id="call-1")
+    assert audit.record_once("tool.result", call, data={}, actor=None, via="rest") is False
+    assert check() == "3 audit entries say what was recorded.\n"
+
+
+@pytest.mark.parametrize(
+    "field", [one for one in AuditEntry._meta.concrete_fields if one.column not in OUTSIDE], ids=lambda one: one.column
+)
+def test_every_changed_column_is_found_whatever_it_is(field):
+    _, decided, _ = record()
+    change(decided, field.column, vendors.other_value(field))
+    lines, words = refused()
+    assert words == "1 of 3 audit entries were changed since they were recorded."
+    (line,) = lines
+    assert line.startswith(f"Changed since it was recorded: entry {decided.pk} (")
+    assert field.column in line
+
+
+def test_who_decided_is_named_as_what_was_changed():
+    _, decided, _ = record()
+    change(decided, "actor_name", "'mallory'")
+    lines, _ = refused()
+    assert lines == [
+        f"Changed since it was recorded: entry {decided.pk} (request.decided, {audit.utc(decided.at)}): actor_name"
+    ]
+
+
+def test_a_number_in_the_place_of_nobody_is_found():
+    *_, result = record()
+    change(result, "actor_id", "0")
+    assert refused()[0][0].endswith(": actor_id")
+
+
+def test_a_changed_body_is_found_with_its_digest_kept_and_one_that_is_no_entry_with_a_digest_that_fits():
+    asked, decided, _ = record()
+    change(asked, "body", "replace(body, '4711', '9999')")
+    body = "[]"
+    change(decided, "body", f"'{body}'")
+    change(decided, "digest", f"'sha256:{hashlib.sha256(body.encode()).hexdigest()}'")
+    lines, words = refused()
+    assert [line.rpartition("Z): ")[2] for line in lines] == ["body or digest", "body (it is no entry)"]
+    assert words.startswith("2 of 3 ")
+
+
+def test_what_was_put_there_cannot_forge_lines_of_the_report():
+    asked, *_ = record()
+    change(asked, "event", "'x" + "\n" + "0 audit entries were changed'")
+    lines, _ = refused()
+    assert len(lines) == 1
+
+
+def test_it_reads_page_by_page(monkeypatch, django_assert_num_queries):
+    record()
+    monkeypatch.setattr(integrity, "PAGE", 2)
+    with django_assert_num_queries(3):
+        assert [found for found in integrity.checked() if found] == []

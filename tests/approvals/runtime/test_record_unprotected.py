@@ -1,0 +1,86 @@
+"""A row left in the maintenance switch turns every trigger off: it is reported everywhere, and `migrate` removes it."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+from django.db import connection
+
+from approvals import append_only
+from approvals.checks import check_triggers
+from approvals.models import AuditEntry
+from hitlsite import metrics, readiness
+from tests.support.desk.requests import make_request
+from tests.support.people import alice, make_person
+
+pytestmark = pytest.mark.django_db
+
+WORDS = "A row left in pausepoint_maintenance switches all append-only triggers off: protected rows can be changed"
+
+
+def leave_it_on(reason: str = "a script that died") -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {append_only.SWITCH} (reason) VALUES (%s)", [reason])
+
+
+def admin_index(client, user) -> str:
+    client.force_login(user)
+    return client.get("/admin/").content.decode()
+
+
+def test_with_the_row_in_place_rows_do_change():
+    make_request(alice())
+    leave_it_on()
+    assert AuditEntry.objects.update(actor_name="mallory") == 1
+
+
+def test_the_check_says_so_with_what_to_do():
+    assert check_triggers(databases=["default"]) == []
+    leave_it_on()
+    (error,) = check_triggers(databases=["default"])
+    assert (error.id, error.msg, error.level) == ("approvals.E003", f"{WORDS}.", 40)
+    assert "migrate --skip-checks" in error.hint
+    assert "audit check" in error.hint
+
+
+def test_readiness_says_so():
+    assert readiness.look() == []
+    leave_it_on()
+    assert readiness.look() == [f"record: {WORDS}; see `manage.py check --database default`"]
+
+
+def test_the_metrics_say_so():
+    assert b"pausepoint_record_protected 1.0" in metrics.Metrics().text()
+    leave_it_on()
+    assert b"pausepoint_record_protected 0.0" in metrics.Metrics().text()
+
+
+def test_every_page_of_the_admin_says_so_to_its_people_only(client):
+    admin = make_person("admin")
+    admin.is_staff = admin.is_superuser = True
+    admin.save()
+    assert "record is not protected" not in admin_index(client, admin)
+    leave_it_on()
+    assert "record is not protected" in admin_index(client, admin)
+    assert "record is not protected" in client.get("/admin/approvals/auditentry/").content.decode()
+    client.logout()
+    assert "record is not protected" not in client.get("/admin/login/").content.decode()
+
+
+@pytest.mark.parametrize("command", ["migrate", "serve"])
+def test_migrate_and_the_server_do_not_begin(command):
+    leave_it_on()
+    with pytest.raises(SystemCheckError, match=r"approvals\.E003"):
+        call_command(command, skip_checks=False, stdout=StringIO(), stderr=StringIO())
+
+
+def test_migrate_without_checks_removes_it_and_says_so_in_the_log(caplog):
+    leave_it_on("left by hand")
+    call_command("migrate", "--skip-checks", verbosity=0)
+    assert append_only.left_on(connection) == []
+    (record,) = [one for one in caplog.records if one.name == "approvals.append_only"]
+    assert record.levelname == "ERROR"
+    assert "(left by hand)" in record.getMessage()

@@ -1,0 +1,23 @@
+"""Addresses of live pages that no page of ours would open: closed like those that are not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals.consumers import NOT_FOUND
+from approvals.dbpool import run
+from tests.support.lines import SOON, cookie_of, dial
+from tests.support.people import bob
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize(
+    "query", ["&".join(f"p{n}=1" for n in range(2000)), "&" * 15_000, "status=%ff", "q=%00"], ids=len
+)
+async def test_a_list_with_an_odd_address_is_closed_and_raises_nothing(query):
+    cookie = await run(lambda: cookie_of(bob()))
+    page = dial(f"/ws/requests/?{query}", cookie=cookie)
+    assert await page.connect(SOON) == (True, None)
+    assert await page.closed_with() == NOT_FOUND
+    await page.disconnect()

@@ -1,0 +1,49 @@
+"""What a signed-in person or a program is answered is kept by no cache, of a proxy or of the browser."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from chats.models import Chat
+from tests.hitlsite.site.test_security import addresses
+from tests.support.desk.requests import make_request
+from tests.support.machine import Machine
+from tests.support.people import bob
+
+pytestmark = pytest.mark.django_db
+
+OURS = "private, no-store"
+
+
+def test_every_page_of_a_signed_in_person_says_so():
+    browser, person = Client(), bob()
+    browser.force_login(person)
+    found = [page for page in addresses() if page not in {"/words.js", "/logout/", "/admin/logout/"}]
+    made = make_request(person)
+    for page in [*found, made.get_absolute_url()]:
+        said = browser.get(page).headers.get("Cache-Control", "")
+        assert (page, "private" in said or "no-store" in said) == (page, True)
+    assert browser.get("/").headers["Cache-Control"] == OURS
+
+
+def test_so_do_the_api_s_answers_and_its_refusals():
+    machine = Machine(bob())
+    asked = machine.ask()
+    replies = [machine.get("/requests"), machine.get(f"/requests/{asked['id']}"), machine.get("/nothing")]
+    replies += [machine.decide(asked, "approve"), Machine().get("/requests"), machine.get("/openapi.json")]
+    assert {reply.headers["cache-control"] for reply in replies} == {OURS}
+
+
+def test_a_chat_that_a_client_asks_for_with_its_etag_may_be_kept_by_that_client_only(client):
+    person = bob()
+    client.force_login(person)
+    client.post("/chats/new/", {"text": "hello", "agent": "support"})
+    address = f"/api/chat/{Chat.objects.get().public_id}"
+    first = client.get(address)
+    again = client.get(address, headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.headers["Cache-Control"]) == (304, "private, no-cache")
+
+
+def test_what_is_for_everybody_is_kept(client):
+    assert client.get("/words.js").headers["Cache-Control"] == "max-age=3600"

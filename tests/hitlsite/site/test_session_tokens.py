@@ -1,0 +1,79 @@
+"""A client token that a browser's session made dies with that session."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.core.signing import Signer
+from django.test import Client
+from django.utils import timezone
+
+from tests.support.people import alice
+
+pytestmark = pytest.mark.django_db
+
+CHAT = "/api/chat/c1"
+
+
+def session_of(user: User) -> Client:
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+def token_from(browser: Client) -> str:
+    browser.cookies["csrftoken"] = "a" * 32
+    sent = {"X-CSRFToken": "a" * 32}
+    made = browser.post("/api/v1/client-tokens", {"chat": "c1"}, content_type="application/json", headers=sent)
+    assert made.status_code == 201
+    return made.json()["token"]
+
+
+def status(token: str) -> int:
+    """404: known, and there is no such chat yet. 401: not known (any more)."""
+    return Client().get(CHAT, headers={"Authorization": f"Bearer {token}"}).status_code
+
+
+def test_it_is_good_while_the_session_lasts_and_not_after_the_log_out():
+    person = alice()
+    browser, another = session_of(person), session_of(person)
+    token, other = token_from(browser), token_from(another)
+    assert (status(token), status(other)) == (404, 404)
+    browser.post("/logout/")
+    assert (status(token), status(other)) == (401, 404)
+
+
+def test_it_dies_when_the_session_has_expired_or_was_removed():
+    browser = session_of(alice())
+    token = token_from(browser)
+    Session.objects.update(expire_date=timezone.now())
+    assert status(token) == 401
+    Session.objects.all().delete()
+    assert status(token) == 401
+
+
+def test_it_dies_with_the_password_and_with_its_user():
+    person = alice()
+    token = token_from(session_of(person))
+    User.objects.update(is_active=False)
+    assert status(token) == 401
+    User.objects.update(is_active=True)
+    assert status(token) == 404
+    person.set_password("another one entirely")
+    person.save()
+    assert status(token) == 401
+
+
+def test_it_does_not_tell_the_key_of_the_session():
+    browser = session_of(alice())
+    key = browser.session.session_key
+    claims = Signer(salt="approvals.client-token").unsign_object(token_from(browser).removeprefix("ppt_"))
+    assert "session" in claims
+    assert key not in str(claims)
+
+
+def test_it_costs_one_query_to_know_who_calls(django_assert_num_queries):
+    token = token_from(session_of(alice()))
+    with django_assert_num_queries(2):  # who calls, and the chat
+        assert status(token) == 404
