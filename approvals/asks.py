@@ -15,9 +15,9 @@ from approvals.addresses import Refused, destination
 from approvals.answers import shaped
 from approvals.canonical import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
+from approvals.lookalikes import tool_name_problem
 from approvals.schemas import schema_errors, schema_problem
 from approvals.states import Kind, Priority
-from approvals.visible import visible
 
 MAX_TITLE = 200
 MAX_MESSAGE = 20_000
@@ -88,8 +88,8 @@ class Ask:
         for name, limit in MAX_LENGTHS.items():
             if len(getattr(self, name) or "") > limit:
                 found.append((name, f"holds more than {limit} characters"))
-        if visible(self.tool_name) != self.tool_name:
-            found.append(("tool_name", "holds a character that nobody sees"))
+        if problem := tool_name_problem(self.tool_name):
+            found.append(("tool_name", problem))
         if len(self.options) > MAX_OPTIONS:
             found.append(("options", f"more than {MAX_OPTIONS}"))
         if len(self.suggestions) > MAX_SUGGESTIONS:

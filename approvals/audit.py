@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -124,6 +125,20 @@ def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor:
 def recorded(event: str, subject: Subject) -> AuditEntry | None:
     """What `record_once` has written before under the same scope and toolCallId."""
     return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
+
+
+def results_of(
+    requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
+) -> Mapping[UUID, AuditEntry]:
+    """The `tool.result` entries of these requests' calls, by request; a request outside any call is one of its own.
+
+    `among` are entries that were read already and hold them.
+    """
+    calls = {one.pk: Subject(scope=one.scope, tool_call_id=one.tool_call_id or str(one.pk)) for one in requests}
+    keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
+    found = AuditEntry.objects.filter(dedup_key__in=keys.values()) if among is None else among
+    entries = {entry.dedup_key: entry for entry in found}
+    return {pk: entries[key] for pk, key in keys.items() if key in entries}
 
 
 def repeat_key(event: str, subject: Subject) -> str:

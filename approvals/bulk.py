@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -13,11 +12,12 @@ from django.utils.translation import gettext as _
 
 from approvals import actions, auth, queries
 from approvals.canonical import clean_text
+from approvals.comparison import Comparison, compared
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.models import ApprovalRequest
 from approvals.rulings import MAX_COMMENT
 from approvals.states import VERDICTS, Door, Kind, Verdict
-from approvals.triage import listed
+from approvals.triage import HEAVY, listed
 
 MAX_PICKS = 50
 TAKEN = {Verdict.APPROVE, Verdict.REJECT}
@@ -71,9 +71,12 @@ def order_from(data: QueryDict) -> Order:
     return Order(picks, Verdict(verdict), comment)
 
 
-def plan(user: User, order: Order) -> list[Step]:
-    """What the order would do, in its own sequence: a step with a `code` would be left as it is."""
+def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
+    """What the order would do, in its own sequence: a step with a `code` would be left as it is. `inputs`: read them too."""
     wanted = listed(queries.requests_for(user).filter(pk__in=list(order.picks)))
+    if inputs:
+        unshown = [name for name in HEAVY if name != "input"]
+        wanted = wanted.defer(None).defer(*unshown, queries.UNREAD)
     found = {request.pk: request for request in wanted}
     return [_planned(user, order, found.get(pk), f"{pk}:{digest}") for pk, digest in order.picks.items()]
 
@@ -84,9 +87,14 @@ def carry_out(user: User, order: Order) -> list[Step]:
             for step in plan(user, order)]  # fmt: skip
 
 
-def by_tool(steps: Sequence[Step]) -> list[tuple[str, int]]:
-    """How many of these steps each tool has, the most first; requests without a tool under an empty name."""
-    return Counter(step.request.tool_name for step in steps if step.request is not None).most_common()
+def by_tool(steps: Sequence[Step]) -> list[Comparison]:
+    """The requests of these steps side by side, tool by tool, the most first; those without a tool under an empty name."""
+    tools: dict[str, list[ApprovalRequest]] = {}
+    for step in steps:
+        if step.request is not None:
+            tools.setdefault(step.request.tool_name, []).append(step.request)
+    most_first = sorted(tools.items(), key=lambda item: -len(item[1]))
+    return [compared(tool, requests) for tool, requests in most_first]
 
 
 def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: str) -> Step:

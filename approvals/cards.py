@@ -11,13 +11,13 @@ from approvals import auth
 from approvals.answers import words_of
 from approvals.auth import Person
 from approvals.canonical import canonical
-from approvals.care import name_to_type
-from approvals.exceptions import Invalid, Refusal
+from approvals.care import ACCEPTED, name_to_type
+from approvals.exceptions import Invalid, Refusal, Unread
 from approvals.fieldviews import Field, Showing
 from approvals.forms import ANSWER, EDIT, answer_form, input_form, wants_json
 from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
-from approvals.readable import Change, Row, changes, pretty, rows
+from approvals.readable import Change, Row, changes, context_rows, misread, pretty, rows
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.visible import visible, visible_json
 
@@ -45,6 +45,8 @@ class Card:
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: QueryDict = field(default_factory=QueryDict)
     review: Review | None = None
+    #: Its person was told that parts of it are folded; what they press next counts.
+    unread: bool = False
 
     @property
     def version(self) -> str:
@@ -62,6 +64,25 @@ class Card:
         return name_to_type(self.request)
 
     @property
+    def retyped(self) -> str:
+        """The verdict whose name was typed wrongly and is to be typed anew; empty where none was."""
+        return self.typed.get("verdict", "") if "typed_name" in self.errors else ""
+
+    @property
+    def accepts_unread(self) -> bool:
+        return self.unread or self.typed.get("unread") == ACCEPTED
+
+    @property
+    def opened(self) -> list[str]:
+        """Folded parts that were opened before a refusal."""
+        return self.typed.getlist("opened")
+
+    @property
+    def title_note(self) -> str:
+        """What of the title is easily misread; empty where nothing is."""
+        return "; ".join(misread(self.request.title))
+
+    @property
     def asks(self) -> bool:
         """A question or form, as opposed to something to approve."""
         return self.request.kind in {Kind.QUESTION, Kind.FORM}
@@ -73,7 +94,7 @@ class Card:
 
     @property
     def input_rows(self) -> list[Row]:
-        return rows(self.request.input)
+        return rows(self.request.input, "input")
 
     @property
     def input_json(self) -> str:
@@ -82,8 +103,7 @@ class Card:
 
     @property
     def context_rows(self) -> list[Row]:
-        context = self.request.context
-        return rows(context if isinstance(context, dict) else {"context": context}) if context else []
+        return context_rows(self.request.context)
 
     @property
     def edit_form(self) -> Field | None:
@@ -183,4 +203,5 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
+        unread=isinstance(refusal, Unread),
     )

@@ -162,6 +162,13 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
+class Unread(Refusal):
+    """Parts of what is to be approved are folded and were never opened; pressing once more approves them unread."""
+
+    code = "unread"
+    status = 422
+
+
 class Changed(Refusal):
     """Something else was shown than what is stored, so whoever decides does not mean this."""
 

@@ -15,6 +15,7 @@ from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, parse
 from approvals.controls import Control, Offer, Widget
 from approvals.schemaforms import MAX_FIELDS, form_of
+from approvals.visible import visible_name
 
 MAX_ROWS = 1_000
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
@@ -56,7 +57,7 @@ def _bound(control: Control, value: Any) -> Control:
 
 
 def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Control:
-    plain = Control(widget=Widget.JSON, label=path[-1], path=path, place=place)
+    plain = Control(widget=Widget.JSON, label=visible_name(path[-1]), path=path, place=place)
     match value:
         case bool():
             return replace(plain, widget=Widget.CHOICE, offers=(Offer("true", True), Offer("false", False)))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.answers import answer_to
 from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, parse
-from approvals.care import check_typed_name
+from approvals.care import check_read, check_typed_name
 from approvals.controls import Control, Widget
 from approvals.exceptions import Invalid
 from approvals.fieldvalues import Reading, edit_form, lines
@@ -40,6 +40,7 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
     if verdict is None:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     check_typed_name(request, verdict, data)
+    check_read(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
     return Sent(verdict, lines(data.get("comment", "")), edited, answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -15,7 +16,7 @@ from approvals.lenses import Lens
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Kind
 from approvals.triage import COLUMNS, GIST
-from approvals.visible import visible
+from approvals.visible import visible, visible_name
 
 #: Of one value in a line.
 SHOWN = 80
@@ -75,12 +76,13 @@ def grouped(user: User, rows: list[ApprovalRequest], lens: Lens) -> list[Group]:
         return [Group("", lines)] if lines else []
     column = COLUMNS[lens.group]
     sections = groupby(lines, key=lambda line: getattr(line.request, column))
-    return [Group(_heading(user, found[0].request, lens), found) for found in (list(lines) for _key, lines in sections)]
+    return [Group(_heading(user, found, lens), found) for found in (list(lines) for _key, lines in sections)]
 
 
-def _heading(user: User, request: ApprovalRequest, lens: Lens) -> str:
+def _heading(user: User, lines: Sequence[Line], lens: Lens) -> str:
+    request = lines[0].request
     if lens.group == "workflow":
-        return queries.workflow_title_for(user, request)
+        return queries.workflow_title_for(user, request, several=len(lines) > 1)
     if lens.group == "tool":
         return visible(request.tool_name) or _("No tool")
     return visible(request.agent) or _("No agent")
@@ -92,7 +94,7 @@ def _gist(text: str) -> str:
     value: Any = json.loads(text) if text else {}
     if not isinstance(value, dict):
         return _short(value)
-    return " · ".join(f"{visible(name)} {_short(item)}" for name, item in value.items())
+    return " · ".join(f"{visible_name(name)} {_short(item)}" for name, item in value.items())
 
 
 def _short(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Case, F, OuterRef, Prefetch, Q, QuerySet, Subquery, When
+from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, When
 from django.utils.translation import gettext as _
 
 from approvals.auth import Named, Person, may_see_workflow, sees_everything
@@ -103,14 +103,21 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         return found
     assigned = ApprovalRequest.objects.filter(assigned_to=user.pk)
     found = found.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
-    # A client's workflow is called as the first thing that it asked, which need not be an assignee's to read.
-    first = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id").values("title")[:1]
-    return found.annotate(seen_title=Case(When(owner=user.pk, then=F("title")), default=Subquery(first)))
+    # Its title may say what is not an assignee's to read: to them, it is what they were asked, or its key if that is more.
+    theirs = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
+    seen = Case(
+        When(owner=user.pk, then=F("title")),
+        When(Exists(theirs[1:2]), then=F("key")),
+        default=Subquery(theirs.values("title")[:1]),
+    )
+    return found.annotate(seen_title=seen)
 
 
-def workflow_title_for(user: Person, request: ApprovalRequest) -> str:
-    """What the workflow of a request is called for somebody who may see the request."""
-    return request.workflow.title if may_see_workflow(user, request.workflow) else request.title
+def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
+    """What the workflow of a request is called for somebody who may see the request; `several`: and others of it."""
+    if may_see_workflow(user, request.workflow):
+        return request.workflow.title
+    return request.workflow.key if several else request.title
 
 
 def suspended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:

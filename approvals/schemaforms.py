@@ -14,6 +14,7 @@ from approvals.asks import ABSENT
 from approvals.canonical import canonical
 from approvals.controls import Control, Offer, Widget
 from approvals.schemarefs import NoTarget, followed
+from approvals.visible import visible, visible_name
 
 #: A form of more fields than these is one field of JSON.
 MAX_FIELDS = 200
@@ -170,7 +171,7 @@ def _label(schema: Mapping[str, Any], name: str) -> str:
     title = _text(schema.get("title")).strip()
     # pydantic makes "Orderid" of orderId.
     made = title == name.replace("_", " ").title() and re.search(r"[a-z][A-Z]", name)
-    return name if made or not title else title
+    return visible_name(name) if made or not title else visible(title)
 
 
 def words(value: Any) -> str:

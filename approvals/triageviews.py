@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import bulk, triage
+from approvals.care import how_much
 from approvals.exceptions import Invalid
 from approvals.lenses import AGES, ANY, GROUPS, OVER, Lens, lens_from, understood_in
 from approvals.lines import grouped
@@ -79,15 +80,19 @@ def bulk_page(request: SignedIn) -> HttpResponse:
     """First what deciding all these would do; with `confirmed` it is done, and the page says what came of each."""
     order = bulk.order_from(request.POST)
     confirmed = request.POST.get("confirmed") == "yes"
-    steps = (bulk.carry_out if confirmed else bulk.plan)(request.user, order)
+    steps = bulk.carry_out(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
     going = [step for step in steps if not step.code]
+    tools = [] if confirmed else bulk.by_tool(going)
+    folded = [fold for tool in tools for fold in tool.folds()]
     context = {
         "order": order,
         "approves": order.verdict == Verdict.APPROVE,
         "steps": steps,
         "going": going,
         "left": [step for step in steps if step.code],
-        "tools": bulk.by_tool(going),
+        "tools": tools,
+        "folded": len(folded),
+        "how_much": how_much(folded),
         "back": back_to(request),
     }
     return render(

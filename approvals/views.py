@@ -25,6 +25,7 @@ from approvals.machines import caller_of, is_for_machines
 from approvals.pages import counts, ended_place, suspended_place, workflow_card
 from approvals.paging import number_from, place_from
 from approvals.precedents import precedents_of
+from approvals.results import results_of
 from approvals.threads import thread_for
 
 COMPLETED_SHOWN = 20
@@ -135,11 +136,14 @@ def workflows(request: SignedIn) -> HttpResponse:
 def workflow(request: SignedIn, pk: int) -> HttpResponse:
     rendered_at = timezone.now()
     found = queries.get_workflow_for(request.user, pk)
+    steps = list(queries.steps_of(request.user, found))
+    trail = list(queries.trail_of(request.user, found))
+    results = results_of(steps, among=trail or None)
     context = {
         "rendered_at": rendered_at,
         "workflow": found,
-        "cards": [card_for(request.user, step) for step in queries.steps_of(request.user, found)],
-        "trail": queries.trail_of(request.user, found),
+        "steps": [(card_for(request.user, step), results.get(step.pk)) for step in steps],
+        "trail": trail,
     }
     return render(request, "approvals/workflow.html", context)
 
@@ -167,6 +171,7 @@ def request_response(
         "workflow_title": queries.workflow_title_for(request.user, card.request),
         "rendered_at": rendered_at or timezone.now(),
         "precedents": precedents_of(request.user, card.request),
+        "result": results_of([card.request]).get(card.request.pk),
     }
     if "thread" not in instead:
         before = number_from(request.GET.get("before", ""))

@@ -46,7 +46,9 @@ class ApprovalPending(Refusal):
     def __init__(self, requests: Sequence[ApprovalRequest]) -> None:
         self.requests = list(requests)
         names = "; ".join(f"“{request.title}”" for request in self.requests)
-        super().__init__(f"The assistant waits for: {names}. Answer that first, or stop the turn.")
+        offers = any(request.options for request in self.requests)
+        first = "A message chooses no option. Answer on its card" if offers else "Answer that"
+        super().__init__(f"The assistant waits for: {names}. {first} first, or stop the turn.")
 
     def members(self) -> dict[str, Any]:
         names = ("kind", "title", "tool_call_id")

@@ -37,7 +37,7 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "older": shown[0].position if len(messages) > limit else None,
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
-        "waiting": len(waiting),
+        "waiting": waiting,
         "above": nesting.chat_above(chat),
         "may_stop": turn is not None and turn.unfinished and auth.may_cancel(user, chat.owner_id),
         "may_write": chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None,

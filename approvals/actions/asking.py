@@ -35,13 +35,15 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where a client's request comes from. `scope` is the client; without a workflow the request gets one of its own,
-    which bears the request's id and ends with it. `digest` is over all that the client sent, `source` the way it came.
+    which bears the request's id and title and ends with it. `workflow_title` is what the client calls the workflow.
+    `digest` is over all that the client sent, `source` the way it came.
     """
 
     scope: str
     digest: str
     source: str = CLIENT
     workflow: str = ""
+    workflow_title: str = ""
     thread_id: str = ""
     agent: str = ""
     idempotency_key: str | None = None
@@ -118,13 +120,18 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     workflow = open_workflow(
         scope=origin.scope,
         key=origin.workflow or str(request_id),
-        title=ask.title,
+        # What was asked first is no name for all that follows.
+        title=origin.workflow_title or origin.workflow or ask.title,
         source=origin.source,
         owner=person_behind(by),
         agent=origin.agent,
         thread_id=origin.thread_id,
     )
     workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
+    if origin.workflow_title and workflow.title == workflow.key:
+        # Until now nobody had said what it is called.
+        workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
+        workflow.save(update_fields=["title"])
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
     return _store(workflow, ask, by=by, **more)
 

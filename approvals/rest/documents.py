@@ -66,6 +66,9 @@ class NewRequest(Document):
     deadline: Moment | None = None
     default_response: Any = Field(default=None, description="The answer when the deadline passes. Not for approvals.")
     workflow_id: WorkflowId | None = None
+    workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = Field(
+        default=None, description="What people read for the workflow; the first one that is given stays."
+    )
     step_path: list[Name] = Field(default_factory=list, max_length=50)
     thread_id: Name = ""
     agent: Short = ""
@@ -80,8 +83,8 @@ class NewRequest(Document):
 
     def digest(self) -> str:
         """Of all that is asked; the same whether a default is written out or left out."""
-        # What was asked before there were messages keeps its digest.
-        unsaid = None if self.messages else {"messages"}
+        # What was asked before there were messages and titles of workflows keeps its digest.
+        unsaid = {name for name in ("messages", "workflow_title") if not getattr(self, name)}
         said = self.model_dump(mode="json", exclude=unsaid) | {"has_default": self.has_default}
         return digest(said, max_bytes=2 * MAX_BYTES)
 

@@ -85,6 +85,7 @@ def create_request(
         scope=caller.scope,
         digest=sent.digest(),
         workflow=sent.workflow_id or "",
+        workflow_title=sent.workflow_title or "",
         thread_id=sent.thread_id,
         agent=sent.agent,
         idempotency_key=idempotency_key,

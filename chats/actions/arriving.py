@@ -14,7 +14,6 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals import auth
 from approvals.actors import Actor
-from approvals.answers import answer_to
 from approvals.canonical import clean_text
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Verdict
@@ -60,7 +59,7 @@ def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
 def post_message(
     chat: Chat, text: str, *, by: Actor, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
 ) -> Arrival:
-    """Take a person's message: it starts a turn, or answers the one open free-text question.
+    """Take a person's message: it starts a turn, or answers the one open question that offers no options.
 
     `context` is what their page sent along, checked JSON; it is kept with a new message, and not with an answer.
     ChatNotFound (only its owner writes in a chat), BadMessage, TurnRunning, ApprovalPending.
@@ -185,10 +184,11 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> Approv
     if (
         len(waiting) != 1
         or waiting[0].kind != Kind.QUESTION
+        or waiting[0].options
         or not waiting[0].allow_text
         or not auth.may_answer(by, waiting[0])
     ):
         raise ApprovalPending(waiting) if waiting else TurnRunning
     question = waiting[0]
-    desk.decide(question.pk, by=by, via=via, verdict=Verdict.RESPOND, answer=answer_to(question, text=text))
+    desk.decide(question.pk, by=by, via=via, verdict=Verdict.RESPOND, answer=text)
     return question

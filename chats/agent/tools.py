@@ -10,6 +10,8 @@ from typing import Any, TypeVar, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from approvals.lookalikes import tool_name_problem
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_TIMEOUT = 60.0
@@ -93,6 +95,10 @@ class Tool:
     answer: Callable[[Answer], Any] = field(default=lambda answer: answer.value)
     #: An `Agent` (chats.agent.agent, which imports this module).
     agent: Any = None
+
+    def __post_init__(self) -> None:
+        if problem := tool_name_problem(self.name):
+            raise ValueError(f"tool {self.name!r}: its name {problem}")
 
     @property
     def interactive(self) -> bool:

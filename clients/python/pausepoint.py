@@ -94,6 +94,7 @@ class Asked(TypedDict, total=False):
     deadline: datetime
     default_response: Any
     workflow_id: str
+    workflow_title: str
     step_path: Sequence[str]
     thread_id: str
     agent: str

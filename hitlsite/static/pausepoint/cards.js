@@ -1,4 +1,5 @@
-// Conveniences of a request's card, none of which is needed: rows for lists, a button that copies the raw JSON.
+// Conveniences of a request's card, none of which is needed: rows for lists, a button that copies the raw JSON, a name that
+// is selected to be typed anew.
 (function () {
   "use strict";
 
@@ -9,6 +10,12 @@
       rows.after(button);
       button.addEventListener("click", () => addRow(rows, button));
       bound(rows, button);
+    }
+    for (const field of root.querySelectorAll("[data-retype]:not([data-ready])")) {
+      // Whoever corrects it types over what was wrong, and types nowhere else.
+      field.dataset.ready = "";
+      field.focus();
+      field.select();
     }
     for (const raw of root.querySelectorAll("details[data-copy]:not([data-ready])")) {
       raw.dataset.ready = "";
@@ -62,6 +69,21 @@
   document.addEventListener("toggle", (event) => {
     if (event.target.matches?.(".request details.edit[open]")) carry(event.target.querySelector("form"));
   }, true);
+
+  // --- Which folded parts were opened goes along with a decision: who has not seen all of it is asked once more.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("details[data-fold][open]")) event.target.dataset.opened = "";
+  }, true);
+  document.addEventListener("submit", (event) => {
+    const folds = event.target.closest(".request")?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
+    for (const { dataset } of folds) tell(event.target, dataset.fold);
+  }, true);
+  function tell(form, place) {
+    if ([...form.querySelectorAll("input[name=opened]")].some((field) => field.value === place)) return;
+    const field = document.createElement("input");
+    Object.assign(field, { type: "hidden", name: "opened", value: place });
+    form.append(field);
+  }
 
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);

@@ -85,7 +85,7 @@
       first?.focus();
       return;
     }
-    const folded = button.closest("details:not([open])");
+    const folded = button.closest("details:not([open])"), caution = cautionFor(card);
     const name = key === "a" ? button.form.elements.typed_name : null;
     if (folded) {
       folded.open = true;
@@ -94,10 +94,20 @@
     } else if (name && !name.value) {
       name.focus();
       say(gettext("Critical: type the name first."));
+    } else if (caution) {
+      button.focus();
+      say(caution);
     } else if (!button.disabled) {
       // A click and not a submit: htmx sends the button that was clicked.
       button.click();
     }
+  }
+
+  // Why a single key must not decide this card now; undefined where it may. The key then leads to the button.
+  function cautionFor(card) {
+    if (card.matches(".urgency-critical")) return gettext("Critical: press the button to decide it.");
+    const refused = [...document.querySelectorAll(".refusal")].some((shown) => shown.checkVisibility());
+    return refused ? gettext("Read the message on this page, then press the button.") : undefined;
   }
 
   // Who takes it, hands it over or withdraws it has not answered it.

@@ -4,9 +4,16 @@
   "use strict";
 
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
-  const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
+  const DAY = 86400, UNITS = [["hour", 3600], ["minute", 60]];
 
-  function relative(seconds) {
+  // Days are those of the calendar where the page is read: what is 25 hours away may be the day after tomorrow.
+  function days(moment) {
+    const [then, today] = [moment, new Date()].map((day) => Date.UTC(day.getFullYear(), day.getMonth(), day.getDate()));
+    return (then - today) / (DAY * 1000);
+  }
+
+  function relative(moment, seconds) {
+    if (Math.abs(seconds) >= DAY) return words.format(days(moment), "day");
     for (const [unit, size] of UNITS) {
       if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
     }
@@ -17,7 +24,7 @@
     for (const time of document.querySelectorAll("time[data-ago], time[data-in]")) {
       const moment = new Date(time.dateTime);
       const seconds = (moment - Date.now()) / 1000;
-      const text = relative(time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds);
+      const text = relative(moment, time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds);
       if (time.textContent !== text) time.textContent = text;
       if (!time.dataset.zoned) {
         time.title = `${moment.toLocaleString()} (${time.title})`;

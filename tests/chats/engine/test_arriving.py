@@ -10,7 +10,10 @@ from chats.agent.demo import support
 from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageKnown, TurnRunning
 from chats.models import Chat, Message, Turn
 from tests.support import people
-from tests.support.chats.turns import converse, make_chat, only_request, say
+from tests.support.chats.scenes import SHIPPING, asked
+from tests.support.chats.turns import converse, make_chat, say
+from tests.support.desk.pressing import HTMX, browser
+from tests.support.markup import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,18 +66,38 @@ def test_a_message_while_something_is_open_is_refused_and_names_it(text, titles)
     assert turn.chat.messages.count() == 2
 
 
-def test_typing_answers_the_one_open_question_with_options_as_text():
-    turn = converse(people.alice(), "ask")
-    request = only_request(turn)
-    arrival = actions.post_message(turn.chat, "By drone", by=turn.chat.owner, agent=support, via=Door.CHAT)
+def test_typing_answers_the_one_open_question_without_options():
+    chat, request = asked(people.alice(), "askHuman", {"question": "How shall it come?"})
+    arrival = actions.post_message(chat, "By drone", by=chat.owner, agent=support, via=Door.CHAT)
     assert arrival.answered.pk == request.pk
     request.refresh_from_db()
-    assert request.decision.answer == {
-        "fieldName": "delivery",
-        "selected": [],
-        "selectedIndex": None,
-        "text": "By drone",
-    }
+    assert request.decision.answer == "By drone"
+
+
+@pytest.mark.parametrize("multiple", [False, True])
+def test_typing_chooses_none_of_the_options_that_are_offered(multiple):
+    chat, request = asked(people.alice(), value=SHIPPING | {"multiSelect": multiple})
+    with pytest.raises(ApprovalPending) as refused:
+        say(chat, "Thanks, and what else do you sell?")
+    assert str(refused.value) == (
+        f"The assistant waits for: “{request.title}”. A message chooses no option. Answer on its card first, or stop the turn."
+    )
+    request.refresh_from_db()
+    assert (request.status, chat.messages.count()) == ("pending", 2)
+
+
+@pytest.mark.parametrize("multiple", [False, True])
+def test_the_composer_says_what_waits_and_keeps_what_was_typed(multiple):
+    owner = people.alice()
+    chat, request = asked(owner, value=SHIPPING | {"multiSelect": multiple})
+    client = browser(owner)
+    page = parse(client.get(chat.get_absolute_url()).text)
+    (link,) = page.find("div", id="turn")[0].find("a")
+    assert (link.attributes["href"], link.words) == (f"#request-{request.pk}", request.title)
+    answer = client.post(f"{chat.get_absolute_url()}messages/", {"text": "And what else?"}, headers=HTMX)
+    composer = parse(answer.text).find("form", id="composer")[0]
+    assert (answer.status_code, composer.find("textarea")[0].words) == (409, "And what else?")
+    assert request.title in composer.find("p", class_="refusal")[0].words
 
 
 def test_one_public_id_is_one_chat_per_owner():

@@ -229,7 +229,9 @@ def test_the_state_of_a_turn_is_told_in_words(chat):
     turn = paused(
         chat, use("issueRefund", {"amount": 120, "orderId": "1"}), use("issueRefund", {"amount": 130, "orderId": "2"})
     )
-    assert state_line(client.get(page).text) == "Paused Waits for 2 answers; nothing runs meanwhile."
+    assert state_line(client.get(page).text) == (
+        "Paused Waits for 2 answers; nothing runs meanwhile. Run issueRefund?, Run issueRefund?"
+    )
     assert actions.stop_turn(chat, by=chat.owner, via="chat")
     claim = begin(say(chat, "hello"))
     actions.fail_turn(claim, "The model is down.", 0, [], 1)

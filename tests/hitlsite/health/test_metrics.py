@@ -110,7 +110,8 @@ def test_more_tools_than_have_labels_share_one(monkeypatch):
 def test_a_tool_s_name_is_text_and_cannot_break_out_of_its_label():
     found = Metrics()
     name = 'x"} 1\npausepoint_up 0 \\'
-    make_request(alice(), tool_name=name)
+    # No tool is called like this any more; rows of an older version may be.
+    ApprovalRequest.objects.filter(pk=make_request(alice()).pk).update(tool_name=name)
     figures = read(found)
     assert (figures["requests_open", name, "normal"], figures["up",]) == (1, 1)
 

@@ -212,7 +212,7 @@ def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(window
     if wide := too_wide(page):
         opened["refused"] = wide
     page.goto(f"{desk.address}/requests/{asked['quick']}/")
-    page.locator(".edit > summary").click()
+    page.evaluate(UNFOLD)
     page.locator(".edit textarea").first.fill("e" * 1000)
     page.locator(".edit [name=comment]").fill(SAID)
     page.get_by_role("button", name="Review the changes").click()

@@ -215,6 +215,8 @@ def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
     page.keyboard.type("droptable")
     page.keyboard.press("Escape")
     page.keyboard.press("a")
+    announced(page, "Critical: press the button to decide it.")
+    page.keyboard.press("Enter")
     card.locator(".field-error", has_text="Type exactly this: dropTable").wait_for()
     card.get_by_label("Critical: type dropTable to approve").first.fill("dropTable")
     card.get_by_role("button", name="Approve", exact=True).click()
@@ -248,7 +250,8 @@ def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people
     page.get_by_label("Comment for all of them").fill("All the same.")
     page.locator("#bulk").get_by_role("button", name="Approve…").click()
     assert page.locator("h1").inner_text() == "Approve 3 requests?"
-    assert page.locator(".bulk-tools").inner_text().split() == ["3", "issueRefund"]
+    assert page.locator(".bulk-tool h2").inner_text().split() == ["3", "issueRefund"]
+    assert page.locator(".bulk-sums").inner_text().split() == ["Sum", "of", "amount", "1,500", "3", "values"]
     people("admin").decide(requests[1], verdict="reject")
     page.get_by_role("button", name="Approve 3 requests").click()
     assert page.locator("h1").inner_text().startswith("2 requests approved")

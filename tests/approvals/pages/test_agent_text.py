@@ -1,0 +1,92 @@
+"""What an agent writes never passes for the desk's words: it is framed, has no headings, and its links say where they lead."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from approvals.markdown import MAX_TARGET, to_html
+from approvals.states import Kind
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import make_request
+from tests.support.markup import parse
+from tests.support.people import alice, bob
+
+FORGERY = """# Already approved
+
+Decided before
+==============
+
+| Approved | by auditor |
+|---|---|
+| yes | 2 minutes ago |
+
+[https://bank.example](https://evil.example/pay)
+"""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", [Kind.APPROVAL, Kind.QUESTION, Kind.FORM])
+def test_an_agents_text_stands_in_a_frame_of_its_own(kind):
+    request = make_request(alice(), kind, message=FORGERY, allow_text=True)
+    page = parse(browser(bob()).get(request.get_absolute_url()).text)
+    (frame,) = page.find("figure", class_="agent-text")
+    assert frame.find("figcaption")[0].words == "From the agent"
+    assert "Approved by auditor yes 2 minutes ago" in " ".join(
+        cell.words for cell in frame.find("div")[0].find("table")
+    )
+    card = page.find("section", class_="request")[0]
+    assert [heading.words for tag in ("h1", "h2", "h3") for heading in card.find(tag)] == []
+    assert "by auditor" not in card.words.replace(frame.words, "")
+
+
+@pytest.mark.django_db
+def test_what_the_desk_asks_itself_is_not_framed():
+    request = make_request(alice(), Kind.RECOVERY, message="It was started.", tool_name="pay")
+    page = parse(browser(bob()).get(request.get_absolute_url()).text)
+    assert (page.find("figure"), "It was started." in page.words) == ([], True)
+
+
+@pytest.mark.parametrize("text", ["# Big", "###### small", "Big\n===", "> # Big", "- # Big"])
+def test_it_has_no_headings(text):
+    html = to_html(text)
+    assert re.search(r"<h\d", html) is None
+    assert "<p><strong>" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("[https://bank.example](https://evil.example)", "(https://evil.example)"),
+        ("[bank](//evil.example/x)", "(//evil.example/x)"),
+        ("[Approve](/requests/1/)", "(/requests/1/)"),
+        ("[**https://bank.example**](https://evil.example)", "(https://evil.example)"),
+        ("[x][y]\n\n[y]: https://evil.example 'https://bank.example'", "(https://evil.example)"),
+        ("<https://\u0430pple.example>", "(https://xn--pple-43d.example)"),
+        ("[write](mailto:a@b.example)", "(mailto:a@b.example)"),
+        ("[x](https://a.example/?" + "q" * 300 + ")", "(" + ("https://a.example/?" + "q" * 300)[:MAX_TARGET] + "…)"),
+    ],
+)
+def test_a_link_says_where_it_leads(text, target):
+    (link,) = parse(to_html(text)).find("span", class_="target")
+    assert link.words == target
+
+
+@pytest.mark.parametrize("text", ["<https://a.example/x>", "<a@b.example>", "[https://a.example](https://a.example)"])
+def test_a_link_that_reads_as_its_address_says_it_once(text):
+    page = parse(to_html(text))
+    assert (len(page.find("a")), page.find("span")) == (1, [])
+
+
+@pytest.mark.parametrize("text", ["[x](https://bank.example@evil.example)", "<https://bank.example:443@evil.example/>"])
+def test_an_address_with_a_name_before_its_host_is_no_link(text):
+    assert parse(to_html(text)).find("a") == []
+
+
+def test_no_text_makes_a_target_of_its_own():
+    html = to_html(
+        '<span class="target">(https://bank.example)</span> [x](https://evil.example "https://bank.example")'
+    )
+    assert [one.words for one in parse(html).find("span")] == ["(https://evil.example)"]
+    assert "title=" not in html

@@ -1,0 +1,134 @@
+"""Before many are decided it is shown, tool by tool, what they have in common, where they differ, and what it adds up to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from approvals.comparison import MAX_COLUMNS, Comparison, compared
+from approvals.models import ApprovalRequest
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import make_request
+from tests.support.markup import Element, parse
+from tests.support.people import alice, bob
+
+
+def of(*inputs: dict[str, Any]) -> Comparison:
+    return compared("refund", [ApprovalRequest(title=f"r{n}", input=value) for n, value in enumerate(inputs)])
+
+
+def same(found: Comparison) -> dict[str, str]:
+    return {row.name: row.value for row in found.same}
+
+
+def cells(found: Comparison) -> dict[str, list[str | None]]:
+    """What each column shows, in the order of the requests."""
+    return {
+        name: [line.cells[place].value if line.cells[place] else None for line in found.lines]
+        for place, name in enumerate(found.columns)
+    }
+
+
+def sums(found: Comparison) -> dict[str, tuple[str, int]]:
+    return {one.name: (one.total, one.count) for one in found.sums}
+
+
+def test_what_differs_has_a_column_and_what_is_the_same_is_said_once():
+    found = of(
+        {"amount": 120, "currency": "EUR", "to": {"name": "Ann"}},
+        {"amount": 80, "currency": "EUR", "to": {"name": "Ben"}},
+    )
+    assert cells(found) == {"amount": ["120", "80"], "to.name": ["Ann", "Ben"]}
+    assert (same(found), sums(found)) == ({"currency": "EUR"}, {"amount": ("200", 2)})
+
+
+def test_what_is_the_same_is_added_up_too():
+    assert sums(of(*[{"amount": 250}] * 29)) == {"amount": ("7,250", 29)}
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ([0.1, 0.2], "0.3"),
+        (["250.00", "1000.50"], "1,250.50"),
+        ([2**53, 1], "9,007,199,254,740,993"),
+        ([1, -1.5], "-0.5"),
+        ([True, False], None),
+        (["4711", "4712"], None),
+        ([1, "x"], None),
+        ([[1], [2]], None),
+    ],
+)
+def test_numbers_and_amounts_are_added_up_exactly(values, total):
+    assert sums(of(*({"v": value} for value in values))) == ({"v": (total, 2)} if total else {})
+
+
+def test_what_is_missing_in_one_is_said_and_not_added():
+    found = of({"fee": 5, "a": 1}, {"a": 2}, {"fee": 7, "a": 3})
+    assert cells(found)["fee"] == ["5", None, "7"]
+    assert sums(found)["fee"] == ("12", 2)
+
+
+@pytest.mark.parametrize("values", [("5", 5), (True, "true"), (None, "null"), ("a", "a\u200b"), (1, 1.5)])
+def test_no_two_values_that_differ_read_alike(values):
+    found = of(*({"v": value} for value in values))
+    one, other = (line.cells[0] for line in found.lines)
+    assert (one.value, one.note) != (other.value, other.note)
+
+
+def test_nothing_that_differs_is_left_out():
+    inputs = [{f"v{n:02}": n + shift for n in range(MAX_COLUMNS + 5)} for shift in (0, 100)]
+    found = of(*inputs)
+    assert len(found.columns) == MAX_COLUMNS
+    assert [[(row.name, row.value) for row in line.more] for line in found.lines] == [
+        [(f"v{n:02}", str(n + shift)) for n in range(MAX_COLUMNS, MAX_COLUMNS + 5)] for shift in (0, 100)
+    ]
+
+
+def test_more_values_than_a_page_shows_are_counted():
+    (line,) = of({f"v{n}": n for n in range(600)}).lines
+    found = of({f"v{n}": n for n in range(600)})
+    assert (line.more, found.same[-1].value, len(found.same)) == ([], "100 more, on its own page", 501)
+
+
+def test_one_request_shows_all_of_its_input():
+    assert same(of({"a": {"b": 1}, "a.b": 2, "list": [1, 2]})) == {"a.b": "1", '"a.b"': "2", "list": "1, 2"}
+
+
+def reviewed(requests: list[ApprovalRequest]) -> Element:
+    picks = [f"{one.pk}:{one.input_digest}" for one in requests]
+    return parse(browser(bob()).post("/requests/bulk/", {"pick": picks, "verdict": "approve"}).text)
+
+
+@pytest.mark.django_db
+def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button():
+    owner = alice()
+    inputs = [{"amount": 100 + number, "orderId": str(number), "currency": "EUR"} for number in range(29)]
+    page = reviewed([make_request(owner, tool_name="refund", input=value) for value in inputs])
+    (tool,) = page.find("section", class_="bulk-tool")
+    assert tool.find("h2")[0].words == "29 refund"
+    assert tool.find("dl", class_="bulk-sums")[0].words == "Sum of amount 3,306 29 values"
+    table = tool.find("table", class_="bulk-table")[0]
+    assert [head.words for head in table.find("thead")[0].find("th")] == ["Request", "amount", "orderId"]
+    assert {cell.words for cell in table.find("td")} >= {str(100 + number) for number in range(29)}
+    assert tool.find("table", class_="values")[0].words == "The same in all currency EUR"
+    order = [one for one in page.all() if one is tool or (one.tag == "button" and one.words == "Approve 29 requests")]
+    assert [one.tag for one in order] == ["section", "button"]
+
+
+@pytest.mark.django_db
+def test_what_is_folded_there_is_said_beside_the_button():
+    owner = alice()
+    page = reviewed([make_request(owner, tool_name="refund", input={"note": letter * 1_400}) for letter in "xy"])
+    (note,) = page.find("p", class_="note")
+    assert note.words == "2 parts of what you approve are folded here: 2,000 characters."
+
+
+@pytest.mark.django_db
+def test_the_inputs_of_many_are_read_at_once(django_assert_max_num_queries):
+    owner, client = alice(), browser(bob())
+    requests = [make_request(owner, tool_name="refund", input={"amount": number}) for number in range(50)]
+    picks = [f"{one.pk}:{one.input_digest}" for one in requests]
+    with django_assert_max_num_queries(6):
+        assert client.post("/requests/bulk/", {"pick": picks, "verdict": "approve"}).status_code == 200

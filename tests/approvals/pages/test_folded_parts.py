@@ -1,0 +1,97 @@
+"""Who approves what is folded away, and has not opened it, is asked once more and told how much they have not seen."""
+
+from __future__ import annotations
+
+import pytest
+from django.http import QueryDict
+
+from approvals.care import check_read, folded_parts
+from approvals.exceptions import Unread
+from approvals.models import ApprovalRequest
+from approvals.readable import Fold
+from approvals.states import Kind, Status, Verdict
+from tests.support.desk.pressing import HTMX, at, browser, decision, press, refused, seen
+from tests.support.desk.requests import make_request, stored
+from tests.support.markup import forms, parse
+from tests.support.people import alice, bob
+
+LONG = {"note": "x" * 1_400}
+MANY = {"orders": [f"order {number}" for number in range(80)]}
+#: 60 values behind the first 20, and 600 characters behind the first 400 of one of them.
+BOTH = {"orders": [*MANY["orders"][:-1], "y" * 1_000]}
+AGAIN = "press once more to approve"
+
+
+@pytest.fixture
+def asked(db):
+    return make_request(alice(), input=LONG)
+
+
+def test_what_is_folded_is_known_by_its_place():
+    assert folded_parts(ApprovalRequest(input=LONG)) == [Fold("input.0", characters=1_000)]
+    assert folded_parts(ApprovalRequest(input=BOTH)) == [
+        Fold("input.0", values=60), Fold("input.0.80", characters=600),
+    ]  # fmt: skip
+    assert folded_parts(ApprovalRequest(input={"a": 1}, context=LONG)) == [Fold("context.0", characters=1_000)]
+    assert folded_parts(ApprovalRequest(input={"many": ["a"] * 1_600})) == [
+        Fold("input.0", values=481),
+        Fold("raw", values=1_100),
+    ]
+
+
+@pytest.mark.parametrize("verdict", ["approve", "edit"])
+def test_what_was_never_opened_is_named_before_it_is_approved(asked, verdict):
+    words = refused(asked, bob(), {"verdict": verdict, "input.note": "z", "comment": "Fine."}, 422, comment="Fine.")
+    assert (
+        words == "1 folded part was never opened: 1,000 characters. Open it, or press once more to approve it unread."
+    )
+    assert stored(asked).status == "pending"
+
+
+def test_values_and_characters_are_counted_together(db):
+    request = make_request(alice(), input=BOTH, context=LONG)
+    words = refused(request, bob(), {"verdict": "approve"}, 422)
+    assert words.startswith("3 folded parts were never opened: 60 values and 1,600 characters. Open them")
+
+
+def test_the_second_press_counts(asked):
+    client = browser(bob())
+    (form,) = forms(client.get(asked.get_absolute_url()).text, "decide/")
+    again = press(client, form, "Approve")
+    (form,) = forms(again.text, "decide/")
+    assert press(client, form, "Approve").status_code == 302
+    assert decision(asked)[0] == "approve"
+
+
+def test_what_was_opened_is_not_asked_about(asked):
+    done = browser(bob()).post(at(asked), seen(asked) | {"verdict": "approve", "opened": "input.0"})
+    assert (done.status_code, decision(asked)[0]) == (302, "approve")
+
+
+def test_a_part_that_was_opened_stays_open_in_the_card_that_asks(db):
+    request = make_request(alice(), input=BOTH)
+    data = seen(request) | {"verdict": "approve", "opened": "input.0"}
+    page = parse(browser(bob()).post(at(request), data, headers=HTMX).text)
+    states = {one.attributes["data-fold"]: "open" in one.attributes for one in page.find("details", class_="fold")}
+    assert states == {"input.0": True, "input.0.80": False}
+    assert "600 characters" in page.find("div", class_="refusal")[0].words
+
+
+@pytest.mark.parametrize("verdict", ["reject", "respond"])
+def test_nothing_is_asked_where_nothing_is_approved(verdict):
+    request = ApprovalRequest(kind=Kind.APPROVAL, status=Status.PENDING, input=LONG)
+    check_read(request, Verdict(verdict), QueryDict(""))
+    with pytest.raises(Unread):
+        check_read(request, Verdict.APPROVE, QueryDict(""))
+
+
+def test_an_edit_is_asked_about_once_on_its_way_through_the_review(asked):
+    client = browser(bob())
+    (form,) = forms(client.get(asked.get_absolute_url()).text, "review/")
+    again = press(client, form, "Review the changes", **{"input.note": "short"})
+    assert again.status_code == 422
+    (form,) = forms(again.text, "review/")
+    review = press(client, form, "Review the changes")
+    (form,) = forms(review.text, "decide/")
+    assert press(client, form, "Approve with these changes").status_code == 302
+    assert decision(asked)[0] == "edit"

@@ -1,0 +1,119 @@
+"""What ran is shown where it was approved: state, output or error, when, and whether it was exactly what was approved."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals import actions, audit
+from approvals.canonical import digest
+from approvals.models import ApprovalRequest, AuditEntry
+from approvals.results import Result, results_of
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request, make_workflow, stored
+from tests.support.markup import Element, parse
+from tests.support.people import alice, bob, carol, make_person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def approved():
+    owner = alice()
+    request = make_request(owner, workflow=make_workflow(owner), tool_name="refund", tool_call_id="call-1")
+    decide(request, bob(), Verdict.APPROVE)
+    return stored(request)
+
+
+def report(request: ApprovalRequest, **result) -> None:
+    said = actions.Result(input_digest=request.decision.approved_digest, **result)
+    actions.report_result(request.pk, said, scope=request.scope, by=request.requested_by, via=Door.REST)
+
+
+def shown(user, path: str) -> Element:
+    (result,) = parse(browser(user).get(path).text).find("section", class_="result")
+    return result
+
+
+def paths(request: ApprovalRequest) -> list[str]:
+    return [request.get_absolute_url(), request.workflow.get_absolute_url()]
+
+
+def test_an_output_is_shown_on_the_pages_of_the_request_and_of_its_workflow(approved):
+    report(approved, output={"refunded": 120, "note": "<b>\u202e"})
+    for path in paths(approved):
+        result = shown(carol() if path == paths(approved)[0] else approved.requested_by, path)
+        assert result.find("h5")[0].words == "Result Succeeded"
+        assert result.find("p", class_="exact")[0].words == "Ran exactly what was approved."
+        assert [cell.words for cell in result.find("td")] == ["<b>⟨U+202E⟩", "120"]
+        assert result.find("time")[0].attributes["datetime"] == AuditEntry.objects.last().at.isoformat()
+        assert "reported by alice" in result.find("p", class_="meta")[0].words
+
+
+def test_an_error_is_shown(approved):
+    report(approved, error_text="The bank refused <it>.")
+    result = shown(carol(), approved.get_absolute_url())
+    assert (result.find("h5")[0].words, result.find("pre")[0].words) == ("Result Failed", "The bank refused <it>.")
+
+
+def test_until_it_is_reported_that_is_said(approved):
+    assert "Nothing has been reported yet." in shown(approved.requested_by, approved.get_absolute_url()).words
+
+
+@pytest.mark.parametrize("verdict", [None, Verdict.REJECT])
+def test_nothing_is_said_where_nothing_was_let_run(verdict):
+    request = make_request(alice())
+    if verdict:
+        decide(request, bob(), verdict)
+    page = browser(carol()).get(request.get_absolute_url()).text
+    assert parse(page).find("section", class_="result") == []
+
+
+@pytest.mark.parametrize(
+    ("executed", "executions", "exact", "words"),
+    [
+        ("approved", 1, True, "Ran exactly what was approved."),
+        ("other", 1, False, "What ran is not what was approved."),
+        ("", 0, None, "It was not run."),
+    ],
+)
+def test_what_ran_is_held_against_what_was_approved(approved, executed, executions, exact, words):
+    digests = {"approved": approved.decision.approved_digest, "other": digest({"amount": 9}), "": ""}
+    data = {
+        "state": "failed",
+        "executed_digest": digests[executed],
+        "executions": executions,
+        "output": None,
+        "error_text": "x",
+    }
+    audit.record_once("tool.result", audit.subject_of(approved, approved.workflow), data=data, actor=None, via="runner")
+    assert results_of([approved])[approved.pk].exact is exact
+    assert words in shown(approved.requested_by, approved.get_absolute_url()).words
+
+
+def test_an_edit_ran_as_it_was_edited():
+    request = make_request(alice(), tool_call_id="call-2")
+    decide(request, bob(), Verdict.EDIT, edited_input={"amount": 1, "orderId": "4711"})
+    report(stored(request), output="done")
+    result = results_of([stored(request)])[request.pk]
+    assert (result.exact, result.output) == (True, "done")
+
+
+def test_the_results_of_many_are_read_together_and_of_none_not_at_all(approved, django_assert_num_queries):
+    pending = make_request(approved.requested_by)
+    with django_assert_num_queries(0):
+        assert results_of([pending]) == {}
+    others = [stored(approved)]
+    _ = others[0].decision
+    with django_assert_num_queries(1):
+        assert results_of(others) == {approved.pk: Result()}
+
+
+def test_an_assignee_reads_what_came_of_theirs_and_needs_no_right_to_decide_for_it():
+    owner, dora = alice(), make_person("dora", "decide_approvalrequest")
+    workflow = make_workflow(owner)
+    request = make_request(owner, Kind.APPROVAL, workflow=workflow, assigned_to=dora, tool_call_id="call-3")
+    decide(request, bob(), Verdict.APPROVE)
+    report(stored(request), output=5)
+    dora.user_permissions.clear()
+    assert shown(dora, workflow.get_absolute_url()).find("td")[0].words == "5"

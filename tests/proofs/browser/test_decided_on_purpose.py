@@ -1,0 +1,148 @@
+"""No key and no press decides what its person did not mean: names that were mistyped, critical requests, folded parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.browser.test_triage import announced, status
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+DROP = {"title": "Drop it?", "tool_name": "dropOrders", "input": {"table": "orders"}, "priority": "critical"}
+NAME = "[name=typed_name]"
+
+
+@pytest.fixture
+def ask(server):
+    remote = Remote(server, "requester", ("ask", "read"))
+    return lambda **changes: remote.ask(**DROP | changes)["id"]
+
+
+def mistype(page) -> None:
+    """Sends a wrong name, and waits for what the desk says to it."""
+    page.locator(NAME).first.fill("droporders")
+    page.keyboard.press("Enter")
+    page.locator(".refusal", has_text="This is critical").wait_for()
+
+
+@pytest.mark.parametrize("where", ["page", "list"])
+def test_a_mistyped_name_is_typed_over_where_it_stands(windows, people, server, ask, where):
+    windows.tolerate(" 422 ")
+    request = ask(title=f"Drop from {where}?")
+    page = windows.open(
+        people("approver"), f"/requests/{request}/" if where == "page" else "/requests/?q=Drop+from+list"
+    )
+    if where == "list":
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.locator(NAME).first.wait_for()
+    mistype(page)
+    # As a person does who has seen nothing but the red box: all of the name again, an "r" and an "a" of it.
+    page.keyboard.type("dropOrders")
+    assert page.locator(f"{NAME}:focus").input_value() == "dropOrders"
+    assert status(server, request) == "pending"
+    page.keyboard.press("Enter")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_an_edit_with_a_mistyped_name_is_corrected_there_too(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    page = windows.open(people("approver"), f"/requests/{ask()}/")
+    page.keyboard.press("e")
+    page.locator(f".edit {NAME}").fill("droporders")
+    page.keyboard.press("Enter")
+    page.locator(".refusal").wait_for()
+    page.keyboard.type("dropOrders")
+    assert page.locator(f".edit {NAME}:focus").input_value() == "dropOrders"
+    page.keyboard.press("Enter")
+    page.locator(".review-title").wait_for()
+
+
+def test_no_single_key_decides_anything_critical(windows, people, server, ask):
+    request = ask()
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("r")
+    announced(page, "Critical: press the button to decide it.")
+    assert page.evaluate("document.activeElement.textContent") == "Reject"
+    page.locator(NAME).first.fill("dropOrders")
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    assert page.evaluate("document.activeElement.textContent") == "Approve"
+    assert status(server, request) == "pending"
+
+
+def test_no_single_key_decides_while_a_refusal_is_shown(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(priority="normal", input={"amount": 5})
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("e")
+    page.get_by_label("amount").fill("lots")
+    page.keyboard.press("Enter")
+    page.locator(".refusal:focus").wait_for()
+    for key in ("r", "a"):
+        page.keyboard.press(key)
+        announced(page, "Read the message on this page, then press the button.")
+    assert status(server, request) == "pending"
+    page.get_by_label("amount").fill("6")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Change again").click()
+    page.locator("details.edit > summary:focus").wait_for()
+    page.keyboard.press("r")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "rejected"
+
+
+def test_no_single_key_decides_behind_a_dialog(windows, people, server, ask):
+    request = ask(priority="normal")
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("?")
+    for key in ("r", "a"):
+        page.keyboard.press(key)
+    page.get_by_role("button", name="Close").click()
+    assert status(server, request) == "pending"
+
+
+FOLDED = {"priority": "normal", "input": {"note": "x" * 1_400, "orders": [f"order {number}" for number in range(40)]}}
+
+
+def test_parts_that_were_never_opened_are_asked_about_once(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("a")
+    page.locator(
+        ".refusal:focus", has_text="2 folded parts were never opened: 20 values and 1,000 characters."
+    ).wait_for()
+    # The key that brought the question does not answer it.
+    page.keyboard.press("a")
+    announced(page, "Read the message on this page, then press the button.")
+    assert status(server, request) == "pending"
+    page.keyboard.press("Enter")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_parts_that_were_opened_are_not_asked_about(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".refusal", has_text="1 folded part was never opened: 20 values.").wait_for()
+    page.get_by_text("20 more values").click()
+    page.get_by_text("20 more values").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_a_card_whose_parts_were_all_opened_is_approved_at_the_first_press(windows, people, server, ask):
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_text("20 more values").click()
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
