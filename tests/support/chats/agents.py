@@ -60,7 +60,7 @@ def _broken(_: Any) -> Question:
     raise RuntimeError("secret detail")
 
 
-too_many = Tool(
+too_many = Tool(name="tooMany", description="Asks with 101 options.", input_model=count.input_model, ask=_too_many)
     name="tooMany",
     description="Asks with one option more than there may be.",
     input_model=count.input_model,
