@@ -61,11 +61,6 @@ def _broken(_: Any) -> Question:
 
 
 too_many = Tool(name="tooMany", description="Asks with 101 options.", input_model=count.input_model, ask=_too_many)
-    name="tooMany",
-    description="Asks with one option more than there may be.",
-    input_model=count.input_model,
-    ask=_too_many,
-)
 broken = Tool(name="broken", description="Cannot make its question.", input_model=count.input_model, ask=_broken)
 #: Said with a pause between two words, this takes minutes: for what has to happen while a model speaks.
 RECITAL = "This goes on and on. " * 1000
