@@ -9,12 +9,13 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests.support.database import django_db_setup
+from tests.support.services import ROUNDS
 
 __all__ = ["django_db_setup"]
 pytest_plugins = ["tests.support.speed"]
 
 # What was found is a finding; how long a loaded machine took to find it is not.
-PATIENT = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PATIENT = hypothesis_settings(deadline=None, max_examples=50 * ROUNDS, suppress_health_check=[HealthCheck.too_slow])
 # The same examples every time, so that a run says something about a change and nothing about luck;
 # HYPOTHESIS_PROFILE=search looks for new ones.
 hypothesis_settings.register_profile("repeat", PATIENT, derandomize=True)

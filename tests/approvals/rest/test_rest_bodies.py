@@ -75,13 +75,13 @@ FIELDS = ["kind", "title", "input", "options", "response_schema", "context", "ti
 class AnyBody(TestCase):
     """Whatever JSON is sent: taken, or refused in our words."""
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=60)
     @given(st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=5))
     def test_any_request_is_answered(self, changes):
         reply = self.machine().post("/requests", APPROVAL | changes)
         assert reply.status in {200, 201} or reply.refusal[0] in {400, 409, 422}
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=60)
     @given(st.sampled_from(["decision", "cancel", "result"]), json_values)
     def test_anything_said_to_a_request_is_answered(self, what, body):
         machine = self.machine()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
 from approvals.models import AuditEntry, Decision, Workflow
 from approvals.states import Verdict
-from chats.agent.demo import LONG, SHIPPING
+from chats.agent.demo import SHIPPING
 from tests.support import people
 from tests.support.chats.turns import (
     checkpoints_of,
-    chunks,
     converse,
     decide,
     folded,
@@ -23,7 +21,6 @@ from tests.support.chats.turns import (
     parts,
     run,
     say,
-    shape,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -174,19 +171,6 @@ def test_a_denied_refund_never_runs_and_the_turn_goes_on():
     )
     assert on_record(turn) == [("issueRefund", "denied", 0, "bob", "dashboard")]
     assert turn.tool_calls.get().executed_digest == ""
-
-
-def test_slow_texts_come_in_many_deltas_before_and_behind_a_pause():
-    alice = people.alice()
-    turn = converse(alice, "ask slow")
-    assert shape(turn) == ["step-start", "text", "input-available"]
-    decide(only_request(turn), alice, Verdict.RESPOND, answer=EXPRESS)
-    before, began = len(chunks(turn, "TextDelta")), time.monotonic()
-    turn = run(turn)
-    took = time.monotonic() - began
-    deltas = len(chunks(turn, "TextDelta")) - before
-    assert (last_text(turn), turn.finish_reason) == (f"You chose Express. {LONG}", "stop")
-    assert (deltas, took >= 1) == (len(f"You chose Express. {LONG}".split()), True)
 
 
 REFUNDS = [

@@ -1,4 +1,4 @@
-"""Each page and each push costs the same number of queries, however much it shows: at two rows, and at forty."""
+"""Each page and each push costs the same number of queries, however much it shows: at two rows, and at twenty."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 
-FEW, MANY = 2, 40
+FEW, MANY = 2, 20
 #: The session, the user, and what the user may do, of their own and through groups.
 SIGNED_IN = 4
 
