@@ -115,6 +115,8 @@ class Turn(models.Model):
     ended_at = models.DateTimeField(null=True)
     #: Its stream is gone: it ended long ago.
     events_pruned = models.BooleanField(default=False)
+    #: No column: the last stored number of its stream, as it was when a runner's transaction locked the turn.
+    last_seq: int
 
     class Meta:
         constraints: ClassVar = [

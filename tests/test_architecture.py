@@ -112,7 +112,7 @@ RANKS = {
         {"providers.anthropic"},
         {"providers"},
         {"nesting", "doubts"},
-        {"queries", "runs", "wire", "branching"},
+        {"queries", "results", "runs", "wire", "branching"},
         {"actions"},
         {"streams", "toolbox", "pages", "timeline", "comparing", "exporting"},
         {"ledger", "rendering"},
