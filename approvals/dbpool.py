@@ -15,16 +15,20 @@ from typing import ParamSpec, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
+from approvals.trouble import Trouble
+
 logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS = 4
-#: What Django raises while the database is away, restarts or gives no connection in time.
+#: What Django raises while the database is away, restarts, gives no connection in time, or does not end a statement in time.
 AWAY = (OperationalError, InterfaceError)
 #: Seconds between two tries while it is.
 RETRY = 1.0
+#: Said once, whoever meets it.
+outage = Trouble(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-db")
 
 
@@ -45,19 +49,12 @@ async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 async def until_back(look: Callable[[], Awaitable[T]]) -> T:
     """What a look says, again and again while the database is away."""
-    tries = 0
     while True:
         try:
             return await look()
         except AWAY as error:
-            if not tries:
-                logger.warning("The database is away (%s); trying again every %g s.", _first_line(error), RETRY)
-            tries += 1
+            outage.met(error)
             await asyncio.sleep(RETRY)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
@@ -68,6 +65,8 @@ def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
 def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function on a pool's thread, and close the connections that it opened there."""
     try:
-        return work(*args, **kwargs)
+        result = work(*args, **kwargs)
     finally:
         connections.close_all()
+    outage.passed()
+    return result

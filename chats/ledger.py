@@ -34,6 +34,7 @@ class Ledger:
         self._kept: list[Recorded] = []
         #: What is recorded while a commit is on its way, which may number events of its own.
         self._held: list[tuple[int, events.Event]] | None = None
+        self._writing = asyncio.Lock()
         self._timer: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -56,17 +57,18 @@ class Ledger:
 
     async def commit(self, work: Commit) -> Sequence[Recorded]:
         """Have `work` store everything, in a transaction whose commit waits for the disk; gives the events that it added."""
-        self._held = []
-        try:
-            added = await dbpool.run(work, list(self._kept), self._seq + 1) or []
-            self._kept = []
-            self._publish(added)
-            self._stored = self._seq
-            return added
-        finally:
-            held, self._held = self._held, None
-            for step, event in held:
-                self._number(step, event)
+        async with self._writing:
+            self._held = []
+            try:
+                added = await dbpool.run(work, list(self._kept), self._seq + 1) or []
+                self._kept = []
+                self._publish(added)
+                self._stored = self._seq
+                return added
+            finally:
+                held, self._held = self._held, None
+                for step, event in held:
+                    self._number(step, event)
 
     def _number(self, step: int, event: events.Event) -> None:
         if self._closed:
@@ -88,21 +90,20 @@ class Ledger:
             deadline = asyncio.get_running_loop().time() + FLUSH_EVERY
             while self._seq - self._stored < FLUSH_AT and (left := deadline - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(min(left, FLUSH_EVERY / 5))
-            if not await self._flush():
+            try:
+                async with self._writing:
+                    await self._flush()
+            except LeaseLost:
+                logger.info("Turn %s has another runner; its stream ends here", self._claim.turn_id)
                 return
+            except dbpool.AWAY:
+                if self._closed:
+                    return
+                await asyncio.sleep(dbpool.RETRY)
 
-    async def _flush(self) -> bool:
-        """Whether there is a reason to go on."""
+    async def _flush(self) -> None:
         kept, last = list(self._kept), self._seq
-        try:
-            if kept:
-                await dbpool.run(actions.append_events, self._claim, kept)
-                streams.tell_others(self._claim.turn_id)
-        except LeaseLost:
-            logger.info("Turn %s has another runner; its stream ends here", self._claim.turn_id)
-            self.close()
-        except dbpool.AWAY:
-            await asyncio.sleep(dbpool.RETRY)
-            return not self._closed
-        self._stored = max(self._stored, last)
-        return not self._closed
+        if kept and self._stored < last:
+            await dbpool.run(actions.append_events, self._claim, kept)
+            streams.tell_others(self._claim.turn_id)
+        self._stored = last

@@ -283,7 +283,9 @@ class Run:
 
     async def _close(self, action: Any, *given: Any) -> bool:
         """Commit a pause or an end, and tell the followers; whether the turn has come to rest by it."""
-        return self._tell_others(await self.ledger.commit(functools.partial(action, self.claim, *given, self.ledger.step)))
+        return self._tell_others(
+            await self.ledger.commit(functools.partial(action, self.claim, *given, self.ledger.step))
+        )
 
     def _tell_others(self, closing: Sequence[Recorded]) -> bool:
         """Let other processes know of a commit, whose last events are given; whether the turn has come to rest by it."""

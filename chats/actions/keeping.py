@@ -51,7 +51,8 @@ def fenced(claim: Claim) -> Turn:
     """The locked turn, if this runner still holds it; LeaseLost if not. Call it first in a runner's transaction."""
     stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
     turns = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner")
-    turn = turns.annotate(last_seq=Coalesce(Subquery(stored), 0)).get(pk=claim.turn_id)
+    turn = turns.annotate(stored=Coalesce(Subquery(stored), 0)).get(pk=claim.turn_id)
+    turn.last_seq = turn.stored
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
     return turn
@@ -70,9 +71,7 @@ def write_events(turn: Turn, recorded: Sequence[Recorded]) -> None:
     """
     missing = [item for item in recorded if item.seq > turn.last_seq]
     rows = (
-        TurnEvent(
-            turn_id=turn.pk, seq=item.seq, attempt=turn.attempt, step=item.step, chunk=events.to_json(item.event)
-        )
+        TurnEvent(turn_id=turn.pk, seq=item.seq, attempt=turn.attempt, step=item.step, chunk=events.to_json(item.event))
         for item in missing
     )
     # `last_seq` may be older than the lock, if another thread of this runner was writing: then these are there already.

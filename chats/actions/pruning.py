@@ -26,8 +26,8 @@ BATCH = 1000
 TURNS = 50
 
 
-def prune_events(before: datetime) -> int:
-    """Remove one batch of stream events of turns that ended before then; gives how many went."""
+def prune_events(before: Any) -> int:
+    """Remove one batch of stream events of turns that ended before a moment (a time, or the database's own); how many went."""
     with transaction.atomic():
         # Who comes second to a row passes it by, so that many processes never wait for each other here.
         ended = turns_to_prune(before).order_by("ended_at", "pk")
