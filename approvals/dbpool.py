@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, connections
+from django.db import InterfaceError, InternalError, OperationalError, connections
+from psycopg.errors import LockNotAvailable
 
 from approvals.trouble import Trouble
 
@@ -24,20 +25,31 @@ T = TypeVar("T")
 
 THREADS = 4
 #: What Django raises while the database is away, restarts, gives no connection in time, or does not end a statement in time.
-AWAY = (OperationalError, InterfaceError)
+#: An internal error is what PostgreSQL says to a process that it took for frozen in a transaction.
+AWAY = (OperationalError, InterfaceError, InternalError)
 #: Seconds between two tries while it is.
 RETRY = 1.0
 #: Said once, whoever meets it.
 outage = Trouble(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
+locked = Trouble(logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long.")
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-db")
 
 
 async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a sync function that touches the database; its connection is closed when it is done.
 
-    A cancelled caller does not interrupt the work: a transaction that has begun ends on its own.
+    A cancelled caller does not interrupt the work: a transaction that has begun ends on its own. Work that finds a row locked
+    for long has changed nothing, and is done a moment later; meanwhile its thread is free for others.
     """
-    return await asyncio.get_running_loop().run_in_executor(_pool, functools.partial(unit, work, *args, **kwargs))
+    doing = functools.partial(unit, work, *args, **kwargs)
+    while True:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(_pool, doing)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            locked.met(error)
+            await asyncio.sleep(RETRY)
 
 
 async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -69,4 +81,5 @@ def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     finally:
         connections.close_all()
     outage.passed()
+    locked.passed()
     return result

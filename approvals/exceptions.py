@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
+from approvals.canonical import utc
+
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision
 
@@ -235,5 +237,5 @@ def outcome_of(decision: Decision) -> dict[str, Any]:
         "verdict": decision.verdict,
         "by": decision.by_name or None,
         "via": decision.via,
-        "decided_at": decision.decided_at.isoformat(),
+        "decided_at": utc(decision.decided_at),
     }

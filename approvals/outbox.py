@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from approvals import audit
 from approvals.addresses import Refused, destination
-from approvals.audit import utc
+from approvals.canonical import utc
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.states import Channel, Door
 from approvals.subscriptions import EventStream, NotificationRule, WebhookEndpoint

@@ -47,6 +47,7 @@ RANKS = {
             "rounds",
             "visible",
             "indexes",
+            "trouble",
         },
         {
             "schemas",

@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from approvals import append_only, audit
+from approvals.canonical import utc
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Status
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
@@ -66,7 +67,7 @@ def begin_pruning(chat_pk: int, before: datetime) -> bool:
         chat = Chat.objects.select_for_update().filter(pk=chat_pk, root=None, pruned_at=None).first()
         if chat is None or chat.updated_at >= before or _under_way(chat):
             return False
-        told = {"before": audit.utc(before), **contents([chat.pk])}
+        told = {"before": utc(before), **contents([chat.pk])}
         subject = audit.Subject(scope=chat.scope, thread_id=chat.public_id, agent=chat.agent)
         audit.record("retention.pruned", subject, data=told, actor=None, via=Door.SYSTEM)
         Chat.objects.filter(pk=chat.pk).update(pruned_at=timezone.now(), title="")

@@ -13,6 +13,7 @@ from django.db import connections
 from twisted.internet import defer, reactor
 
 from approvals.management.refusing import RefusingCommand
+from hitlsite import patience
 from hitlsite.asgi import application
 from hitlsite.serving import DeskServer
 from hitlsite.working import DeskWork
@@ -26,6 +27,7 @@ class Command(RefusingCommand):
         parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default 8000)")
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        patience.keep_to(patience.PAGES)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()
