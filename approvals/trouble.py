@@ -18,24 +18,26 @@ class Trouble:
         self, logger: logging.Logger, began: str, over: str, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._logger, self._began, self._over, self._clock = logger, began, over, clock
-        self._failures, self._last = 0, 0.0
+        self._failures, self._last, self._passed = 0, 0.0, False
         self._lock = threading.Lock()
 
     def met(self, error: object) -> bool:
-        """It failed; whether that was news."""
+        """It failed; whether that is news."""
         with self._lock:
-            self._failures += 1
-            self._last = self._clock()
-            if self._failures > 1:
-                return False
-        self._logger.warning(self._began, _first_line(error))
-        return True
+            now = self._clock()
+            known = self._failures > 0 and not (self._passed and now - self._last >= QUIET)
+            self._failures = self._failures + 1 if known else 1
+            self._last, self._passed = now, False
+        if not known:
+            self._logger.warning(self._began, _first_line(error))
+        return not known
 
     def passed(self) -> None:
         """It worked."""
         if not self._failures:
             return
         with self._lock:
+            self._passed = True
             failures = self._failures if self._clock() - self._last >= QUIET else 0
             if failures:
                 self._failures = 0
