@@ -45,7 +45,7 @@ class SteadyPubSub(PubSub):
 
     async def connect(self) -> None:
         async with self._greeting:
-            await super().connect()
+            await super().connect()  # type: ignore[no-untyped-call]
 
     async def parse_response(self, *args: Any, **kwargs: Any) -> Any:
         await self.connect()
@@ -72,8 +72,8 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
 
     def _ensure_redis(self) -> None:
         super()._ensure_redis()
-        if not isinstance(self._pubsub, SteadyPubSub):
-            self._pubsub = SteadyPubSub(self._redis.connection_pool)
+        if type(self._pubsub) is not SteadyPubSub:
+            self._pubsub: Any = SteadyPubSub(self._redis.connection_pool)
 
     async def subscribe(self, channel: str) -> None:
         self._wanted.add(channel)

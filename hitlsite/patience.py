@@ -28,10 +28,14 @@ WORK = Limits(statement_timeout=60_000, lock_timeout=2_000)
 
 
 def keep_to(limits: Limits) -> None:
-    """Have every connection that this process makes keep to the limits. Call it before the first; nothing on SQLite."""
-    given = connections["default"].settings_dict
+    """Have every connection that this process makes from now on keep to the limits; nothing on SQLite."""
+    connection = connections["default"]
+    given = connection.settings_dict
     if not given["ENGINE"].endswith("postgresql"):
         return
     ours = [f"-c {name}={value}" for name, value in asdict(limits).items()]
     # What an operator says in DATABASE_URL comes last, and counts.
     given["OPTIONS"]["options"] = " ".join([*ours, given["OPTIONS"].get("options", "")]).strip()
+    # Django's own checks may have made one before.
+    connection.close()
+    connection.close_pool()  # type: ignore[attr-defined]

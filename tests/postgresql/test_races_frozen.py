@@ -12,8 +12,8 @@ import pytest
 from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from approvals import dbpool, sweep
 from approvals import actions as desk
+from approvals import dbpool, sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
@@ -69,7 +69,11 @@ def lapsed() -> Turn:
 
 
 def alice_once():
-    return alice() if not ApprovalRequest.objects.exists() and not Turn.objects.exists() else Turn.objects.first().chat.owner
+    return (
+        alice()
+        if not ApprovalRequest.objects.exists() and not Turn.objects.exists()
+        else Turn.objects.first().chat.owner
+    )
 
 
 async def within(seconds: float, *works):
@@ -126,8 +130,6 @@ def limits(monkeypatch):
     def keep_to(given: patience.Limits) -> None:
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
         patience.keep_to(given)
-        connection.close()
-        connection.close_pool()
 
     yield keep_to
     monkeypatch.undo()
@@ -191,4 +193,6 @@ def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
 
     with frozen_in(workflow), pytest.raises(dbpool.AWAY, match="lock timeout"):
         desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
-    assert desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE).decision.verdict == "approve"
+    assert (
+        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE).decision.verdict == "approve"
+    )
