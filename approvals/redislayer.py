@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from channels_redis.pubsub import RedisPubSubChannelLayer, RedisPubSubLoopLayer, RedisSingleShardConnection
@@ -41,22 +43,33 @@ class SteadyPubSub(PubSub):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._greeting = asyncio.Lock()
+        self._greeter: asyncio.Task[Any] | None = None
         super().__init__(*args, **kwargs)
 
     async def connect(self) -> None:
-        async with self._greeting:
-            await super().connect()  # type: ignore[no-untyped-call]
+        await self._alone(super().connect)
 
     async def parse_response(self, *args: Any, **kwargs: Any) -> Any:
         await self.connect()
         return await super().parse_response(*args, **kwargs)
 
-    async def _reconnect(self, conn: Any, *args: Any, **kwargs: Any) -> None:
+    async def _reconnect(self, *args: Any, **kwargs: Any) -> None:
         if self._greeting.locked():
             # Somebody else has found it broken, too.
-            return await self.connect()
+            await self.connect()
+        else:
+            await self._alone(functools.partial(super()._reconnect, *args, **kwargs))
+
+    async def _alone(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it when nobody else does; what it comes to do by itself, to subscribe anew, is a part of it."""
+        if self._greeter is asyncio.current_task():
+            return await work()
         async with self._greeting:
-            await super()._reconnect(conn, *args, **kwargs)
+            self._greeter = asyncio.current_task()
+            try:
+                await work()
+            finally:
+                self._greeter = None
 
 
 class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
