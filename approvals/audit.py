@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from approvals.actors import Signatory
-from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical
+from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical, utc
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 
 #: Every event name that may stand in the log.
@@ -160,11 +160,6 @@ def _row(
     body = canonical({**columns, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     return {**columns, "at": at, "last_seen_at": at, "body": body.decode(), "digest": digest}
-
-
-def utc(moment: datetime) -> str:
-    """ISO 8601 in UTC with microseconds and Z."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def export_row(entry: AuditEntry) -> dict[str, Any]:

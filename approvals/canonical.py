@@ -1,4 +1,4 @@
-"""JSON that can be stored, compared and signed: bounds for what comes from outside, RFC 8785 bytes, SHA-256 digests."""
+"""JSON that can be stored, compared and signed: bounds for what comes from outside, RFC 8785 bytes, SHA-256 digests, times."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import rfc8785
@@ -164,3 +165,8 @@ def _check(value: Any, levels_left: int) -> None:
                 _check(item, levels_left - 1)
         case _:
             raise NotCanonical(f"{type(value).__name__} is not a JSON type")
+
+
+def utc(moment: datetime) -> str:
+    """ISO 8601 in UTC with microseconds and Z."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

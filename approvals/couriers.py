@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from approvals import dbpool
 
@@ -47,6 +48,8 @@ class Couriers:
         self._changed = threading.Condition()
         self._busy: Counter[str] = Counter()
         self._ended = 0
+        self._stopped = False
+        _all.add(self)
         #: Lane -> (how long it rests, until when); seconds of `clock`.
         self._resting: dict[str, tuple[float, float]] = {}
 
@@ -64,6 +67,11 @@ class Couriers:
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, seconds)
 
+    def stop(self) -> None:
+        """Begin nothing more."""
+        with self._changed:
+            self._stopped = True
+
     def _begin_due(self) -> bool:
         begun = False
         for source in self.sources:
@@ -73,7 +81,7 @@ class Couriers:
 
     def _begin(self, job: Job) -> bool:
         with self._changed:
-            if self._busy.total() >= THREADS or self._is_shut(job.lane):
+            if self._stopped or self._busy.total() >= THREADS or self._is_shut(job.lane):
                 return False
             self._busy[job.lane] += 1
         try:
@@ -93,7 +101,11 @@ class Couriers:
         try:
             reached = dbpool.unit(job.work)
         except Exception:
-            logger.exception("A delivery on %s failed; it will be tried again", job.lane)
+            if self._stopped:
+                # Nothing that a process needs is there until its very end.
+                logger.info("A delivery on %s was cut off by the end of the process; it is due again", job.lane)
+            else:
+                logger.exception("A delivery on %s failed; it will be tried again", job.lane)
         finally:
             self._leave(job.lane, reached=reached, carried=True)
 
@@ -126,3 +138,15 @@ class Couriers:
         if resting is not None and (resting[1] > self.clock() or self._busy[lane]):
             return True
         return self._busy[lane] >= THREADS_PER_LANE
+
+
+_all: WeakSet[Couriers] = WeakSet()
+
+
+def stop_all(seconds: float) -> None:
+    """This process ends: begin no more deliveries, and let those under way end for a while."""
+    end = time.monotonic() + seconds
+    for couriers in list(_all):
+        couriers.stop()
+    for couriers in list(_all):
+        couriers.idle(max(end - time.monotonic(), 0))

@@ -13,7 +13,10 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, connections
+from django.db import InterfaceError, InternalError, OperationalError, connections
+from psycopg.errors import LockNotAvailable
+
+from approvals.trouble import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -21,19 +24,32 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS = 4
-#: What Django raises while the database is away, restarts or gives no connection in time.
-AWAY = (OperationalError, InterfaceError)
+#: What Django raises while the database is away, restarts, gives no connection in time, or does not end a statement in time.
+#: An internal error is what PostgreSQL says to a process that it took for frozen in a transaction.
+AWAY = (OperationalError, InterfaceError, InternalError)
 #: Seconds between two tries while it is.
 RETRY = 1.0
+#: Said once, whoever meets it.
+outage = Trouble(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
+locked = Trouble(logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long.")
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-db")
 
 
 async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a sync function that touches the database; its connection is closed when it is done.
 
-    A cancelled caller does not interrupt the work: a transaction that has begun ends on its own.
+    A cancelled caller does not interrupt the work: a transaction that has begun ends on its own. Work that finds a row locked
+    for long has changed nothing, and is done a moment later; meanwhile its thread is free for others.
     """
-    return await asyncio.get_running_loop().run_in_executor(_pool, functools.partial(unit, work, *args, **kwargs))
+    doing = functools.partial(unit, work, *args, **kwargs)
+    while True:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(_pool, doing)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            locked.met(error)
+            await asyncio.sleep(RETRY)
 
 
 async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -45,19 +61,12 @@ async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 async def until_back(look: Callable[[], Awaitable[T]]) -> T:
     """What a look says, again and again while the database is away."""
-    tries = 0
     while True:
         try:
             return await look()
         except AWAY as error:
-            if not tries:
-                logger.warning("The database is away (%s); trying again every %g s.", _first_line(error), RETRY)
-            tries += 1
+            outage.met(error)
             await asyncio.sleep(RETRY)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
@@ -68,6 +77,9 @@ def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
 def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function on a pool's thread, and close the connections that it opened there."""
     try:
-        return work(*args, **kwargs)
+        result = work(*args, **kwargs)
     finally:
         connections.close_all()
+    outage.passed()
+    locked.passed()
+    return result

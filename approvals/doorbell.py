@@ -13,12 +13,15 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
+from approvals.trouble import Trouble
+
 logger = logging.getLogger(__name__)
 
 #: All who may see every request listen here; everybody also listens on their own group.
 DESK = "desk"
 
 _loop: asyncio.AbstractEventLoop | None = None
+_lost = Trouble(logger, "Rings are lost (%s); pages are read anew instead.", "Rings arrive again.")
 
 
 def user_group(user_id: int) -> str:
@@ -49,8 +52,10 @@ async def _send(group: str, message: dict[str, object]) -> None:
     try:
         await layer.group_send(group, message)
     except Exception as error:
-        words = f"{type(error).__name__}: {error}"
-        logger.warning("A ring for %s was lost (%s); pages will re-read.", group, words, exc_info=not _is_away(error))
+        if _lost.met(f"{type(error).__name__}: {error}") and not _is_away(error):
+            logger.warning("A ring for %s was lost.", group, exc_info=True)
+    else:
+        _lost.passed()
 
 
 def _is_away(error: Exception) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
+from approvals.canonical import utc
 from approvals.states import Kind
 
 if TYPE_CHECKING:
@@ -290,5 +291,5 @@ def outcome_of(decision: Decision) -> dict[str, Any]:
         "verdict": decision.verdict,
         "by": decision.by_name or None,
         "via": decision.via,
-        "decided_at": decision.decided_at.isoformat(),
+        "decided_at": utc(decision.decided_at),
     }

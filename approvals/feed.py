@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Sum, TextField, Value, When
-from django.db.models.functions import Cast, Coalesce, Length
-from django.utils import timezone
+from django.db.models.functions import Cast, Coalesce, Length, Now
 
-from approvals import auth
+from approvals import auth, gaps
 from approvals.answers import words_of
 from approvals.exceptions import Invalid
-from approvals.gaps import none_can_come_below
 from approvals.machines import Caller
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
@@ -74,14 +73,15 @@ class _Row:
     at: datetime
     event: str
     request_id: UUID | None
+    clock: datetime
 
 
 def start(text: str) -> Cursor:
     """The place that a client names, or now if it names none. Invalid for what is no place of ours."""
     last = AuditEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     if not text:
-        rows = _rows(Cursor(max(last - BATCH, 0) + 1))
-        return Cursor(rows[-1].pk + 1 if rows else last + 1)
+        # An entry that has its number and is not committed yet is news, however many have come behind it.
+        return Cursor(gaps.first_open() or last + 1)
     cursor = agentforge.cursor_from(text)
     if cursor is None:
         raise Invalid("This is no place in the stream.", {"Last-Event-ID": "is not the id of an event from here"})
@@ -215,15 +215,27 @@ def ms(moment: datetime) -> int:
 def _rows(cursor: Cursor) -> list[_Row]:
     """The next entries, as far as nothing can come between them any more."""
     found = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
-    rows = [_Row(*row) for row in found.values_list("pk", "at", "event", "request_id")[:BATCH]]
+    rows = [_Row(*row) for row in found.values_list("pk", "at", "event", "request_id", Now())[:BATCH]]
     # The first entries of all begin with whatever number the database gave them.
     expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
-    fresh = timezone.now() - OVERLAP
     for place, row in enumerate(rows):
-        if row.pk != expected and (row.at > fresh or not none_can_come_below(row.pk)):
+        if row.pk != expected and (_is_fresh(row) or not gaps.none_can_come_below(row.pk)):
             return rows[:place]
         expected = row.pk + 1
     return rows
+
+
+#: When this process has first seen the latest entries behind a missing one.
+_seen: dict[int, float] = {}
+
+
+def _is_fresh(row: _Row) -> bool:
+    """Whether an entry came within OVERLAP, by the database's clock; where its writer's was ahead, since it was first seen."""
+    if row.at <= row.clock - OVERLAP:
+        return False
+    if len(_seen) > BATCH:
+        _seen.clear()
+    return monotonic() - _seen.setdefault(row.pk, monotonic()) < OVERLAP.total_seconds()
 
 
 def _timeout(request: ApprovalRequest) -> float:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from django.db import connection
-from django.utils import timezone
 
 LOOK = """
     SELECT pg_snapshot_xmin(now)::text::bigint, pg_snapshot_xmax(now)::text::bigint,
@@ -23,15 +21,20 @@ LOOK = """
 #: Of the entries since a moment, and the one before them: the last before each that is missing, with the one behind it;
 #: and the last of all.
 RECENT = """
-    WITH entries AS (
-        SELECT COALESCE((SELECT max(id) FROM approvals_auditentry WHERE at < %(since)s), 0) AS id
-        UNION SELECT id FROM approvals_auditentry WHERE at >= %(since)s
+    WITH moment AS (SELECT {since} AS since), entries AS (
+        SELECT COALESCE((SELECT max(id) FROM approvals_auditentry, moment WHERE at < since), 0) AS id
+        UNION SELECT id FROM approvals_auditentry, moment WHERE at >= since
     )
     SELECT id, follower FROM (SELECT id, lead(id) OVER (ORDER BY id) AS follower FROM entries) AS pairs
     WHERE follower IS NULL OR follower > id + 1 ORDER BY id
 """
 #: No transaction that writes an entry is at work for longer.
-LONGEST = timedelta(minutes=10)
+LONGEST = "now() - interval '10 minutes'"
+#: When the oldest transaction at work began. Who wrote an entry said when, by a clock that may be wrong by a minute.
+AT_WORK = """(
+    SELECT COALESCE(min(xact_start), now()) - interval '1 minute' FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+)"""
 
 
 @dataclass
@@ -78,11 +81,25 @@ def last_settled() -> int | None:
     """
     if connection.vendor != "postgresql":
         return None
+    return _before_the_first_gap(LONGEST)[0]
+
+
+def first_open() -> int | None:
+    """The first missing number that an entry may still get; None if there is none."""
+    if connection.vendor != "postgresql":
+        return None
+    # A number that was drawn was drawn by a transaction at work, and what came behind it has come since that began.
+    before, is_last = _before_the_first_gap(AT_WORK)
+    return None if is_last else before + 1
+
+
+def _before_the_first_gap(since: str) -> tuple[int, bool]:
+    """Of the entries since a moment (SQL) the one before the first gap that may still be filled; whether it is the last."""
     with connection.cursor() as cursor:
-        cursor.execute(RECENT, {"since": timezone.now() - LONGEST})
+        cursor.execute(RECENT.format(since=since))
         found = cursor.fetchall()
     # Looked for first: what comes in between two looks is not missing in the second.
     for last, follower in found:
         if follower is not None and not none_can_come_below(follower):
-            return int(last)
-    return int(found[-1][0])
+            return int(last), False
+    return int(found[-1][0]), True

@@ -9,10 +9,15 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
+from approvals.trouble import Trouble
+
 logger = logging.getLogger(__name__)
 
 #: Seconds before a layer that failed is tried again.
 RETRY = 1.0
+_deaf = Trouble(
+    logger, "Other processes are not heard (%s); rows are read instead.", "Other processes are heard again."
+)
 
 
 async def hear(
@@ -26,8 +31,9 @@ async def hear(
     while True:
         try:
             await _hear(layer, group, heard, listening)
-        except Exception:
-            logger.warning("Nothing is heard of %s; rows are read instead.", group, exc_info=True)
+        except Exception as error:
+            if _deaf.met(f"{type(error).__name__}: {error}"):
+                logger.warning("Nothing is heard of %s.", group, exc_info=True)
             await asyncio.sleep(RETRY)
 
 
@@ -40,6 +46,8 @@ async def _hear(
         listening.set()
     try:
         while True:
-            heard(await layer.receive(channel))
+            message = await layer.receive(channel)
+            _deaf.passed()
+            heard(message)
     finally:
         await layer.group_discard(group, channel)

@@ -35,7 +35,7 @@ async def beat(kind: WorkerKind, running: Callable[[], int]) -> None:
             try:
                 await dbpool.run(actions.seen, name, kind, started_at=started_at, running=running())
             except dbpool.AWAY as error:
-                logger.warning("This process cannot say that it lives: the database is away (%s)", error)
+                dbpool.outage.met(error)
             except Exception:
                 # The next beat tries again.
                 logger.warning("This process cannot say that it lives", exc_info=True)

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from approvals.audit import Subject, repeat_key, utc
+from approvals.audit import Subject, repeat_key
+from approvals.canonical import utc
 from approvals.models import AuditEntry
 
 #: Entries of one query: one may be megabytes long.

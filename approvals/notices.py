@@ -16,7 +16,8 @@ from smtplib import SMTPRecipientsRefused
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections, transaction
-from django.utils import timezone
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
 
 from approvals import auth, letters, outbox, posting
 from approvals.asks import URGENCY
@@ -45,7 +46,7 @@ class NotTold(Exception):
 
 def spread_due() -> None:
     """Turn each new request's row into one row per person or channel that is to be told."""
-    due = outbox.due(timezone.now(), Channel.NOTICE).order_by("pk")
+    due = outbox.due(Now(), Channel.NOTICE).order_by("pk")
     rows = [row for row in due[: outbox.BATCH] if outbox.claimed(row, LEASE)]
     if not rows:
         return
@@ -97,7 +98,7 @@ def _audience(rule: NotificationRule) -> list[User]:
 def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Messages that may go out: somebody has something to be told, and was not told anything a short while ago."""
     lately = LastNotice.objects.filter(at__gt=_long_ago())
-    due = outbox.due(timezone.now(), *CHANNELS).exclude(lane__in=list(shut))
+    due = outbox.due(Now(), *CHANNELS).exclude(lane__in=list(shut))
     found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
     return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
 
@@ -111,12 +112,12 @@ def _claimed(last: LastNotice) -> bool:
     """Whoever moves the time of the last message may send the next one; `last` remembers it as it was."""
     stored, _ = LastNotice.objects.get_or_create(recipient=last.recipient, defaults={"at": NEVER})
     last.pk, last.at = stored.pk, stored.at
-    unmoved = LastNotice.objects.filter(pk=last.pk, at=last.at, at__lte=_long_ago())
-    return bool(unmoved.update(at=timezone.now()))
+    unmoved = LastNotice.objects.filter(pk=last.pk, at__lte=_long_ago())
+    return bool(unmoved.update(at=Now()))
 
 
-def _long_ago() -> datetime:
-    return timezone.now() - timedelta(seconds=settings.HITL_NOTIFY_INTERVAL)
+def _long_ago() -> CombinedExpression:
+    return Now() - timedelta(seconds=settings.HITL_NOTIFY_INTERVAL)
 
 
 def _tell(last: LastNotice) -> bool:

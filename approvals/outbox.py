@@ -1,7 +1,8 @@
 """Events on their way out: written with what they tell, taken to each target at least once, in order per workflow.
 
 A target is a function listed in HITL_EVENT_HANDLERS, a webhook (`approvals.webhooks`), or the people whom rules name
-(`approvals.notices`). A function gets an `Event`, whose `id` stays the same when it is sent again.
+(`approvals.notices`). A function gets an `Event`, whose `id` stays the same when it is sent again. When an event is due
+is said by the database's clock, which is one for all processes.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import audit
 from approvals.addresses import Refused, destination
-from approvals.audit import utc
+from approvals.canonical import utc
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.states import Channel, Door
 from approvals.subscriptions import EventStream, NotificationRule, WebhookEndpoint
@@ -80,7 +82,7 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     event_id, now, number = uuid4(), timezone.now(), _next_number(stream)
     for row in rows:
         row.event_id, row.name, row.stream, row.sequence, row.payload = event_id, name, stream, number, dict(data)
-        row.created_at = row.next_attempt_at = now
+        row.created_at, row.next_attempt_at = now, Now()
     OutboxEvent.objects.bulk_create(rows)
 
 
@@ -120,6 +122,7 @@ def tell_person(name: str, request: ApprovalRequest, person: User) -> None:
         target=f"mail:{person.pk}",
         lane="mail",
         payload=request_data(request, request.workflow),
+        next_attempt_at=Now(),
     )
 
 
@@ -161,14 +164,13 @@ def deliver_due() -> None:
 
 def send_again(events: QuerySet[OutboxEvent], *, by: User) -> int:
     """Send events once more, whatever became of them; on record. How many."""
-    now = timezone.now()
     with transaction.atomic():
         rows = list(events.select_for_update())
         for row in rows:
             told = {"event_id": str(row.event_id), "event": row.name, "target": row.target.partition("?")[0]}
-            audit.record("event.resent", _subject_of(row), data=told, actor=by, via=Door.ADMIN, at=now)
+            audit.record("event.resent", _subject_of(row), data=told, actor=by, via=Door.ADMIN)
         OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(
-            delivered_at=None, dead_at=None, next_attempt_at=now, sent_again_at=now, attempts=0
+            delivered_at=None, dead_at=None, next_attempt_at=Now(), sent_again_at=Now(), attempts=0
         )
     return len(rows)
 
@@ -206,14 +208,14 @@ def heads(channel: Channel) -> QuerySet[OutboxEvent]:
     """What is due and first of its stream and target, the longest due first."""
     undone = OutboxEvent.objects.filter(delivered_at=None, dead_at=None)
     earlier = undone.filter(target=OuterRef("target"), stream=OuterRef("stream"), pk__lt=OuterRef("pk"))
-    return due(timezone.now(), channel).filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
+    return due(Now(), channel).filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
 
 
 def claimed(row: OutboxEvent, lease: timedelta | None = None) -> bool:
-    """Take the row for this process: whoever moves its next attempt has it, until `lease` (CLAIM) is over."""
-    mine = OutboxEvent.objects.filter(pk=row.pk, delivered_at=None, next_attempt_at=row.next_attempt_at)
+    """Take the row for this process: whoever counts its next attempt has it, until `lease` (CLAIM) is over."""
+    mine = OutboxEvent.objects.filter(pk=row.pk, delivered_at=None, attempts=row.attempts, next_attempt_at__lte=Now())
     row.attempts += 1
-    return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=timezone.now() + (lease or CLAIM)))
+    return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=Now() + (lease or CLAIM)))
 
 
 def _call(row: OutboxEvent) -> bool:
@@ -230,19 +232,19 @@ def _call(row: OutboxEvent) -> bool:
 
 def delivered(*rows: OutboxEvent, note: str = "") -> None:
     """These have arrived; `note` says why, where nothing was sent."""
-    OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(delivered_at=timezone.now(), last_error=note)
+    OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(delivered_at=Now(), last_error=note)
 
 
 def failed(row: OutboxEvent, error: str) -> None:
     """Try it again after a wait that doubles each time, or give it up after GIVE_UP_AFTER."""
-    now = timezone.now()
     wait = min(FIRST_WAIT * 2 ** min(row.attempts - 1, 20), LONGEST_WAIT)
-    dead_at = now if now - (row.sent_again_at or row.created_at) > GIVE_UP_AFTER else None
+    begun_before = Now() - GIVE_UP_AFTER
+    too_old = Q(sent_again_at=None, created_at__lt=begun_before) | Q(sent_again_at__lt=begun_before)
     OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(
-        next_attempt_at=now + wait, last_error=error[:2000], dead_at=dead_at
+        next_attempt_at=Now() + wait, last_error=error[:2000], dead_at=Case(When(too_old, then=Now()))
     )
 
 
 def give_up(row: OutboxEvent, error: str) -> None:
     """It can never arrive, however often it is tried."""
-    OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(dead_at=timezone.now(), last_error=error[:2000])
+    OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(dead_at=Now(), last_error=error[:2000])

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import QuerySet, TextChoices
-from django.utils import timezone
+from django.db.models.functions import Now
 
 #: A living process is seen every BEAT seconds; one that was not seen for ALIVE is taken for dead.
 BEAT = 5.0
@@ -37,5 +37,5 @@ class Worker(models.Model):
 
 
 def alive() -> QuerySet[Worker]:
-    """The processes that were seen lately."""
-    return Worker.objects.filter(seen_at__gt=timezone.now() - ALIVE)
+    """The processes that were seen lately, by the database's clock."""
+    return Worker.objects.filter(seen_at__gt=Now() - ALIVE)

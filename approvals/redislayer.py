@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from channels_redis.pubsub import RedisPubSubChannelLayer, RedisPubSubLoopLayer, RedisSingleShardConnection
+from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from approvals.trouble import Trouble
+
 logger = logging.getLogger(__name__)
+_away = Trouble(logger, "Redis is away (%s); what is to be heard is subscribed to when it is back.", "Redis is back.")
 
 #: Seconds for making a connection and for a write, and between two tries to make up for what failed.
 PATIENCE, MEND = 2.0, 1.0
@@ -32,6 +38,40 @@ class PatientLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
         return layer
 
 
+class SteadyPubSub(PubSub):
+    """One connection, made anew by one task at a time: another that reads meanwhile would take the answers of the greeting."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._greeting = asyncio.Lock()
+        self._greeter: asyncio.Task[Any] | None = None
+        super().__init__(*args, **kwargs)
+
+    async def connect(self) -> None:
+        await self._alone(super().connect)
+
+    async def parse_response(self, *args: Any, **kwargs: Any) -> Any:
+        await self.connect()
+        return await super().parse_response(*args, **kwargs)
+
+    async def _reconnect(self, *args: Any, **kwargs: Any) -> None:
+        if self._greeting.locked():
+            # Somebody else has found it broken, too.
+            await self.connect()
+        else:
+            await self._alone(functools.partial(super()._reconnect, *args, **kwargs))
+
+    async def _alone(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it when nobody else does; what it comes to do by itself, to subscribe anew, is a part of it."""
+        if self._greeter is asyncio.current_task():
+            return await work()
+        async with self._greeting:
+            self._greeter = asyncio.current_task()
+            try:
+                await work()
+            finally:
+                self._greeter = None
+
+
 class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
     """Keeps a list of what is to be heard, and makes Redis agree with it as soon as there is one."""
 
@@ -42,6 +82,11 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
         super().__init__(patience | host, channel_layer)
         self._wanted: set[str] = set()
         self._mending: asyncio.Task[None] | None = None
+
+    def _ensure_redis(self) -> None:
+        super()._ensure_redis()
+        if type(self._pubsub) is not SteadyPubSub:
+            self._pubsub: Any = SteadyPubSub(self._redis.connection_pool)
 
     async def subscribe(self, channel: str) -> None:
         self._wanted.add(channel)
@@ -79,7 +124,7 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
         try:
             await self._agree()
         except GONE as error:
-            logger.warning("Redis is away (%s); what is to be heard is subscribed to when it is back.", error)
+            _away.met(error)
             self._mending = asyncio.ensure_future(self._mend())
 
     async def _mend(self) -> None:
@@ -89,6 +134,7 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
                 await self._agree()
             except GONE:
                 continue
+            _away.passed()
             return
 
     async def _agree(self) -> None:

@@ -1,4 +1,8 @@
-"""What is due: looked for every second, so that a lost signal, ring or job costs a moment. Harmless in many processes."""
+"""What is due: looked for every second, so that a lost signal, ring or job costs a moment. Harmless in many processes.
+
+Each duty runs on a thread of its own, so that none waits for another. A row that somebody else has locked is passed by and
+looked at again a second later: its holder may be a process that is frozen.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from approvals import actions, dbpool
 from approvals.holders import LAPSES
@@ -33,55 +36,58 @@ Due = Callable[[Any], Iterable[QuerySet[Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Looks for what is due, does it, and may be called at any time.
-
-    An errand calls what is not ours and may take its time: on a thread of its own, it keeps nothing else waiting.
-    """
+    """Looks for what is due, does it, and may be called at any time; it may take its time."""
 
     run: Callable[[], None]
     due: Due
-    errand: bool
 
 
 _duties: list[Duty] = []
-_errand_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="pausepoint-errands")
+#: More than there are duties, each of which runs once at a time.
+_threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="pausepoint-sweep")
 
 
-def register(run: Callable[[], None], due: Due, *, errand: bool = False) -> None:
+class Walk:
+    """Goes through rows, of which there may be more than one round can look at: each round goes on where the last one was."""
+
+    def __init__(self) -> None:
+        self._after = 0
+
+    def next(self, rows: QuerySet[Any], limit: int = BATCH) -> list[Any]:
+        """The next rows by their ids; from the first one again, once the last one was given."""
+        found = list(rows.filter(pk__gt=self._after).order_by("pk")[:limit])
+        self._after = found[-1].pk if len(found) == limit else 0
+        return found
+
+
+def register(run: Callable[[], None], due: Due) -> None:
     """Add a duty."""
     if run not in {duty.run for duty in _duties}:
-        _duties.append(Duty(run, due, errand))
+        _duties.append(Duty(run, due))
 
 
 def run_once() -> None:
-    """Do everything that is due now, errands too."""
+    """Do everything that is due now."""
     for duty in _duties:
         _run(duty)
 
 
 async def run_for_ever() -> None:
     """Look every INTERVAL seconds, until cancelled."""
-    async with asyncio.TaskGroup() as errands:
+    async with asyncio.TaskGroup() as running:
         busy: set[Duty] = set()
         while True:
             try:
-                for duty in await dbpool.run(_look):
+                for duty in await asyncio.get_running_loop().run_in_executor(_threads, dbpool.unit, found_due):
                     if duty not in busy:
                         busy.add(duty)
-                        errands.create_task(_run_errand(duty, busy))
+                        running.create_task(_run_apart(duty, busy))
+            except dbpool.AWAY as error:
+                dbpool.outage.met(error)
             except Exception:
-                # A round that fails, with its connection say, is one of many: there must be a next one.
+                # A round that fails is one of many: there must be a next one.
                 logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
             await asyncio.sleep(INTERVAL)
-
-
-def _look() -> list[Duty]:
-    """Do what is due and our own; gives the errands that are."""
-    due = found_due()
-    for duty in due:
-        if not duty.errand:
-            _run(duty)
-    return [duty for duty in due if duty.errand]
 
 
 def found_due() -> list[Duty]:
@@ -113,11 +119,9 @@ def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
     return f"EXISTS ({sql})", params
 
 
-async def _run_errand(duty: Duty, busy: set[Duty]) -> None:
+async def _run_apart(duty: Duty, busy: set[Duty]) -> None:
     try:
-        await asyncio.get_running_loop().run_in_executor(_errand_threads, functools.partial(dbpool.unit, _run, duty))
-    except Exception:
-        logger.warning("An errand of the sweep failed; it will be tried again", exc_info=True)
+        await asyncio.get_running_loop().run_in_executor(_threads, dbpool.unit, _run, duty)
     finally:
         busy.discard(duty)
 
@@ -127,7 +131,7 @@ def _run(duty: Duty) -> None:
     try:
         duty.run()
     except dbpool.AWAY as error:
-        logger.warning("The sweep finds the database away (%s); it looks again in a moment.", error)
+        dbpool.outage.met(error)
     except Exception:
         logger.exception("Sweep duty %s failed; it will be tried again", duty.run.__qualname__)
 
@@ -138,7 +142,7 @@ def expire_due_requests() -> None:
     while found := _due(left):
         for request_id in found:
             try:
-                if not actions.expire(request_id):
+                if not actions.expire(request_id, waits=False):
                     left.add(request_id)
             except Exception:
                 # One that cannot be ended must not keep the others waiting.
@@ -148,7 +152,7 @@ def expire_due_requests() -> None:
 
 def free_lapsed_requests() -> None:
     """Take people off requests that they took and have not touched for a while."""
-    for request_id in lapsed(timezone.now()).order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
+    for request_id in lapsed(Now()).order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
         actions.free_lapsed(request_id)
 
 
@@ -161,5 +165,5 @@ def lapsed(now: Any) -> QuerySet[ApprovalRequest]:
 
 
 def _due(left: set[UUID]) -> list[UUID]:
-    due = overdue(timezone.now()).exclude(pk__in=left)
+    due = overdue(Now()).exclude(pk__in=left)
     return list(due.order_by("deadline_at").values_list("pk", flat=True)[:BATCH])

@@ -104,7 +104,7 @@ async def _has_ended(request_id: UUID) -> bool:
     try:
         return bool(await dbpool.run(_ended, [str(request_id)]))
     except dbpool.AWAY as error:
-        logger.warning("The database is away (%s); who waits goes on waiting.", error)
+        dbpool.outage.met(error)
         return False
 
 

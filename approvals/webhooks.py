@@ -16,7 +16,7 @@ from django.db import connections
 from django.utils import timezone
 
 from approvals import outbox, posting
-from approvals.audit import utc
+from approvals.canonical import utc
 from approvals.couriers import Job
 from approvals.exceptions import outcome_of
 from approvals.keys import ApiKey

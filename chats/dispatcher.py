@@ -64,8 +64,10 @@ async def _work(jobs: Jobs, at_once: int) -> None:
 def _connector() -> PsycopgConnector:
     given = connections["default"].get_connection_params()
     known: dict[str, Any] = {name: value for name, value in given.items() if name not in {"cursor_factory", "context"}}
-    # Jobs are hints: to wait for the disk with each of them would slow every turn down, and save nothing.
-    known["options"] = " ".join(filter(None, [known.get("options"), "-c synchronous_commit=off"]))
+    # Jobs are hints: to wait for the disk with each of them would slow every turn down, and save nothing. A lock that takes
+    # long ends no worker: the queue's connections are its own.
+    mine = "-c synchronous_commit=off -c lock_timeout=30000"
+    known["options"] = " ".join(filter(None, [known.get("options"), mine]))
     return PsycopgConnector(kwargs=known, min_size=1, max_size=CONNECTIONS)
 
 

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from approvals import audit, dbpool
-from approvals.audit import utc
+from approvals.canonical import utc
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from chats import queries
 from chats.doubts import doubts_of

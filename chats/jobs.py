@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import logging
 
+from approvals import dbpool
 from chats import doorbell, runner
 
 logger = logging.getLogger(__name__)
@@ -74,7 +75,11 @@ class Jobs:
     def _ended(self, turn_id: int, task: asyncio.Task[None]) -> None:
         del self._running[turn_id]
         self._room.set()
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, dbpool.AWAY):
+            # As after a crash: the sweep finds the turn, when there is a database to look in.
+            dbpool.outage.met(error)
+        elif error is not None:
             logger.error("Turn %s was dropped; the sweep will find it", turn_id, exc_info=error)
         if turn_id in self._again:
             self._again.discard(turn_id)

@@ -17,7 +17,7 @@ from typing import Any
 from django.conf import settings
 
 from approvals import dbpool
-from chats import actions, queries, streams
+from chats import actions, queries, results, streams
 from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
 from chats.actions.keeping import Claim, Recorded
@@ -84,6 +84,7 @@ class Run:
         self.claim, self.turn, self.ledger, self.stop = claim, turn, ledger, stop
         self.said: list[str] = []
         self.step_open = False
+        self.knows_told = False
 
     async def keep_lease(self) -> None:
         """Renew the lease until cancelled; a lost lease or a stop pressed elsewhere cuts the model short."""
@@ -111,10 +112,11 @@ class Run:
 
     async def _next(self, agent: Agent) -> bool:
         """Do the one next thing; False when the turn has been suspended or has ended."""
-        if self.stop.is_set():
-            raise StopRequested
         progress = await dbpool.run(queries.progress_of, self.claim.turn_id)
         self.ledger.step = max(progress.steps - 1, 0)
+        await self._tell_results(progress.calls)
+        if self.stop.is_set():
+            raise StopRequested
         states = {call.state for call in progress.calls}
         if CallState.READY in states:
             await self._run_calls(agent, [call for call in progress.calls if call.state == CallState.READY])
@@ -130,6 +132,15 @@ class Run:
             await self._close(actions.finish_turn, reason)
             return False
         return not await self._ask_model(agent, progress.steps)
+
+    async def _tell_results(self, calls: Sequence[ToolCall]) -> None:
+        """Tell the results that the stream does not tell yet: of a runner that went down, or that came late, past this one."""
+        found = [result for call in calls if (result := results.result_of(call)) is not None]
+        if found and not self.knows_told:
+            self.ledger.told |= await dbpool.run(results.told_results, self.claim.turn_id, self.ledger.step)
+        self.knows_told = True
+        for result in found:
+            self.ledger.tell(result)
 
     async def _ask_model(self, agent: Agent, index: int) -> bool:
         """Commit the model's next answer; whether the turn has come to rest with it."""
@@ -170,28 +181,28 @@ class Run:
         if finished.stop_reason != "tool_use":
             for call in planned:
                 self.ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
-        recorded = await self.ledger.drain()
-        step = functools.partial(actions.commit_step, self.claim, index, finished, planned, recorded, provider=provider)
         rest = self._rest_after(agent, index, finished, planned)
-        if rest is None:
-            await dbpool.run(step)
-            streams.tell_others(self.claim.turn_id)
-        rests = rest is not None and self._closed(await dbpool.run(actions.in_one_commit, step, rest))
+
+        def commit(recorded: Sequence[Recorded], next_seq: int) -> Sequence[Recorded] | None:
+            given = (self.claim, index, finished, planned, recorded)
+            step = functools.partial(actions.commit_step, *given, provider=provider)
+            return step() if rest is None else actions.in_one_commit(step, functools.partial(rest, (), next_seq))
+
+        rests = self._tell_others(await self.ledger.commit(commit))
         self.said = []
         return rests
 
     def _rest_after(
         self, agent: Agent, index: int, finished: events.ModelFinished, planned: Sequence[PlannedCall]
-    ) -> Callable[[], list[Recorded]] | None:
+    ) -> Callable[[Sequence[Recorded], int], list[Recorded]] | None:
         """The pause or the end that follows from a step by itself; None where there is more to do first."""
-        place = (index, (), self.ledger.next_seq)
         if not planned and finished.stop_reason != "pause_turn":
             reason = _reason(agent, index + 1, finished.stop_reason)
-            return functools.partial(actions.finish_turn, self.claim, reason, *place)
+            return functools.partial(actions.finish_turn, self.claim, reason, index)
         # A call that failed at once is told of in the step's commit, and a pause takes the workflow's lock before all telling.
         waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
         if waits and finished.stop_reason == "tool_use":
-            return functools.partial(actions.pause_turn, self.claim, agent, *place)
+            return functools.partial(actions.pause_turn, self.claim, agent, index)
         return None
 
     def _say_limit(self, agent: Agent) -> events.ModelFinished:
@@ -205,8 +216,8 @@ class Run:
         rests = streams.Rests()
         states = await dbpool.run(queries.states_below, self.claim.turn_id)
         if not states.keys().isdisjoint(ENDED):
-            for told in await dbpool.run(actions.settle_delegated, self.claim):
-                self.ledger.record(told)
+            # What came of them is told from the rows, as all results that this runner did not bring about itself.
+            await dbpool.run(actions.settle_delegated, self.claim)
             return True
         at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
         if not at_work:
@@ -228,8 +239,7 @@ class Run:
     async def _run_call(self, agent: Agent, call: ToolCall) -> None:
         tool = agent.tool(call.name)
         if tool is not None and tool.agent is not None:
-            if words := await dbpool.run(actions.delegate_call, self.claim, call.pk, tool.agent):
-                self.ledger.record(events.ToolFailed(call.tool_call_id, words))
+            await dbpool.run(actions.delegate_call, self.claim, call.pk, tool.agent)
             return
         execution = await dbpool.run(actions.claim_call, self.claim, call.pk)
         if execution is None:
@@ -252,9 +262,7 @@ class Run:
 
         result = await run_tool(tool, execution.input, context, late=late)
         if result is None:
-            given_up = await dbpool.run(actions.lose_call, execution, idempotent=tool.idempotent)
-            if given_up:
-                self.ledger.record(events.ToolFailed(execution.tool_call_id, given_up))
+            await dbpool.run(actions.lose_call, execution, idempotent=tool.idempotent)
         else:
             await self._finish_call(execution, result)
 
@@ -264,9 +272,9 @@ class Run:
         if not kept:
             logger.warning("A late result of %s (%s) was refused", execution.name, execution.tool_call_id)
         elif result.error_text:
-            self.ledger.record(events.ToolFailed(execution.tool_call_id, result.error_text))
+            self.ledger.tell(events.ToolFailed(execution.tool_call_id, result.error_text))
         else:
-            self.ledger.record(events.ToolSucceeded(execution.tool_call_id, result.output))
+            self.ledger.tell(events.ToolSucceeded(execution.tool_call_id, result.output))
 
     def _end_open_step(self) -> None:
         if self.step_open:
@@ -274,14 +282,13 @@ class Run:
             self.step_open = False
 
     async def _close(self, action: Any, *given: Any) -> bool:
-        """Commit a pause or an end, then tell the followers; whether the turn has come to rest by it."""
-        recorded = await self.ledger.drain()
-        given = (self.claim, *given, self.ledger.step, recorded, self.ledger.next_seq)
-        return self._closed(await dbpool.run(functools.partial(action, *given)))
+        """Commit a pause or an end, and tell the followers; whether the turn has come to rest by it."""
+        return self._tell_others(
+            await self.ledger.commit(functools.partial(action, self.claim, *given, self.ledger.step))
+        )
 
-    def _closed(self, closing: Sequence[Recorded]) -> bool:
-        """Tell the followers what was committed last; whether the turn has come to rest by it."""
-        self.ledger.adopt(closing)
+    def _tell_others(self, closing: Sequence[Recorded]) -> bool:
+        """Let other processes know of a commit, whose last events are given; whether the turn has come to rest by it."""
         rests = bool(closing) and isinstance(closing[-1].event, streams.CLOSING)
         streams.tell_others(self.claim.turn_id, rests=rests)
         return rests

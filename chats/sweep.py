@@ -7,20 +7,25 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from approvals.models import Workflow
 from approvals.states import FINAL, WorkflowState
+from approvals.sweep import Walk
 from chats import actions, doorbell
 from chats.models import ToolCall, Turn
 from chats.states import TURN_SOURCES, CallState, TurnState
 
 BATCH = 100
+#: Workflows of one look, most of which only run.
+MANY = 500
+
+_running, _calls_below, _turns_below = Walk(), Walk(), Walk()
 
 
 def wake_stuck_turns() -> None:
     """Ring for turns that wait for a runner; claiming decides who gets them. Sub-agents' come first: others wait for them."""
-    found = stuck(timezone.now()).order_by(F("root").asc(nulls_last=True), "id")
+    found = stuck(Now()).order_by(F("root").asc(nulls_last=True), "id")
     for turn_id, root in list(found.values_list("pk", "root")[:BATCH]):
         doorbell.ring_work(turn_id, below=root is not None)
 
@@ -34,10 +39,10 @@ def resume_answered_turns() -> None:
 
     Found from the side of the workflows, of which few are running, and not from the many suspended turns.
     """
-    keys = list(answered().values_list("key", flat=True)[:BATCH])
-    turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=keys)
+    keys = [workflow.key for workflow in _running.next(answered().only("key"), MANY)]
+    turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=keys).order_by("pk")
     for turn_id in list(turns.values_list("pk", flat=True)):
-        actions.resume_turn(turn_id)
+        actions.resume_turn(turn_id, waits=False)
 
 
 def answered() -> QuerySet[Workflow]:
@@ -47,9 +52,10 @@ def answered() -> QuerySet[Workflow]:
 def resume_nested_turns() -> None:
     """The same between agents and their sub-agents: one was answered while others wait, or one has moved unheard."""
     calls, moved = answered_below()
-    found = {*calls.values_list("turn", flat=True)[:BATCH], *moved.values_list("parent_call__turn", flat=True)[:BATCH]}
+    found = {call.turn_id for call in _calls_below.next(calls.only("turn"))}
+    found |= {turn.parent_call.turn_id for turn in _turns_below.next(moved.select_related("parent_call"))}
     for turn_id in sorted(found):
-        actions.resume_turn(turn_id)
+        actions.resume_turn(turn_id, waits=False)
 
 
 def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
@@ -65,7 +71,7 @@ def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
 
 def prune_old_events() -> None:
     """Remove a batch of the streams that nobody follows any more; the next round removes the next one."""
-    actions.prune_events(timezone.now() - _kept())
+    actions.prune_events(Now() - _kept())
 
 
 def streams_over(now: Any) -> QuerySet[Turn]:

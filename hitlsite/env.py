@@ -106,6 +106,8 @@ def database(name: str, default: Path) -> dict[str, Any]:
 
 #: Connections that one process holds at most; requests beyond them wait for one, for POOL_PATIENCE seconds.
 POOL_SIZE, POOL_PATIENCE = "20", 20.0
+#: Seconds until the other end of a silent connection is taken for gone, here and at the server: a host may vanish without a word.
+KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 #: Seconds for which a connection is tried to be made again, before all who wait for one are told that there is none.
 RECONNECT = 0.5
 
@@ -132,10 +134,16 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(port or ""),
         # Work on the loop gives its connection back after every unit: without a pool each would log in anew.
-        "OPTIONS": {**options, "pool": _pool(int(size))},
+        "OPTIONS": {**KEEPALIVES, **options, "options": _server_options(options), "pool": _pool(int(size))},
         # A connection that broke while nobody used it, with a database that was started again say, fails nobody's request.
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def _server_options(options: dict[str, str]) -> str:
+    """The server's own settings for our connections; what DATABASE_URL says comes last, and counts."""
+    ours = [f"-c tcp_{name}={value}" for name, value in KEEPALIVES.items()]
+    return " ".join([*ours, options.get("options", "")]).strip()
 
 
 def _pool(size: int) -> dict[str, Any]:

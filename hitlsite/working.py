@@ -8,7 +8,7 @@ from typing import Any
 
 from django.apps import apps
 
-from approvals import doorbell, heartbeat, pulse, sweep
+from approvals import couriers, doorbell, heartbeat, pulse, sweep
 from approvals.presence import WorkerKind
 
 if apps.is_installed("chats"):
@@ -18,8 +18,8 @@ if apps.is_installed("chats"):
     from chats.jobs import Jobs
 
 
-#: Seconds for what runs beside turns to take its leave.
-LEAVING = 15.0
+#: Seconds for what runs beside turns to take its leave, and for messages that are on their way.
+LEAVING, DELIVERING = 15.0, 5.0
 
 
 class DeskWork:
@@ -53,8 +53,10 @@ class DeskWork:
         """Take no more work; running turns get a while to come to a good place, and are then handed over."""
         for task in self._tasks:
             task.cancel()
+        delivering = asyncio.create_task(asyncio.to_thread(couriers.stop_all, DELIVERING))
         if self._jobs is not None:
             await self._jobs.drain()
+        await delivering
         # What hangs on a database that is away is left behind: nothing of it is needed any more.
         await asyncio.wait(self._tasks, timeout=LEAVING)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from approvals import hints
 from approvals.presence import Worker, WorkerKind
@@ -16,8 +16,7 @@ FORGOTTEN = timedelta(days=1)
 
 def seen(name: str, kind: WorkerKind, *, started_at: datetime, running: int) -> None:
     """The process of this name lives and runs so many turns; rows of the long dead go."""
-    now = timezone.now()
-    row = Worker(name=name, kind=kind, started_at=started_at, seen_at=now, running=running)
+    row = Worker(name=name, kind=kind, started_at=started_at, seen_at=Now(), running=running)
     with transaction.atomic():
         # Lost with the power, it is said again a few seconds later, if there is still somebody to say it.
         hints.found_again()
@@ -25,7 +24,7 @@ def seen(name: str, kind: WorkerKind, *, started_at: datetime, running: int) -> 
         Worker.objects.bulk_create(
             [row], update_conflicts=True, unique_fields=["name"], update_fields=["kind", "seen_at", "running"]
         )
-        Worker.objects.filter(seen_at__lt=now - FORGOTTEN).delete()
+        Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN).delete()
 
 
 def gone(name: str) -> None:

@@ -153,23 +153,29 @@ def settle(request_id: UUID, *, verdict: Verdict, comment: str, answer: Any = AB
             _end(request, Ruling(verdict=verdict, by=None, via=Door.SYSTEM, comment=comment, answer=answer))
 
 
-def expire(request_id: UUID) -> bool:
-    """End a request whose deadline has passed; False if it has not, or if somebody was quicker."""
+def expire(request_id: UUID, *, waits: bool = True) -> bool:
+    """End a request whose deadline has passed; False if it has not, or if somebody was quicker.
+
+    Without `waits`, a request that somebody else has locked is left to them.
+    """
     with transaction.atomic():
-        request = locked(request_id)
+        request = locked(request_id, waits=waits)
         if request is None or not request.pending or not _overdue(request):
             return False
         _end(request, rulings.expiry_of(request))
     return True
 
 
-def locked(request_id: UUID) -> ApprovalRequest | None:
+def locked(request_id: UUID, *, waits: bool = True) -> ApprovalRequest | None:
     """A request under its workflow's lock, and the database's time as `clock`; call it inside a transaction.
+
+    None where there is none, or where somebody else holds the lock and it is not to be waited for.
 
     One lock for all that a workflow asks: whoever ends several requests of one cannot meet somebody half-way who ends
     them in another order. The request is read behind the lock, so it is seen as the last holder left it.
     """
-    workflow = Workflow.objects.select_for_update(of=("self",), no_key=True).filter(requests=request_id).first()
+    unlocked = Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=not waits)
+    workflow = unlocked.filter(requests=request_id).first()
     if workflow is None:
         return None
     request = _timed().get(pk=request_id)

@@ -33,7 +33,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
             _may_handle(by, request)
             held = claimant(request, _clock(request))
             if held == by.pk:
-                return _touched(request, claimed_name=by.get_username(), claimed_at=timezone.now())
+                return _touched(request, claimed_name=by.get_username(), claimed_at=_clock(request))
             name = request.claimed_name if held is not None else ""
             if name and name != over:
                 raise _taken(
@@ -41,8 +41,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
                     request,
                     claimed_by=name,
                 )
-            now = timezone.now()
-            _touched(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=now)
+            _touched(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=_clock(request))
             handled("request.claimed", request, record={"over": name or None}, actor=by, via=via)
             return request
     raise _too_late(request)
@@ -101,7 +100,7 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
 def free_lapsed(request_id: UUID) -> bool:
     """Take off who took a request and left it alone; False if there is nobody to be taken off."""
     with transaction.atomic():
-        request = locked(request_id)
+        request = locked(request_id, waits=False)
         if request is None or not request.pending or request.claimed_at is None:
             return False
         if request.claimed_at > _clock(request) - LAPSES:

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import audit
+from approvals.canonical import utc
 from approvals.models import OutboxEvent
 from approvals.states import Door
 
@@ -34,7 +35,7 @@ def prune_delivered(before: datetime, *, after: int = 0) -> tuple[int, int | Non
         ids = list(found.values_list("pk", flat=True)[:BATCH])
         removed, _ = OutboxEvent.objects.filter(pk__in=ids).delete()
         if removed:
-            told = {"before": audit.utc(before), "outbox_events": removed}
+            told = {"before": utc(before), "outbox_events": removed}
             audit.record("retention.pruned", audit.Subject(scope="desk"), data=told, actor=None, via=Door.SYSTEM)
     return removed, ids[-1] if len(ids) == BATCH else None
 

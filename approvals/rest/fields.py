@@ -17,9 +17,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from approvals.audit import utc
 from approvals.bodies import json_body
-from approvals.canonical import NotCanonical, canonical
+from approvals.canonical import NotCanonical, canonical, utc
 from approvals.exceptions import BadBody, Invalid
 
 

@@ -116,23 +116,22 @@ def _close_recovery(call: ToolCall) -> None:
     )
 
 
-def lose_call(execution: Execution, *, idempotent: bool) -> str:
-    """A run took longer than its limit. An idempotent tool is run again, MAX_RUNS times in all; of any other the outcome
-    is unknown until somebody says, or its result arrives after all. Gives the words of its failure where it is given up.
+def lose_call(execution: Execution, *, idempotent: bool) -> None:
+    """A run took longer than its limit. An idempotent tool is run again, MAX_RUNS times in all, and then given up; of any
+    other the outcome is unknown until somebody says, or its result arrives after all.
     """
     with transaction.atomic():
         call = _locked(execution)
         if call.attempt != execution.attempt or call.state != CallState.EXECUTING:
-            return ""
+            return
         if idempotent and call.attempt >= MAX_RUNS:
             words = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
             close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
             refresh_message(call.turn)
             ring_after_commit(call.chat_id)
-            return words
+            return
         call.state = CallState.READY if idempotent else CallState.UNKNOWN
         call.save(update_fields=["state"])
-    return ""
 
 
 def recover_calls(turn: Turn, idempotent: Collection[str]) -> None:

@@ -7,43 +7,56 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from approvals import hints
-from chats import queries
 from chats.actions.calling import recover_calls
 from chats.actions.keeping import Claim, queue_turn
-from chats.agent import registry
+from chats.agent import events, registry
 from chats.models import Turn
 from chats.states import TurnState
 
 LEASE = timedelta(seconds=15)
 RENEW_EVERY = timedelta(seconds=5)
+#: More numbers than a database that crashes can have lost of a stream: what it commits without waiting for the disk within
+#: a second. Followers may have read them.
+LEAP = 10_000
 
 
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
-    """Take a queued turn, or one whose holder fell silent; None if somebody else has it.
+    """Take a queued turn, or one whose holder fell silent; None if somebody else has it, or is writing to it now.
 
     Gives the claim, the turn and the last `seq` of its stream. Chunks of a step that was never committed are dropped: the
-    model will be asked again. Calls that the runner before left in the middle are looked after in the same commit.
+    model will be asked again. Calls that the runner before left in the middle are looked after in the same commit. Time is
+    the database's: a process whose own clock is wrong takes nobody's turn.
     """
-    now = timezone.now()
-    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=now)
+    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
     with transaction.atomic():
-        taken = Turn.objects.filter(free, pk=turn_id).update(
+        # A process that was frozen in a transaction holds the turn's lock: who waited for it here could do nothing else. The
+        # sweep asks again in a second.
+        unlocked = Turn.objects.filter(free, pk=turn_id).select_for_update(skip_locked=True, no_key=True).values("pk")
+        taken = Turn.objects.filter(free, pk__in=unlocked).update(
             state=TurnState.RUNNING,
             attempt=F("attempt") + 1,
             lease_owner=owner,
-            lease_until=now + LEASE,
+            lease_until=Now() + LEASE,
             finish_reason="",
         )
         if not taken:
             return None
         turn = Turn.objects.select_related("chat__owner").get(pk=turn_id)
-        last = queries.last_seq(turn)
+        last = _last_seq(turn)
         turn.events.filter(step__gte=turn.steps.count()).delete()
         recover_calls(turn, _idempotent_tools(turn))
     return Claim(turn.pk, turn.attempt), turn, last
+
+
+def _last_seq(turn: Turn) -> int:
+    """The number behind which the turn's stream goes on: above all that any follower may have read."""
+    last = turn.events.order_by("-seq").first()
+    # All before a pause was committed together with it, and waited for the disk.
+    rested = last is not None and isinstance(events.from_json(last.chunk), events.TurnPaused)
+    return (last.seq if last is not None else 0) + (0 if rested or turn.attempt == 1 else LEAP)
 
 
 def _idempotent_tools(turn: Turn) -> list[str]:
@@ -61,7 +74,7 @@ def renew_lease(claim: Claim) -> tuple[bool, bool]:
     with transaction.atomic():
         # Lost with the power, it leaves the lease as it was: it lapses sooner, and its holder has gone with the database.
         hints.found_again()
-        if not held.update(lease_until=timezone.now() + LEASE):
+        if not held.update(lease_until=Now() + LEASE):
             return False, False
     return True, Turn.objects.filter(pk=claim.turn_id, stopped=True).exists()
 

@@ -18,7 +18,6 @@ from chats.actions.keeping import (
     ring_after_commit,
     start_turn,
 )
-from chats.agent import events
 from chats.agent.agent import Agent
 from chats.models import Chat, ToolCall, Turn
 from chats.states import CallState, TurnState
@@ -29,24 +28,23 @@ MAX_DEPTH = 4
 MAX_WORDS = 100_000
 
 
-def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> str:
-    """Begin a sub-agent's turn for a ready call; gives the words of the call's failure where it stands too deep. LeaseLost."""
+def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> None:
+    """Begin a sub-agent's turn for a ready call; one that stands too deep fails. LeaseLost."""
     with transaction.atomic():
         execution = claim_call(claim, call_pk)
         if execution is None:
-            return ""
+            return
         call = ToolCall.objects.select_related("turn__chat__owner", "turn__root").get(pk=call_pk)
         ring_after_commit(call.chat_id)
         if call.turn.depth >= MAX_DEPTH:
             words = f"{call.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
             close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
             refresh_message(call.turn)
-            return words
+            return
         call.state = CallState.DELEGATED
         call.save(update_fields=["state"])
         _begin(call, agent, execution.input["task"])
         refresh_message(call.turn)
-    return ""
 
 
 def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
@@ -58,27 +56,21 @@ def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
     return start_turn(chat, task, agent, source=above.source, parent_call=call, root=above.top, depth=above.depth + 1)
 
 
-def settle_delegated(claim: Claim) -> list[events.Event]:
-    """Close the calls whose sub-agents have ended, with their last words; gives what followers are told. LeaseLost."""
-    told: list[events.Event] = []
+def settle_delegated(claim: Claim) -> None:
+    """Close the calls whose sub-agents have ended, with their last words. LeaseLost."""
     with transaction.atomic():
         turn = fenced(claim)
-        for call, below in nesting.delegated(turn):
-            if below.unfinished:
-                continue
+        ended = [(call, below) for call, below in nesting.delegated(turn) if not below.unfinished]
+        for call, below in ended:
             call.turn = turn
             if below.state == TurnState.COMPLETED:
-                words = _last_words(below)
-                close_call(call, CallState.SUCCEEDED, output=words, via=RUNNER)
-                told.append(events.ToolSucceeded(call.tool_call_id, words))
+                close_call(call, CallState.SUCCEEDED, output=_last_words(below), via=RUNNER)
             else:
                 error = f"{below.agent} failed: {below.error}" if below.error else f"{below.agent} was stopped."
                 close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
-                told.append(events.ToolFailed(call.tool_call_id, error))
-        if told:
+        if ended:
             refresh_message(turn)
             ring_after_commit(turn.chat_id)
-    return told
 
 
 def _last_words(turn: Turn) -> str:

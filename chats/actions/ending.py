@@ -51,7 +51,7 @@ def finish_turn(
         workflow = hold_workflow(turn)
         words = _last_words(turn, step, projection.NO_TEXT)
         last = _closing(next_seq, step, [*words, events.StepEnded(step), events.TurnEnded(reason)])
-        write_events(claim, [*recorded, *last])
+        write_events(turn, [*recorded, *last])
         _end(turn, TurnState.COMPLETED, reason, workflow)
     return last
 
@@ -62,7 +62,7 @@ def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded],
         turn = fenced(claim)
         turn.error = clean_text(error)[:2000]
         last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
-        write_events(claim, [*recorded, *last])
+        write_events(turn, [*recorded, *last])
         workflow = _close_calls(turn, by=None, via=RUNNER, words="The turn failed before this was done.")
         _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow)
         audit.record("turn.failed", subject_of(turn), data={"error": turn.error}, actor=None, via=RUNNER)
@@ -113,7 +113,7 @@ def end_stopped(
             )
         words = _last_words(turn, step, projection.STOPPED)
         last = _closing(next_seq, step, [*words, events.TurnEnded(FinishReason.OTHER, stopped=True)])
-        write_events(claim, [*recorded, *last])
+        write_events(turn, [*recorded, *last])
         workflow = _close_calls(turn, by=None, via=Door.STOP, words=STOPPED_WORDS)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     return last

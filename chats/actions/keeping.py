@@ -9,7 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from approvals import actions as desk
@@ -48,7 +49,10 @@ class Recorded:
 
 def fenced(claim: Claim) -> Turn:
     """The locked turn, if this runner still holds it; LeaseLost if not. Call it first in a runner's transaction."""
-    turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=claim.turn_id)
+    stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+    turns = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner")
+    turn = turns.annotate(stored=Coalesce(Subquery(stored), 0)).get(pk=claim.turn_id)
+    turn.last_seq = turn.stored
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
     return turn
@@ -59,21 +63,19 @@ def hold_workflow(turn: Turn) -> Workflow | None:
     return desk.hold_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
-def write_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
-    """Store events, inside the fence. Those that are there are this runner's own, of a commit whose answer got lost."""
-    TurnEvent.objects.bulk_create(
-        (
-            TurnEvent(
-                turn_id=claim.turn_id,
-                seq=item.seq,
-                attempt=claim.attempt,
-                step=item.step,
-                chunk=events.to_json(item.event),
-            )
-            for item in recorded
-        ),
-        ignore_conflicts=True,
+def write_events(turn: Turn, recorded: Sequence[Recorded]) -> None:
+    """Store those of a runner's events that the database does not have; `turn` is the fenced one.
+
+    `recorded` is everything since the runner's last commit that waited for the disk. A crash of the database takes the end
+    of what was committed without waiting, never something in the middle: what is missing is what follows `last_seq`.
+    """
+    missing = [item for item in recorded if item.seq > turn.last_seq]
+    rows = (
+        TurnEvent(turn_id=turn.pk, seq=item.seq, attempt=turn.attempt, step=item.step, chunk=events.to_json(item.event))
+        for item in missing
     )
+    # `last_seq` may be older than the lock, if another thread of this runner was writing: then these are there already.
+    TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from approvals import append_only, audit
+from approvals.canonical import utc
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Status
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
@@ -26,8 +27,8 @@ BATCH = 1000
 TURNS = 50
 
 
-def prune_events(before: datetime) -> int:
-    """Remove one batch of stream events of turns that ended before then; gives how many went."""
+def prune_events(before: Any) -> int:
+    """Remove one batch of stream events of turns that ended before a moment (a time, or the database's own); how many went."""
     with transaction.atomic():
         # Who comes second to a row passes it by, so that many processes never wait for each other here.
         ended = turns_to_prune(before).order_by("ended_at", "pk")
@@ -66,7 +67,7 @@ def begin_pruning(chat_pk: int, before: datetime) -> bool:
         chat = Chat.objects.select_for_update().filter(pk=chat_pk, root=None, pruned_at=None).first()
         if chat is None or chat.updated_at >= before or _under_way(chat):
             return False
-        told = {"before": audit.utc(before), **contents([chat.pk])}
+        told = {"before": utc(before), **contents([chat.pk])}
         subject = audit.Subject(scope=chat.scope, thread_id=chat.public_id, agent=chat.agent)
         audit.record("retention.pruned", subject, data=told, actor=None, via=Door.SYSTEM)
         Chat.objects.filter(pk=chat.pk).update(pruned_at=timezone.now(), title="")

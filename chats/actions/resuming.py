@@ -26,14 +26,18 @@ NOBODY = "Nobody answered before the deadline."
 DECLINED = "Declined without a word."
 
 
-def resume_turn(turn_id: int) -> bool:
-    """Take over what was decided since the pause; True if the turn goes on now. Safe to repeat, from anywhere."""
+def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
+    """Take over what was decided since the pause; True if the turn goes on now. Safe to repeat, from anywhere.
+
+    Without `waits`, a turn that somebody else has locked is left to them.
+    """
     if not Turn.objects.filter(pk=turn_id, state=TurnState.SUSPENDED).exists():
         # Looked at without a lock first: a lock alone makes a commit that waits for the disk.
         return False
     with transaction.atomic():
-        turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
-        if turn.state != TurnState.SUSPENDED:
+        unlocked = Turn.objects.select_for_update(of=("self",), no_key=True, skip_locked=not waits)
+        turn = unlocked.select_related("chat__owner").filter(pk=turn_id).first()
+        if turn is None or turn.state != TurnState.SUSPENDED:
             return False
         if not _settle_calls(turn):
             # Lost with the power, the turn is suspended with nothing open, and the sweep resumes it: the decision is what

@@ -51,10 +51,10 @@ CUT_OFF = "The model's answer was cut off in this call, so it was not run."
 def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     """Store stream chunks between two commits, for followers in other processes."""
     with transaction.atomic():
-        # Lost with the power, they are lost with their step, which was not committed: the model is asked again.
+        # Lost with the database's power they are written once more, by the step's commit at the latest; where their runner
+        # is lost too, the model is asked again.
         hints.found_again()
-        fenced(claim)
-        write_events(claim, recorded)
+        write_events(fenced(claim), recorded)
 
 
 def commit_step(
@@ -93,7 +93,7 @@ def commit_step(
         for name, amount in finished.usage.items():
             turn.usage[name] = turn.usage.get(name, 0) + amount
         turn.save(update_fields=["usage"])
-        write_events(claim, recorded)
+        write_events(turn, recorded)
         refresh_message(turn)
         ring_after_commit(turn.chat_id)
 
@@ -131,7 +131,7 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
-        write_events(claim, [*recorded, *last])
+        write_events(turn, [*recorded, *last])
         if not resting:
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None

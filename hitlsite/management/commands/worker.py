@@ -11,6 +11,7 @@ from django.core.management import CommandError
 from django.db import connections
 
 from approvals.management.refusing import RefusingCommand
+from hitlsite import patience
 from hitlsite.working import DeskWork
 
 
@@ -23,6 +24,7 @@ class Command(RefusingCommand):
                 "Turns are run by `manage.py serve` here. For workers set DATABASE_URL=postgresql://… "
                 "and leave HITL_DISPATCH unset (or set it to workers)."
             )
+        patience.keep_to(patience.WORK)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()

@@ -70,8 +70,7 @@ def leaving(channel: Channel):
             payload={},
             channel=channel,
             lane="x",
-            # Before the present of a clock that counts milliseconds, as SQLite's does.
-            next_attempt_at=timezone.now() - timedelta(seconds=1),
+            next_attempt_at=PAST,
         )
 
     scene.__name__ = f"leaving_by_{channel}"
@@ -120,7 +119,7 @@ def duties(monkeypatch):
     return found
 
 
-async def test_an_errand_that_hangs_and_a_duty_that_fails_keep_nothing_from_its_turn(duties):
+async def test_a_duty_that_hangs_and_one_that_fails_keep_no_other_from_its_turn(duties):
     hangs, let, rounds = threading.Event(), threading.Event(), threading.Semaphore(0)
     begun: list[str] = []
 
@@ -136,7 +135,7 @@ async def test_an_errand_that_hangs_and_a_duty_that_fails_keep_nothing_from_its_
         return [ApprovalRequest.objects.all()]
 
     await run(lambda: make_request(alice()))
-    sweep.register(hang, always, errand=True)
+    sweep.register(hang, always)
     sweep.register(fail, always)
     sweep.register(lambda: rounds.release(), always)
     sweep.register(lambda: begun.append("never"), lambda now: [ApprovalRequest.objects.none()])

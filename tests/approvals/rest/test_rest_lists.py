@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from approvals.audit import utc
+from approvals.canonical import utc
 from approvals.models import ApprovalRequest
 from approvals.paging import Mark, mark_from
 from tests.support.machine import APPROVAL, QUESTION, Machine

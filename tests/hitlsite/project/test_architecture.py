@@ -46,6 +46,7 @@ RANKS = {
             "visible",
             "lookalikes",
             "indexes",
+            "trouble",
         },
         {
             "schemas",
@@ -114,7 +115,7 @@ RANKS = {
         {"providers.anthropic"},
         {"providers"},
         {"nesting", "doubts"},
-        {"queries", "runs", "wire", "branching"},
+        {"queries", "results", "runs", "wire", "branching"},
         {"actions"},
         {"streams", "toolbox", "pages", "timeline", "comparing", "exporting"},
         {"ledger", "rendering"},

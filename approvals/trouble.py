@@ -1,0 +1,49 @@
+"""Log lines for what may fail hundreds of times a minute: one when it begins to fail, and one when it works again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+#: Seconds without a failure after which it is over: what fails every other time is still failing.
+QUIET = 10.0
+
+
+class Trouble:
+    """One thing that fails or works. `began` has a `%s` for the error."""
+
+    def __init__(
+        self, logger: logging.Logger, began: str, over: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._logger, self._began, self._over, self._clock = logger, began, over, clock
+        self._failures, self._last, self._passed = 0, 0.0, False
+        self._lock = threading.Lock()
+
+    def met(self, error: object) -> bool:
+        """It failed; whether that is news."""
+        with self._lock:
+            now = self._clock()
+            known = self._failures > 0 and not (self._passed and now - self._last >= QUIET)
+            self._failures = self._failures + 1 if known else 1
+            self._last, self._passed = now, False
+        if not known:
+            self._logger.warning(self._began, _first_line(error))
+        return not known
+
+    def passed(self) -> None:
+        """It worked."""
+        if not self._failures:
+            return
+        with self._lock:
+            self._passed = True
+            failures = self._failures if self._clock() - self._last >= QUIET else 0
+            if failures:
+                self._failures = 0
+        if failures:
+            self._logger.warning("%s (failures meanwhile: %d)", self._over, failures)
+
+
+def _first_line(error: object) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

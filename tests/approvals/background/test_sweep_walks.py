@@ -1,0 +1,87 @@
+"""The sweep comes by everything in the end, however much there is, and a duty waits for no other."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from approvals import dbpool, sweep
+from approvals.models import ApprovalRequest, Workflow
+from approvals.states import Verdict
+from chats import sweep as chat_sweep
+from chats.models import Turn
+from tests.support.chats.scenes import paused
+from tests.support.chats.turns import make_chat, only_request, reload
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.people import alice, bob
+
+SOON = 30
+
+
+@pytest.mark.django_db
+def test_a_walk_gives_every_row_in_turn_and_begins_anew():
+    owner, walk = alice(), sweep.Walk()
+    made = [make_workflow(owner).pk for _ in range(5)]
+    rounds = [[row.pk for row in walk.next(Workflow.objects.all(), 2)] for _ in range(5)]
+    assert rounds == [made[:2], made[2:4], made[4:], made[:2], made[2:4]]
+
+
+@pytest.mark.django_db
+def test_a_turn_that_was_answered_is_found_behind_any_number_that_only_run(monkeypatch):
+    monkeypatch.setattr(chat_sweep, "MANY", 3)
+    monkeypatch.setattr(chat_sweep, "_running", sweep.Walk())
+    owner, decider = alice(), bob()
+    turns = [paused(make_chat(owner)) for _ in range(8)]
+    for turn in turns:
+        decide(only_request(turn), decider, Verdict.APPROVE)
+    # All of them run, but for the last, whose signal was lost.
+    Turn.objects.update(state="running")
+    Turn.objects.filter(pk=turns[-1].pk).update(state="suspended")
+    for _ in range(3):
+        chat_sweep.resume_answered_turns()
+    assert reload(turns[-1]).state == "queued"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_duties_run_beside_each_other(monkeypatch):
+    monkeypatch.setattr(sweep, "_duties", [])
+    monkeypatch.setattr(sweep, "INTERVAL", 0.01)
+    # Neither can end before the other has begun.
+    meeting = threading.Barrier(3)
+    await dbpool.run(lambda: make_request(alice()))
+    for _ in range(2):
+        sweep.register(lambda: meeting.wait(SOON) and None, lambda now: [ApprovalRequest.objects.all()])
+    sweeping = asyncio.create_task(sweep.run_for_ever())
+    try:
+        await asyncio.to_thread(meeting.wait, SOON)
+    finally:
+        sweeping.cancel()
+        meeting.abort()
+        await asyncio.wait([sweeping])
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_duties_that_hang_take_no_thread_of_the_turns(monkeypatch):
+    monkeypatch.setattr(sweep, "_duties", [])
+    monkeypatch.setattr(sweep, "INTERVAL", 0.01)
+    let, hanging = threading.Event(), threading.Semaphore(0)
+
+    def hang() -> None:
+        hanging.release()
+        let.wait(SOON)
+
+    await dbpool.run(lambda: make_request(alice()))
+    for _ in range(2 * dbpool.THREADS):
+        sweep.register(lambda hang=hang: hang(), lambda now: [ApprovalRequest.objects.all()])
+    sweeping = asyncio.create_task(sweep.run_for_ever())
+    try:
+        for _ in range(2 * dbpool.THREADS):
+            assert await asyncio.to_thread(hanging.acquire, timeout=SOON)
+        async with asyncio.timeout(SOON):
+            assert await dbpool.run(ApprovalRequest.objects.count) == 1
+    finally:
+        let.set()
+        sweeping.cancel()
+        await asyncio.wait([sweeping])

@@ -1,0 +1,189 @@
+"""Whatever a tool came to is in the stored stream, once, wherever its runner was lost and whoever closed the call."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from approvals import dbpool
+from approvals.states import Verdict
+from chats import actions, runner, streams
+from chats.actions.calling import Execution
+from chats.actions.keeping import Claim
+from chats.agent import events, registry
+from chats.agent.loop import plan_calls
+from chats.ledger import Ledger
+from chats.models import Turn
+from chats.queries import open_requests
+from tests.support import people
+from tests.support.chats import agents
+from tests.support.chats.scenes import begin, use
+from tests.support.chats.turns import chunks, converse, decide, make_chat, only_request, reload, run, say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def with_the_oddball(settings):
+    settings.HITL_AGENTS = [agents.PATH, agents.BOSS]
+    agents.ran.clear()
+
+
+def lost(turn: Turn) -> None:
+    """Its runner is gone without a word."""
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+
+
+def stepped(turn: Turn, *blocks: dict[str, object]) -> Claim:
+    """A runner has committed a step of these calls."""
+    claim, agent = begin(turn), registry.get(settings.HITL_AGENTS, turn.agent)
+    finished = events.ModelFinished(list(blocks), "tool_use", "m")
+    actions.commit_step(claim, 0, finished, plan_calls(agent, finished.blocks), [], provider="p")
+    return claim
+
+
+def executing(turn: Turn, tool: str = "count") -> Execution:
+    claim = stepped(turn, use(tool, {}))
+    execution = actions.claim_call(claim, turn.tool_calls.get().pk)
+    assert execution is not None
+    return execution
+
+
+def told(turn: Turn) -> list[tuple[str, object]]:
+    """Every result in the stored stream, by what it says."""
+    found = [chunk for name in ("ToolSucceeded", "ToolFailed") for chunk in chunks(turn, name)]
+    return [(chunk["tool_call_id"], chunk.get("output", chunk.get("error_text"))) for chunk in found]
+
+
+def heard(turn: Turn) -> list[str]:
+    async def collect() -> list[str]:
+        return [type(event).__name__ async for _, event in streams.follow(turn.pk)]
+
+    return asyncio.run(collect())
+
+
+def test_a_result_whose_runner_died_before_it_told_it_is_told_by_the_next():
+    turn = say(make_chat(people.alice()), "for ever")
+    execution = executing(turn)
+    assert actions.finish_call(execution, output=1)
+    assert told(turn) == []
+    lost(turn)
+    turn = run(turn)
+    assert told(turn)[0] == (execution.tool_call_id, 1)
+    assert len(told(turn)) == len({call_id for call_id, _ in told(turn)}) == turn.tool_calls.count()
+
+
+def test_it_is_told_before_the_next_step_begins():
+    turn = say(make_chat(people.alice()), "unknown tool")
+    actions.finish_call(executing(turn), output=1)
+    lost(turn)
+    found = heard(run(turn))
+    assert found.index("ToolSucceeded") < found.index("StepStarted") < found.index("TextDelta")
+
+
+def test_a_failure_is_told_as_one():
+    turn = say(make_chat(people.alice()), "hello")
+    execution = executing(turn)
+    actions.finish_call(execution, error_text="The bank said no.")
+    lost(turn)
+    assert told(run(turn)) == [(execution.tool_call_id, "The bank said no.")]
+
+
+def test_what_was_told_is_not_told_again_by_a_runner_that_takes_over():
+    turn = say(make_chat(people.alice()), "mixed")
+    turn = run(turn)
+    before = told(turn)
+    assert len(before) == 1
+    bob = people.bob()
+    for request in open_requests(turn):
+        answers = request.kind == "question"
+        decide(request, bob, Verdict.RESPOND if answers else Verdict.APPROVE, **({"answer": "A"} if answers else {}))
+    turn = run(turn)
+    assert turn.state == "completed"
+    ids = [call_id for call_id, _ in told(turn)]
+    # What people answered is told by the answer itself.
+    ran = turn.tool_calls.filter(attempt__gt=0).values_list("tool_call_id", flat=True)
+    assert sorted(ids) == sorted(ran)
+
+
+def test_a_result_that_comes_while_its_question_waits_is_told_when_the_turn_goes_on():
+    turn = say(make_chat(people.alice()), "hello")
+    execution = executing(turn, "count")
+    lost(turn)
+    turn = run(turn)
+    assert (turn.state, told(turn)) == ("suspended", [])
+    assert actions.finish_call(execution, output=1)
+    assert told(run(turn)) == [(execution.tool_call_id, 1)]
+
+
+def test_what_a_person_found_out_about_a_lost_call_is_told_too():
+    turn = say(make_chat(people.alice()), "hello")
+    execution = executing(turn, "count")
+    lost(turn)
+    turn = run(turn)
+    decide(only_request(turn), people.bob(), Verdict.RESPOND, answer=7)
+    assert told(run(turn)) == [(execution.tool_call_id, 7)]
+
+
+def test_a_result_that_comes_past_the_runner_that_has_the_turn_is_told_by_that_runner():
+    turn = say(make_chat(people.alice()), "hello")
+    execution = executing(turn, "count")
+    lost(turn)
+    claim, taken, last = actions.claim_turn(turn.pk, owner="another")
+
+    async def story() -> None:
+        other = runner.Run(claim, taken, Ledger(claim, last), asyncio.Event())
+        # It has seen the call open, and is about to look again.
+        assert await dbpool.run(actions.finish_call, execution, output=1)
+        await other.drive()
+        other.ledger.close()
+
+    asyncio.run(story())
+    assert (reload(turn).state, told(turn)) == ("completed", [(execution.tool_call_id, 1)])
+
+
+def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_own():
+    turn = say(make_chat(people.alice()), "hello")
+    claim, _, last = actions.claim_turn(turn.pk, owner="one")
+
+    async def story() -> tuple[int, int, events.Event]:
+        ledger = Ledger(claim, last)
+        ledger.record(events.StepStarted(0))
+
+        def commit(recorded, next_seq):
+            # The tool ends on the loop while this is on its way to the database.
+            loop.call_soon_threadsafe(ledger.tell, events.ToolSucceeded("call", 1))
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+            return actions.fail_turn(claim, "over", 0, recorded, next_seq)
+
+        loop = asyncio.get_running_loop()
+        closing = await ledger.commit(commit)
+        ledger.close()
+        return closing[-1].seq, ledger._kept[0].seq, ledger._kept[0].event
+
+    ending, late, event = asyncio.run(story())
+    assert (late, event) == (ending + 1, events.ToolSucceeded("call", 1))
+
+
+def test_the_last_words_of_a_sub_agent_are_told_though_its_caller_died_in_between():
+    turn = say(actions.open_chat(owner=people.alice(), agent=agents.boss), "accountant count")
+    claim = stepped(turn, use("accountant", {"task": "count"}))
+    call = turn.tool_calls.get()
+    actions.delegate_call(claim, call.pk, agents.accountant)
+    run(Turn.objects.get(parent_call=call))
+    actions.settle_delegated(claim)
+    assert told(turn) == []
+    lost(turn)
+    assert told(run(turn)) == [(call.tool_call_id, "Counted.")]
+
+
+def test_a_call_that_is_not_what_was_approved_is_told_to_have_failed():
+    turn = converse(people.alice(), "pay and stop")
+    decide(only_request(turn), people.bob(), Verdict.APPROVE)
+    turn.tool_calls.update(input={"amount": 5000, "to": "Mallory"})
+    (found,) = told(run(turn))
+    assert found[1] == "The input is not the one that was approved, so it was not run."

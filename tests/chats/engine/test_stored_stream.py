@@ -1,0 +1,145 @@
+"""A database that crashes may lose what it committed without waiting for the disk; the stored stream is whole all the same.
+
+The crash is played by removing the rows that it would lose: the end of the stream, since the last commit that waited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from approvals import dbpool
+from chats import actions, runner, streams
+from chats.actions.claiming import LEAP
+from chats.actions.keeping import Claim
+from chats.agent import events
+from chats.agent.events import ModelFinished, TextDelta
+from chats.exceptions import StopRequested
+from chats.ledger import Ledger
+from chats.models import Turn
+from tests.support.chats.turns import make_chat, say
+from tests.support.people import alice
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORDS = [f"word{number} " for number in range(8)]
+FINISHED = ModelFinished([{"type": "text", "text": "".join(WORDS)}], "end_turn", "m")
+
+
+def stored(turn: Turn) -> list[int]:
+    return list(turn.events.order_by("seq").values_list("seq", flat=True))
+
+
+def text(turn: Turn) -> str:
+    return "".join(chunk.get("text", "") for chunk in turn.events.order_by("seq").values_list("chunk", flat=True))
+
+
+async def flushed(ledger: Ledger) -> None:
+    assert ledger._timer is not None
+    await ledger._timer
+
+
+async def lose(turn: Turn, after: int) -> None:
+    """The crash: everything behind this number is gone."""
+    await dbpool.run(turn.events.filter(seq__gt=after).delete)
+
+
+def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
+    """A turn whose runner does this."""
+    turn = say(make_chat(alice()), "hello")
+    claim, _, last = actions.claim_turn(turn.pk, owner="survivor")
+
+    async def tell() -> None:
+        ledger = Ledger(claim, last)
+        ledger.record(events.StepStarted(0))
+        for word in WORDS[:4]:
+            ledger.record(TextDelta("t", word))
+        await flushed(ledger)
+        assert len(await dbpool.run(stored, turn)) == 5
+        await story(turn, claim, ledger)
+        ledger.close()
+
+    asyncio.run(tell())
+    return turn
+
+
+def commit_step(claim: Claim) -> Callable[..., None]:
+    return lambda recorded, _: actions.commit_step(claim, 0, FINISHED, [], recorded, provider="p")
+
+
+def test_a_steps_commit_writes_the_pieces_that_a_crash_has_lost():
+    async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
+        await lose(turn, 2)
+        for word in WORDS[4:]:
+            ledger.record(TextDelta("t", word))
+        await ledger.commit(commit_step(claim))
+
+    turn = told_by(story)
+    assert (stored(turn), text(turn)) == ([*range(1, 10)], "".join(WORDS))
+
+
+def test_so_does_the_next_batch_of_pieces():
+    async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
+        await lose(turn, 0)
+        ledger.record(TextDelta("t", WORDS[4]))
+        await flushed(ledger)
+
+    turn = told_by(story)
+    assert (stored(turn), text(turn)) == ([*range(1, 7)], "".join(WORDS[:5]))
+
+
+def test_so_does_the_end_of_a_turn_that_was_stopped():
+    async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
+        await lose(turn, 1)
+        await dbpool.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
+        with pytest.raises(StopRequested):
+            await ledger.commit(commit_step(claim))
+        await ledger.commit(lambda recorded, seq: actions.end_stopped(claim, "".join(WORDS[:4]), 0, recorded, seq))
+
+    turn = told_by(story)
+    assert stored(turn) == [*range(1, len(stored(turn)) + 1)]
+    assert text(turn).startswith("".join(WORDS[:4]))
+    assert turn.events.last().chunk["stopped"] is True
+
+
+def test_what_was_committed_durably_is_not_kept_in_memory():
+    async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
+        await ledger.commit(commit_step(claim))
+        assert ledger._kept == []
+
+    assert len(stored(told_by(story))) == 5
+
+
+def test_who_takes_over_after_a_crash_tells_nothing_under_numbers_that_followers_have_read():
+    turn = say(make_chat(alice()), "hello")
+    claim, _, _ = actions.claim_turn(turn.pk, owner="gone with the database")
+    seen = [(number, TextDelta("t", word)) for number, word in enumerate(WORDS, 2)]
+    # A follower has read all of it; the database has lost it, and the runner with it.
+    assert stored(turn) == []
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+
+    async def follow_on() -> list[events.Event]:
+        return [event async for _, event in streams.follow(turn.pk, seen[-1][0])]
+
+    async def story() -> list[events.Event]:
+        following = asyncio.create_task(follow_on())
+        await runner.advance(turn.pk, asyncio.Event())
+        return await following
+
+    heard = asyncio.run(asyncio.wait_for(story(), 30))
+    assert (heard[0], type(heard[-1])) == (events.StepStarted(0), events.TurnEnded)
+    assert stored(turn)[0] == LEAP + 1
+    assert claim.attempt == 1
+
+
+def test_after_a_pause_the_numbers_go_on_where_they_were():
+    turn = say(make_chat(alice()), "approve refund")
+    asyncio.run(runner.advance(turn.pk, asyncio.Event()))
+    last = stored(turn)[-1]
+    Turn.objects.filter(pk=turn.pk).update(state="queued")
+    _, _, found = actions.claim_turn(turn.pk, owner="next")
+    assert found == last

@@ -1,0 +1,198 @@
+"""Processes that are frozen in a transaction: their rows are passed by, and the server takes their locks from them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from datetime import timedelta
+from time import monotonic, sleep
+
+import pytest
+from django.db import InternalError, OperationalError, connection, transaction
+from django.utils import timezone
+
+from approvals import actions as desk
+from approvals import dbpool, sweep
+from approvals.models import ApprovalRequest, Workflow
+from approvals.states import Door, Verdict
+from chats import actions, doorbell
+from chats import sweep as chat_sweep
+from chats.actions.keeping import Recorded
+from chats.agent import events
+from chats.models import Turn
+from hitlsite import patience
+from tests.proofs.postgresql.racing import PATIENCE, Act
+from tests.support.chats.scenes import paused
+from tests.support.chats.turns import decide, make_chat, only_request, reload, say
+from tests.support.desk.requests import PAST, make_request
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: As many as a process has threads for the database.
+PEERS = dbpool.THREADS
+#: Seconds. What waits for nobody takes a fraction of it.
+AT_ONCE = 5.0
+
+
+@contextmanager
+def frozen_in(*locks):
+    """Processes that stand still in a transaction, each holding what one of these locks; until the end of the block."""
+    thaw, held = threading.Event(), [threading.Event() for _ in locks]
+
+    def stand_still(lock, mine: threading.Event) -> None:
+        with transaction.atomic():
+            lock()
+            mine.set()
+            thaw.wait(PATIENCE)
+
+    peers = [Act(lambda lock=lock, mine=mine: stand_still(lock, mine)).begun() for lock, mine in zip(locks, held)]  # noqa: B905
+    assert all(mine.wait(PATIENCE) for mine in held)
+    try:
+        yield
+    finally:
+        thaw.set()
+        assert [peer.ended() for peer in peers] == [None] * len(locks)
+
+
+def holding(turn: Turn):
+    return lambda: Turn.objects.select_for_update(no_key=True).get(pk=turn.pk)
+
+
+def lapsed() -> Turn:
+    """A turn whose runner fell silent."""
+    turn = say(make_chat(alice_once()), "hello")
+    assert actions.claim_turn(turn.pk, owner="frozen") is not None
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+    return turn
+
+
+def alice_once():
+    return (
+        alice()
+        if not ApprovalRequest.objects.exists() and not Turn.objects.exists()
+        else Turn.objects.first().chat.owner
+    )
+
+
+async def within(seconds: float, *works):
+    """What these give on the process's own threads, all at once."""
+    async with asyncio.timeout(seconds):
+        return await asyncio.gather(*(dbpool.run(work) for work in works))
+
+
+def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
+    turns = [lapsed() for _ in range(PEERS)]
+    other = say(make_chat(alice_once()), "hello")
+    rung: list[int] = []
+    doorbell.answer_with(on_work=lambda turn_id, below: rung.append(turn_id), on_stop=None)
+    try:
+        with frozen_in(*map(holding, turns)):
+            chat_sweep.wake_stuck_turns()
+            assert set(rung) == {turn.pk for turn in (*turns, other)}
+            takes = [lambda turn=turn: actions.claim_turn(turn.pk, owner="healthy") for turn in turns]
+            # More of them than threads: whoever waited would hold up the one that can be had.
+            found = asyncio.run(within(AT_ONCE, *takes, *takes, lambda: actions.claim_turn(other.pk, owner="healthy")))
+            assert [each is not None for each in found] == [False] * 2 * PEERS + [True]
+    finally:
+        doorbell.answer_with(on_work=None, on_stop=None)
+    assert all(actions.claim_turn(turn.pk, owner="healthy") is not None for turn in turns)
+
+
+def test_the_sweep_passes_what_is_locked_and_does_the_rest():
+    owner, decider = alice(), bob()
+    late = [make_request(owner, deadline_at=PAST) for _ in range(2)]
+    stuck = [paused(make_chat(owner)) for _ in range(2)]
+    for turn in stuck:
+        decide(only_request(turn), decider, Verdict.APPROVE)
+    Turn.objects.update(state="suspended")
+
+    def workflow() -> None:
+        Workflow.objects.select_for_update().get(pk=late[0].workflow_id)
+
+    def look() -> None:
+        sweep.expire_due_requests()
+        chat_sweep.resume_answered_turns()
+
+    with frozen_in(workflow, holding(stuck[0])):
+        asyncio.run(within(AT_ONCE, look))
+        statuses = [ApprovalRequest.objects.get(pk=request.pk).status for request in late]
+        assert (statuses, [reload(turn).state for turn in stuck]) == (["pending", "expired"], ["suspended", "queued"])
+    look()
+    assert (ApprovalRequest.objects.get(pk=late[0].pk).status, reload(stuck[0]).state) == ("expired", "queued")
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    """The connections of this process keep to these limits."""
+
+    def keep_to(given: patience.Limits) -> None:
+        monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
+        patience.keep_to(given)
+
+    yield keep_to
+    monkeypatch.undo()
+    connection.close()
+    connection.close_pool()
+
+
+def test_a_process_that_was_frozen_in_a_transaction_has_lost_its_locks_and_can_write_nothing(limits):
+    turn = lapsed()
+    limits(patience.Limits(statement_timeout=30_000, lock_timeout=30_000, idle_in_transaction_session_timeout=300))
+    standing = threading.Event()
+
+    def freeze() -> None:
+        with transaction.atomic():
+            holding(turn)()
+            Turn.objects.filter(pk=turn.pk).update(error="from beyond")
+            standing.set()
+            sleep(2)
+
+    peer = Act(freeze).begun()
+    assert standing.wait(PATIENCE)
+    begun = monotonic()
+    # It waits for the lock, and gets it long before the other thaws.
+    assert holding_at_last(turn) == "" and monotonic() - begun < 1.5
+    error = peer.ended()
+    assert isinstance(error, dbpool.AWAY) and isinstance(error, InternalError | OperationalError)
+    assert reload(turn).error == ""
+
+
+def holding_at_last(turn: Turn) -> str:
+    with transaction.atomic():
+        return holding(turn)().error
+
+
+def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in_the_end(limits, monkeypatch):
+    monkeypatch.setattr(dbpool, "RETRY", 0.1)
+    turns = [say(make_chat(alice_once()), "hello") for _ in range(PEERS)]
+    claims = [actions.claim_turn(turn.pk, owner="healthy")[0] for turn in turns]
+    limits(patience.Limits(statement_timeout=30_000, lock_timeout=200))
+
+    async def story() -> None:
+        with frozen_in(*map(holding, turns)):
+            piece = [Recorded(1, 0, events.StepStarted(0))]
+            writing = [asyncio.create_task(dbpool.run(actions.append_events, claim, piece)) for claim in claims]
+            await asyncio.sleep(0)
+            # All threads are at work for those that are locked, and yet there is room.
+            assert await within(AT_ONCE, Turn.objects.count) == [PEERS]
+            assert not any(task.done() for task in writing)
+        await asyncio.wait_for(asyncio.gather(*writing), PATIENCE)
+
+    asyncio.run(story())
+    assert [turn.events.count() for turn in turns] == [1] * PEERS
+
+
+def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
+    request, decider = make_request(alice()), bob()
+    limits(patience.Limits(statement_timeout=30_000, lock_timeout=200))
+
+    def workflow() -> None:
+        Workflow.objects.select_for_update().get(pk=request.workflow_id)
+
+    with frozen_in(workflow), pytest.raises(dbpool.AWAY, match="lock timeout"):
+        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    assert (
+        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE).decision.verdict == "approve"
+    )

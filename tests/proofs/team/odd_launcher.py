@@ -1,0 +1,59 @@
+"""`tests.proofs.team.launcher` for odd processes: with a wrong clock (CLOCK_AHEAD, in seconds), or frozen in a transaction.
+
+It freezes at the point that the file FREEZE_FILE names, once; the server ends its session after two seconds instead of ten.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from tests.proofs.team import launcher
+
+from chats.actions import calling, delegating, ending, stepping  # isort: skip - models need what the launcher sets up
+from hitlsite import patience  # isort: skip
+
+FREEZE = "FREEZE_FILE"
+#: Each is inside a transaction of a worker's.
+POINTS: dict[str, tuple[Any, str]] = {
+    "step": (stepping, "refresh_message"),
+    "pause": (stepping, "write_checkpoint"),
+    "result": (calling, "close_call"),
+    "settling": (delegating, "close_call"),
+    "end": (ending, "write_checkpoint"),
+}
+
+
+def freeze_behind(point: str, owner: Any, name: str) -> None:
+    work, file = getattr(owner, name), Path(os.environ[FREEZE])
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = work(*args, **kwargs)
+        if file.exists() and file.read_text() == point:
+            file.unlink()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return result
+
+    setattr(owner, name, run)
+
+
+def main(*words: str) -> None:
+    if ahead := float(os.environ.get("CLOCK_AHEAD", "0")):
+        right = timezone.now
+        timezone.now = lambda: right() + timedelta(seconds=ahead)
+    if FREEZE in os.environ:
+        patience.WORK = replace(patience.WORK, idle_in_transaction_session_timeout=2_000)
+        for point, (owner, name) in POINTS.items():
+            freeze_behind(point, owner, name)
+    launcher.main(*words)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
