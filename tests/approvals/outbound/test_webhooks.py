@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions, posting
+from approvals.canonical import utc
 from approvals.exceptions import Invalid
 from approvals.keys import ApiKey
 from approvals.models import OutboxEvent
@@ -102,7 +103,7 @@ def test_the_callback_address_is_told_the_end_and_the_whole_decision(end):
         "verdict": stored.verdict,
         "by": stored.by_name or None,
         "via": stored.via,
-        "decided_at": stored.decided_at.isoformat(),
+        "decided_at": utc(stored.decided_at),
         "comment": stored.comment,
         "answer": None,
         "edited_input": None,
