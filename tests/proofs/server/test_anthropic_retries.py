@@ -1,4 +1,4 @@
-"""What Claude is asked, how often, and what people are told when it does not answer."""
+"""Claude is asked again after waits that grow, or that it asks for."""
 
 from __future__ import annotations
 
@@ -6,47 +6,11 @@ import asyncio
 import socket
 from itertools import pairwise
 
-import pytest
-
-from chats.agent.agent import Agent
-from chats.agent.demo import getWeather, issueRefund
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.base import ModelMessage, ModelRequest, ProviderError
-from tests.support.anthropic_server import (
-    KEY,
-    AnthropicServer,
-    refuses,
-    says,
-    text,
-)
+from tests.chats.providers.test_anthropic_provider import NEW, WAIT, ask, claude, refusal
+from tests.support.anthropic_server import KEY, refuses, says, text
 
-NEW, MIDDLE, OLD = "claude-sonnet-5-5", "claude-sonnet-4-6", "claude-haiku-4-5"
-HELLO = [ModelMessage("user", [text("Hello")])]
-WAIT = "Wait a minute, then send your message again."
-
-
-@pytest.fixture
-def claude():
-    with AnthropicServer() as server:
-        yield server
-
-
-def agent(**given):
-    return Agent(name="clerk", **{"tools": [getWeather, issueRefund], **given})
-
-
-async def ask(claude, messages=HELLO, *, model=NEW, key=KEY, provider=None, agent_model="", **given):
-    """The blocks of Claude's answer."""
-    provider = provider or AnthropicProvider(api_key=key, model=model, base_url=claude.url)
-    shown = [event async for event in provider.stream(ModelRequest(agent(model=agent_model, **given), messages))]
-    return shown[-1].blocks
-
-
-async def refusal(claude, **given):
-    """The words of the failure, and how often Claude was asked."""
-    with pytest.raises(ProviderError) as failure:
-        await ask(claude, **given)
-    return str(failure.value), len(claude.requests)
+__all__ = ["claude"]
 
 
 async def test_four_tries_are_made_with_growing_waits_between_them(claude):
