@@ -88,7 +88,7 @@ def test_hundreds_of_long_polls_streams_and_dashboards_hold_no_thread_and_no_con
     (web,) = (process.pid for process in found.processes)
     person = found.person("approver")
     cookie = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
-    program = Program(port, key)
+    program = Program(port, key, make_key(found, "admin", people=False))
     asked = program.ask()
     bearer = f"Bearer {key}"
 
