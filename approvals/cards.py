@@ -17,7 +17,7 @@ from approvals.fieldviews import Field, Showing
 from approvals.forms import ANSWER, EDIT, answer_form, input_form, wants_json
 from approvals.holders import NOBODY, Holder, holder_for
 from approvals.models import ApprovalRequest, Decision
-from approvals.readable import Change, Row, changes, context_rows, misread, pretty, rows
+from approvals.readable import Change, Row, changes, context_rows, has_more_than_rows, misread, pretty, rows
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.visible import visible, visible_json
 
@@ -104,6 +104,12 @@ class Card:
     @property
     def context_rows(self) -> list[Row]:
         return context_rows(self.request.context)
+
+    @property
+    def context_json(self) -> str:
+        """The whole context where its table does not show all of it; else empty."""
+        context = self.request.context
+        return visible_json(canonical(context).decode()) if has_more_than_rows(context) else ""
 
     @property
     def edit_form(self) -> Field | None:

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from approvals.exceptions import Invalid, Unread
 from approvals.models import ApprovalRequest
-from approvals.readable import Fold, context_rows, folds, rows
+from approvals.readable import RAW_CONTEXT, Fold, context_rows, folds, rows
 from approvals.states import Kind, Priority, Verdict
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
@@ -45,7 +45,7 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
 
 def folded_parts(request: ApprovalRequest) -> list[Fold]:
     """What of an input and its context a card does not show until it is opened."""
-    return [*folds(rows(request.input, "input")), *folds(context_rows(request.context))]
+    return [*folds(rows(request.input, "input")), *folds(context_rows(request.context), RAW_CONTEXT)]
 
 
 def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:

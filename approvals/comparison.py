@@ -62,7 +62,7 @@ class Comparison:
 
 
 def compared(tool: str, requests: Sequence[ApprovalRequest]) -> Comparison:
-    inputs = [dict(_leaves(request.input)) for request in requests]
+    inputs = [_by_place(request.input) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
     # As text, so that 1 and true are two values.
     written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
@@ -79,6 +79,18 @@ def compared(tool: str, requests: Sequence[ApprovalRequest]) -> Comparison:
     ]
     same = [cell for place in places if place not in shown if (cell := _cells(place, inputs, written[place])[0])]
     return Comparison(tool=tool, lines=lines, columns=columns, same=same, sums=_sums(places, inputs))
+
+
+def _by_place(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return every value under its place. Places that read alike are numbered, so that no value hides another."""
+    found: dict[str, Any] = {}
+    for place, item in _leaves(value):
+        name, number = place, 1
+        while name in found:
+            number += 1
+            name = f"{place} ({number})"
+        found[name] = item
+    return found
 
 
 def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -110,7 +122,10 @@ def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[st
     plain = {each for each, cell in zip(written, cells, strict=True) if cell is not None and not cell.rows}
     if len(looks) < len(plain):
         found = zip(inputs, cells, strict=True)
-        return [Row(name=place, value=pretty(leaves[place]), block=True) if cell else None for leaves, cell in found]
+        return [
+            Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None
+            for leaves, cell in found
+        ]
     return cells
 
 

@@ -24,8 +24,8 @@ MAX_LEVELS = 4
 MAX_VALUES = 500
 #: A text of more characters than this gets a block of its own.
 LINE = 80
-#: The part of a card that holds what no table does.
-RAW = "raw"
+#: The parts of a card that hold what no table does, of its input and of its context.
+RAW, RAW_CONTEXT = "raw", "raw-context"
 #: Misleading letters that are named in a note.
 NAMED = 5
 
@@ -74,17 +74,29 @@ def context_rows(context: Any) -> list[Row]:
     return rows(context if isinstance(context, dict) else {"context": context}, "context") if context else []
 
 
-def folds(found: Sequence[Row]) -> Iterator[Fold]:
-    """Every part of these rows that is folded, those within others too."""
+def has_more_than_rows(value: Any) -> bool:
+    """Whether something in a value has more members than a table of it shows."""
+    waiting = [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict | list):
+            if len(held) > MAX_VALUES:
+                return True
+            waiting += held.values() if isinstance(held, dict) else held
+    return False
+
+
+def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
+    """Every part of these rows that is folded, those within others too. `raw` is the place of what only raw JSON shows."""
     for row in found:
         if row.folded:
             yield Fold(row.place, characters=len(row.folded) - SHOWN_CHARACTERS)
         if row.more:
             yield Fold(row.place, values=len(row.more))
         if row.hidden:
-            yield Fold(RAW, values=row.hidden)
-        yield from folds(row.rows)
-        yield from folds(row.more)
+            yield Fold(raw, values=row.hidden)
+        yield from folds(row.rows, raw)
+        yield from folds(row.more, raw)
 
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:

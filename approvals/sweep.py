@@ -122,6 +122,9 @@ def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
 async def _run_apart(duty: Duty, busy: set[Duty]) -> None:
     try:
         await asyncio.get_running_loop().run_in_executor(_threads, dbpool.unit, _run, duty)
+    except Exception:
+        # Its connection could not be closed, say. Raised here, it would end the sweep of this process for good.
+        logger.warning("A duty of the sweep failed; it will be tried again", exc_info=True)
     finally:
         busy.discard(duty)
 

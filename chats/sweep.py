@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -9,12 +11,15 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
+from approvals import dbpool
 from approvals.models import Workflow
 from approvals.states import FINAL, WorkflowState
 from approvals.sweep import Walk
 from chats import actions, doorbell
 from chats.models import ToolCall, Turn
 from chats.states import TURN_SOURCES, CallState, TurnState
+
+logger = logging.getLogger(__name__)
 
 BATCH = 100
 #: Workflows of one look, most of which only run.
@@ -41,8 +46,7 @@ def resume_answered_turns() -> None:
     """
     keys = [workflow.key for workflow in _running.next(answered().only("key"), MANY)]
     turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=keys).order_by("pk")
-    for turn_id in list(turns.values_list("pk", flat=True)):
-        actions.resume_turn(turn_id, waits=False)
+    _resume(list(turns.values_list("pk", flat=True)))
 
 
 def answered() -> QuerySet[Workflow]:
@@ -54,8 +58,18 @@ def resume_nested_turns() -> None:
     calls, moved = answered_below()
     found = {call.turn_id for call in _calls_below.next(calls.only("turn"))}
     found |= {turn.parent_call.turn_id for turn in _turns_below.next(moved.select_related("parent_call"))}
-    for turn_id in sorted(found):
-        actions.resume_turn(turn_id, waits=False)
+    _resume(sorted(found))
+
+
+def _resume(turn_ids: Iterable[int]) -> None:
+    for turn_id in turn_ids:
+        try:
+            actions.resume_turn(turn_id, waits=False)
+        except dbpool.AWAY:
+            raise
+        except Exception:
+            # One that cannot be resumed must not keep the others waiting.
+            logger.exception("Turn %s cannot be resumed; it will be tried again", turn_id)
 
 
 def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:

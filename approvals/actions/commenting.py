@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import auth
-from approvals.actions.deciding import locked
+from approvals.actions.deciding import clock_of, locked
 from approvals.actions.indexing import add_words
 from approvals.actors import Actor
 from approvals.canonical import clean_text
@@ -41,8 +41,8 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
             request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now
         )
         changes = {"touched_at": now}
-        if request.pending and claimant(request, now) == by.pk:
-            changes["claimed_at"] = now
+        if request.pending and claimant(request, clock_of(request)) == by.pk:
+            changes["claimed_at"] = clock_of(request)
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
         add_words(request.pk, text)
         record = {"comment_id": said.pk, "text": text}

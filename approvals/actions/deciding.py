@@ -197,10 +197,14 @@ def _timed() -> QuerySet[ApprovalRequest]:
     return ApprovalRequest.objects.defer("said_before").annotate(clock=Now())
 
 
+def clock_of(request: ApprovalRequest) -> datetime:
+    """Return the database's time when a request was read by `locked`: one clock for all processes, however theirs drift."""
+    found: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
+    return found
+
+
 def _overdue(request: ApprovalRequest) -> bool:
-    # The database's clock: one for all processes, however theirs drift.
-    clock: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
-    return request.deadline_at is not None and request.deadline_at <= clock
+    return request.deadline_at is not None and request.deadline_at <= clock_of(request)
 
 
 def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:

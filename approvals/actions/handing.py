@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import auth, outbox
-from approvals.actions.deciding import expire, locked
+from approvals.actions.deciding import clock_of, expire, locked
 from approvals.actors import Actor
 from approvals.auth import Named
 from approvals.exceptions import AlreadyDecided, CannotBeAssigned, Expired, NotAllowed, NotFound, Taken
@@ -31,9 +30,9 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
         request = _locked_for(by, request_id)
         if request.pending:
             _may_handle(by, request)
-            held = claimant(request, _clock(request))
+            held = claimant(request, clock_of(request))
             if held == by.pk:
-                return _touched(request, claimed_name=by.get_username(), claimed_at=_clock(request))
+                return _touched(request, claimed_name=by.get_username(), claimed_at=clock_of(request))
             name = request.claimed_name if held is not None else ""
             if name and name != over:
                 raise _taken(
@@ -41,7 +40,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
                     request,
                     claimed_by=name,
                 )
-            _touched(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=_clock(request))
+            _touched(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=clock_of(request))
             handled("request.claimed", request, record={"over": name or None}, actor=by, via=via)
             return request
     raise _too_late(request)
@@ -52,7 +51,7 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
     with transaction.atomic():
         request = _locked_for(by, request_id)
         if request.pending:
-            held = claimant(request, _clock(request))
+            held = claimant(request, clock_of(request))
             if held is not None and held != by.pk:
                 words = _("%(name)s is on it, and only they can give it back.") % {"name": request.claimed_name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
@@ -103,7 +102,7 @@ def free_lapsed(request_id: UUID) -> bool:
         request = locked(request_id, waits=False)
         if request is None or not request.pending or request.claimed_at is None:
             return False
-        if request.claimed_at > _clock(request) - LAPSES:
+        if request.claimed_at > clock_of(request) - LAPSES:
             return False
         record = {"of": request.claimed_name}
         _free(request)
@@ -125,11 +124,6 @@ def _may_handle(by: Actor, request: ApprovalRequest) -> None:
         raise NotAllowed(
             _("You may see this request, but deciding it is for others, and so is taking it or handing it over.")
         )
-
-
-def _clock(request: ApprovalRequest) -> datetime:
-    found: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
-    return found
 
 
 def _free(request: ApprovalRequest) -> None:

@@ -54,8 +54,13 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
 def _last_seq(turn: Turn) -> int:
     """The number behind which the turn's stream goes on: above all that any follower may have read."""
     last = turn.events.order_by("-seq").first()
-    # All before a pause was committed together with it, and waited for the disk.
-    rested = last is not None and isinstance(events.from_json(last.chunk), events.TurnPaused)
+    # All before a pause was committed together with it, and waited for the disk. A runner that claimed the turn after the pause
+    # may have told more, which the database has lost.
+    rested = (
+        last is not None
+        and last.attempt == turn.attempt - 1
+        and isinstance(events.from_json(last.chunk), events.TurnPaused)
+    )
     return (last.seq if last is not None else 0) + (0 if rested or turn.attempt == 1 else LEAP)
 
 

@@ -6,11 +6,11 @@ import logging
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.core import ratelimit
 from allauth.core.exceptions import ImmediateHttpResponse
-from allauth.core.internal.ratelimit import get_ip
+from allauth.core.internal import ratelimit
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
@@ -50,7 +50,7 @@ class Accounts(DefaultAccountAdapter):
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Failures count per account *and* address, so that nobody can lock others out by failing on purpose."""
-        return f"{get_ip(request)} {credentials['username'].lower()}"
+        return f"{ratelimit.get_ip(request)} {credentials['username'].lower()}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         try:
@@ -79,9 +79,17 @@ class Accounts(DefaultAccountAdapter):
         actions.store_password(user, reset=reset, address=address)
         logger.info("New password of %r from %s", user.get_username(), address)
         if reset:
-            # They are not refused now because they tried the forgotten one too often.
-            key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
-            ratelimit.clear(self.request, action="login_failed", key=key)
+            self._forget_failures_of(user)
+
+    def _forget_failures_of(self, user: User) -> None:
+        """They are not refused now because they tried the forgotten password too often."""
+        key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
+        # What this address tried on other accounts still counts: else whoever can reset one password could try theirs for ever.
+        app, action = "allauth.account", "login_failed"
+        for rate in ratelimit.get_rates(app=app, action=action):
+            if rate.per == "key":
+                counter = ratelimit.get_cache_key(self.request, app=app, action=action, rate=rate, key=key)
+                cache.set(counter, [], rate.duration)
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return resolve_url(settings.LOGIN_REDIRECT_URL)

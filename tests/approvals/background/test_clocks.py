@@ -167,3 +167,11 @@ def test_followers_of_the_record_wait_no_longer_for_a_process_whose_clock_is_ahe
     assert feed._is_fresh(row) is (seconds > 0)
     now[0] += feed.OVERLAP.total_seconds()
     assert not feed._is_fresh(row)
+
+
+def test_a_comment_keeps_a_request_for_as_long_as_it_is_whatever_its_process_takes_for_now(elsewhere):
+    request, decider = make_request(alice()), bob()
+    desk.claim(request.pk, by=decider, via=Door.DASHBOARD)
+    with elsewhere(SECONDS):
+        desk.comment(request.pk, by=decider, via=Door.DASHBOARD, text="I am on it.")
+    assert ApprovalRequest.objects.get(pk=request.pk).claimed_at <= timezone.now()

@@ -6,10 +6,12 @@ import asyncio
 import threading
 
 import pytest
+from django.db import InterfaceError
 
 from approvals import dbpool, sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Verdict
+from chats import actions
 from chats import sweep as chat_sweep
 from chats.models import Turn
 from tests.support.chats.scenes import paused
@@ -42,6 +44,49 @@ def test_a_turn_that_was_answered_is_found_behind_any_number_that_only_run(monke
     for _ in range(3):
         chat_sweep.resume_answered_turns()
     assert reload(turns[-1]).state == "queued"
+
+
+@pytest.mark.django_db
+def test_a_turn_that_cannot_be_resumed_keeps_no_other_waiting(monkeypatch):
+    monkeypatch.setattr(chat_sweep, "_running", sweep.Walk())
+    owner, decider = alice(), bob()
+    turns = [paused(make_chat(owner)) for _ in range(2)]
+    for turn in turns:
+        decide(only_request(turn), decider, Verdict.APPROVE)
+    Turn.objects.update(state="suspended")
+    resume = actions.resume_turn
+
+    def resume_but_the_first(turn_id: int, *, waits: bool) -> bool:
+        assert turn_id != turns[0].pk
+        return resume(turn_id, waits=waits)
+
+    monkeypatch.setattr(actions, "resume_turn", resume_but_the_first)
+    chat_sweep.resume_answered_turns()
+    assert [reload(turn).state for turn in turns] == ["suspended", "queued"]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_sweep_outlives_a_thread_that_fails_behind_a_duty(monkeypatch):
+    monkeypatch.setattr(sweep, "_duties", [])
+    monkeypatch.setattr(sweep, "INTERVAL", 0.01)
+    rounds, unit = threading.Semaphore(0), dbpool.unit
+
+    def unit_that_cannot_close(work, *args):
+        found = unit(work, *args)
+        if args:
+            raise InterfaceError("the connection cannot be closed")
+        return found
+
+    await dbpool.run(lambda: make_request(alice()))
+    monkeypatch.setattr(dbpool, "unit", unit_that_cannot_close)
+    sweep.register(lambda: rounds.release(), lambda now: [ApprovalRequest.objects.all()])
+    sweeping = asyncio.create_task(sweep.run_for_ever())
+    try:
+        for _ in range(2):
+            assert await asyncio.to_thread(rounds.acquire, timeout=5)
+    finally:
+        sweeping.cancel()
+        await asyncio.wait([sweeping])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -43,6 +43,15 @@ def test_what_differs_has_a_column_and_what_is_the_same_is_said_once():
     assert (same(found), sums(found)) == ({"currency": "EUR"}, {"amount": ("200", 2)})
 
 
+def test_no_value_hides_another_whose_place_reads_alike():
+    found = of(
+        {"a.b": 5000, '"a': {'b"': 5}, "n\u200b": 1, "n\u27e8U+200B\u27e9": 2},
+        {"a.b": 6000, '"a': {'b"': 5}, "n\u200b": 1, "n\u27e8U+200B\u27e9": 2},
+    )
+    assert cells(found) == {'"a.b"': ["5000", "6000"]}
+    assert same(found) == {'"a.b" (2)': "5", "n\u27e8U+200B\u27e9": "1", "n\u27e8U+200B\u27e9 (2)": "2"}
+
+
 def test_what_is_the_same_is_added_up_too():
     assert sums(of(*[{"amount": 250}] * 29)) == {"amount": ("7,250", 29)}
 
@@ -132,3 +141,13 @@ def test_the_inputs_of_many_are_read_at_once(django_assert_max_num_queries):
     picks = [f"{one.pk}:{one.input_digest}" for one in requests]
     with django_assert_max_num_queries(6):
         assert client.post("/requests/bulk/", {"pick": picks, "verdict": "approve"}).status_code == 200
+
+
+@pytest.mark.django_db
+def test_letters_of_two_alphabets_are_noted_in_a_column_too():
+    owner = alice()
+    requests = [make_request(owner, tool_name="refund", input={"to": to}) for to in ("p\u0430ypal", "bank")]
+    page = reviewed(requests)
+    notes = [note.words for note in page.find("small", class_="misread")]
+    assert len(notes) == 1
+    assert notes[0].startswith("mixes alphabets: \u0430 (U+0430")

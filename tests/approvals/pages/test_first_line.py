@@ -38,3 +38,10 @@ def test_the_path_is_told_beside_the_tool():
     request = make_request(alice(), tool_name="deploy", step_path=["planner", "clerk", "deploy"])
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     assert page.find("span", class_="path")[0].words.split(" \u203a ") == ["planner", "clerk", "deploy"]
+
+
+def test_signs_of_html_in_the_path_are_escaped_once():
+    request = make_request(alice(), step_path=["buy & <b>sell</b>", "it's", "de\u200bploy"])
+    page = parse(browser(bob()).get(request.get_absolute_url()).text)
+    path = page.find("span", class_="path")[0].words.split(" \u203a ")
+    assert path == ["buy & <b>sell</b>", "it's", "de\u27e8U+200B\u27e9ploy"]

@@ -95,3 +95,16 @@ def test_an_edit_is_asked_about_once_on_its_way_through_the_review(asked):
     (form,) = forms(review.text, "decide/")
     assert press(client, form, "Approve with these changes").status_code == 302
     assert decision(asked)[0] == "edit"
+
+
+def test_what_the_table_of_the_context_leaves_out_can_be_opened(db):
+    request, decider = (
+        make_request(alice(), input={"a": 1}, context={f"fact {number}": number for number in range(600)}),
+        bob(),
+    )
+    page = parse(browser(decider).get(request.get_absolute_url()).text)
+    (raw,) = page.find("details", data_fold="raw-context")
+    assert '"fact 599":599' in raw.words
+    assert folded_parts(request) == [Fold("raw-context", values=100)]
+    words = refused(request, decider, {"verdict": "approve", "opened": "raw"}, 422)
+    assert words.startswith("1 folded part was never opened: 100 values.")

@@ -136,6 +136,17 @@ def test_who_takes_over_after_a_crash_tells_nothing_under_numbers_that_followers
     assert claim.attempt == 1
 
 
+def test_nor_after_a_crash_that_took_all_since_a_pause():
+    turn = say(make_chat(alice()), "approve refund")
+    asyncio.run(runner.advance(turn.pk, asyncio.Event()))
+    last = stored(turn)[-1]
+    Turn.objects.filter(pk=turn.pk).update(state="queued")
+    actions.claim_turn(turn.pk, owner="gone with the database, and with what followers have read")
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+    _, _, found = actions.claim_turn(turn.pk, owner="next")
+    assert found == last + LEAP
+
+
 def test_after_a_pause_the_numbers_go_on_where_they_were():
     turn = say(make_chat(alice()), "approve refund")
     asyncio.run(runner.advance(turn.pk, asyncio.Event()))

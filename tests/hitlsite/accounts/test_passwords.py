@@ -204,6 +204,16 @@ def test_who_set_a_new_password_is_not_refused_for_the_tries_before(settings):
     assert client.post("/login/", {"username": "alice", "password": NEW}).status_code == 302
 
 
+def test_a_new_password_takes_back_no_tries_on_other_accounts(settings):
+    settings.ACCOUNT_RATE_LIMITS = ours.ACCOUNT_RATE_LIMITS | {"login_failed": "20/300s/key,3/300s/ip"}
+    with_mail()
+    guesses = [Client().post("/login/", {"username": f"user{n}", "password": "guess"}) for n in range(4)]
+    assert [guess.status_code for guess in guesses] == [200, 200, 200, 429]
+    client, page = follow(ask_for_link("alice@example.org"))
+    client.post(page.request["PATH_INFO"], {"password1": NEW, "password2": NEW})
+    assert Client().post("/login/", {"username": "user4", "password": "guess"}).status_code == 429
+
+
 def test_a_mail_server_that_is_away_is_in_the_log_and_on_no_page(settings, caplog):
     settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = (
         "django.core.mail.backends.smtp.EmailBackend",
