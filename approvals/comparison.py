@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 from django.utils.translation import ngettext
@@ -17,6 +17,8 @@ from approvals.readable import MAX_VALUES, Fold, Row, folds, pretty, rows, step_
 #: Differing values with a column of their own; what is beyond stands together in one more.
 MAX_COLUMNS = 8
 #: Money as text, which is how clients should send it.
+#: Enough for the exact sum of all amounts that `_amount` takes.
+MAX_DIGITS = 100
 _amount = re.compile(r"-?\d{1,30}\.\d{1,30}")
 
 
@@ -135,7 +137,8 @@ def _sums(places: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> list[Su
         values = [_number(leaves[place]) for leaves in inputs if place in leaves]
         numbers = [value for value in values if value is not None]
         if len(numbers) == len(values) > 1:
-            found.append(Sum(place, f"{sum(numbers):,}", len(numbers)))
+            with localcontext(prec=MAX_DIGITS):
+                found.append(Sum(place, f"{sum(numbers):,}", len(numbers)))
     return found
 
 

@@ -32,6 +32,18 @@ RETRY = 1.0
 #: Said once, whoever meets it.
 outage = Trouble(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
 locked = Trouble(logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long.")
+
+
+def met(error: Exception) -> None:
+    """Log one of AWAY as what it is: a row that stays locked, or a database that is away."""
+    (locked if is_locked(error) else outage).met(error)
+
+
+def is_locked(error: Exception) -> bool:
+    """Whether a statement ended because it had waited for a row too long."""
+    return isinstance(error.__cause__, LockNotAvailable)
+
+
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-db")
 
 
@@ -46,7 +58,7 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(_pool, doing)
         except OperationalError as error:
-            if not isinstance(error.__cause__, LockNotAvailable):
+            if not is_locked(error):
                 raise
             locked.met(error)
             await asyncio.sleep(RETRY)

@@ -80,8 +80,9 @@ class MachineMiddleware:
         if is_for_machines(request.path):
             caller = self._caller(request)
             request.caller = caller  # type: ignore[attr-defined]
-            # Only a session rides on a cookie, which another site's page could send.
-            request._dont_enforce_csrf_checks = not (caller and caller.by_session)  # type: ignore[attr-defined]
+            # Whoever is known without a token is known by a cookie, which another site's page could send.
+            by_cookie = caller is not None and _token_of(request) is None
+            request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
         return self.get_response(request)
 
     def _caller(self, request: HttpRequest) -> Caller | None:

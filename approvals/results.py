@@ -11,9 +11,11 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from approvals import audit
+from approvals.canonical import canonical
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.readable import Row, rows
+from approvals.readable import Row, has_more_than_rows, rows
 from approvals.states import Kind, Status, Verdict
+from approvals.visible import visible_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,12 @@ class Result:
     @property
     def output_rows(self) -> list[Row]:
         return rows(self.output, "result") if self.state == "succeeded" else []
+
+    @property
+    def output_json(self) -> str:
+        """The whole output where its table does not show all of it; else empty."""
+        whole = self.state == "succeeded" and has_more_than_rows(self.output)
+        return visible_json(canonical(self.output).decode()) if whole else ""
 
 
 def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None) -> Mapping[UUID, Result]:

@@ -83,7 +83,7 @@ async def run_for_ever() -> None:
                         busy.add(duty)
                         running.create_task(_run_apart(duty, busy))
             except dbpool.AWAY as error:
-                dbpool.outage.met(error)
+                dbpool.met(error)
             except Exception:
                 # A round that fails is one of many: there must be a next one.
                 logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
@@ -147,6 +147,8 @@ def expire_due_requests() -> None:
             try:
                 if not actions.expire(request_id, waits=False):
                     left.add(request_id)
+            except dbpool.AWAY:
+                raise
             except Exception:
                 # One that cannot be ended must not keep the others waiting.
                 logger.exception("The deadline of request %s cannot be kept; it will be tried again", request_id)

@@ -6,17 +6,18 @@ import asyncio
 import threading
 
 import pytest
-from django.db import InterfaceError
+from django.db import InterfaceError, OperationalError, connection
 
 from approvals import dbpool, sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Verdict
+from approvals.trouble import Trouble
 from chats import actions
 from chats import sweep as chat_sweep
 from chats.models import Turn
 from tests.support.chats.scenes import paused
 from tests.support.chats.turns import make_chat, only_request, reload
-from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.desk.requests import PAST, decide, make_request, make_workflow
 from tests.support.people import alice, bob
 
 SOON = 30
@@ -28,6 +29,27 @@ def test_a_walk_gives_every_row_in_turn_and_begins_anew():
     made = [make_workflow(owner).pk for _ in range(5)]
     rounds = [[row.pk for row in walk.next(Workflow.objects.all(), 2)] for _ in range(5)]
     assert rounds == [made[:2], made[2:4], made[4:], made[:2], made[2:4]]
+
+
+@pytest.mark.django_db
+def test_a_database_that_goes_away_within_a_batch_is_one_line(monkeypatch, caplog):
+    monkeypatch.setattr(dbpool, "outage", Trouble(dbpool.logger, "The database is away (%s).", "It answers."))
+    owner = alice()
+    for _ in range(3):
+        make_request(owner, deadline_at=PAST)
+    said = []
+
+    def gone_after_the_first(execute, sql, params, many, context):
+        said.append(sql)
+        if len(said) > 1:
+            raise OperationalError("server closed the connection")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(gone_after_the_first):
+        sweep._run(sweep.Duty(sweep.expire_due_requests, lambda now: []))
+    assert [record.getMessage() for record in caplog.records] == [
+        "The database is away (server closed the connection)."
+    ]
 
 
 @pytest.mark.django_db

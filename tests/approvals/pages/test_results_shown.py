@@ -50,6 +50,12 @@ def test_an_output_is_shown_on_the_pages_of_the_request_and_of_its_workflow(appr
         assert "reported by alice" in result.find("p", class_="meta")[0].words
 
 
+def test_what_the_table_of_an_output_leaves_out_is_in_its_raw_json(approved):
+    report(approved, output=[f"row {number}" for number in range(501)])
+    result = shown(carol(), approved.get_absolute_url())
+    assert result.find("details", class_="raw")[0].find("pre")[0].words.endswith('"row 500"]')
+
+
 def test_an_error_is_shown(approved):
     report(approved, error_text="The bank refused <it>.")
     result = shown(carol(), approved.get_absolute_url())
