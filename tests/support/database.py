@@ -96,7 +96,7 @@ def _migrated_file() -> Path:
 
 @contextmanager
 def _postgresql() -> Iterator[Callable[[], None]]:
-    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
     tables = [name for name in connection.introspection.table_names() if name != "django_migrations"]
     # Permissions, content types and groups come with the migrations and stay.
     ours = {table: _highest_id(table) for table in _filled(tables)}

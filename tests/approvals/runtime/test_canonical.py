@@ -145,7 +145,7 @@ def test_the_bounds_themselves_are_within():
         ('"\\ud800"', "text holds a NUL or half a character"),
         ('"\\u0000"', "text holds a NUL or half a character"),
         ("[" * 200 + "]" * 200, "nested too deeply"),
-        ("[" * 9_000, "nested too deeply"),
+        ("[" * 9_000 + "]" * 9_000, "nested too deeply"),
         ("[" * 400_000, "holds more than 10,000 values"),
         ("1" + " " * MAX_BYTES, "larger than 1,000,000 characters"),
     ],
