@@ -124,3 +124,10 @@ def test_who_may_stop():
     with pytest.raises(NotAllowed):
         stop(turn, carol)
     assert (stop(turn, bob), stop(turn, alice)) == (True, False)
+
+
+def test_a_second_stop_of_a_running_turn_changes_nothing():
+    turn = say(make_chat(people.alice()), "recite")
+    actions.claim_turn(turn.pk, owner="somebody")
+    assert [stop(turn, turn.chat.owner) for _ in range(2)] == [True, False]
+    assert AuditEntry.objects.filter(event="turn.stopped").count() == 1

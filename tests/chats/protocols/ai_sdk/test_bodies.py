@@ -104,6 +104,13 @@ HOSTILE = {
     "an unknown message edited": (body(messageId="nope"), 409, "unknown_message"),
     "an unknown message regenerated": (body(trigger="regenerate-message", messageId="nope"), 404, "not_found"),
     "a message of nobody's": (body(messages=[{"id": "a1", "role": "assistant", "parts": []}]), 404, "not_found"),
+    "a part that is no object": (body(messages=[{"id": "a1", "role": "assistant", "parts": [1]}]), 422, "invalid"),
+    "a call without an id": (
+        body(messages=[{"id": "a1", "role": "assistant", "parts": [{"type": "tool-x", "state": "input-available"}]}]),
+        422,
+        "invalid",
+    ),
+    "a message of megabytes": (body(messages=[user_message("x" * 2_000_000, "u1")]), 422, "invalid"),
     "10,000 wrong messages": (body(messages=[{}] * 10_000), 422, "invalid"),
     "half a million parts": (
         body(messages=[{"id": "a1", "role": "assistant", "parts": [{"type": "x"}] * 500_000}]),
