@@ -135,6 +135,7 @@ def test_a_session_that_has_ended_is_closed_at_once(monkeypatch):
 
 
 def test_a_token_that_grows_too_old_is_closed_at_the_next_look(monkeypatch):
+    monkeypatch.setattr(followers, "POLL", 0.2)
     owner = alice()
     caller = machines.Caller(user=owner, scopes=machines.ALL)
     short = Machine(machines.client_token(caller, thread="t-1", seconds=3600))

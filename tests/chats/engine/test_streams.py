@@ -58,7 +58,7 @@ def test_two_followers_from_the_beginning_see_the_same_whole_turn():
 
 
 def test_one_who_joins_late_misses_nothing():
-    turn = say(make_chat(people.alice()), "slow")
+    turn = say(make_chat(people.alice()), "hello")
 
     async def story():
         task = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -154,6 +155,7 @@ WRITES = {
 SEEDS = "hitlsite/management/commands/seed_demo.py"
 
 
+@functools.cache
 def imported(path: Path) -> set[str]:
     """The full names of everything that a module imports, functions' own imports too."""
     found: set[str] = set()
