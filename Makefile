@@ -29,10 +29,13 @@ test: $(VENV)/ready-for-tests
 
 # Begun first, so that no core is left without work at the end.
 SLOWEST := tests/proofs/team tests/proofs/browser
+# Run in one process: schemathesis gives all operations one name, of which pytest-xdist would run the first alone.
+FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills ten times at each point.
 proofs: $(VENV)/ready-for-tests
-	$(PY) -m pytest $(or $(ARGS),$(SLOWEST) tests/contract tests/proofs -n auto --dist loadfile --no-loadscope-reorder)
+	$(PY) -m pytest $(or $(ARGS),$(SLOWEST) tests/contract tests/proofs -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED))
+	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
 # Both, on both databases and both Djangos, as far as a Python is there that the newer Django runs on.
 everything: test proofs
