@@ -60,6 +60,9 @@ def _read_all(about: None, wishes: Sequence[Wish]) -> list[Found | Exception | N
     """An answer to each; who sends the same credentials, or stands at the same place, shares a look."""
     caller_of, page_at, teller = functools.cache(Credentials.caller), functools.cache(feed.read), Teller()
     found: list[Found | Exception | None] = []
+    # All pages before all rights: whoever loses a right hears nothing that happens afterwards.
+    for cursor in {wish.cursor for wish in wishes}:
+        page_at(cursor)
     for wish in wishes:
         try:
             found.append(_read(wish, caller_of, page_at, teller))

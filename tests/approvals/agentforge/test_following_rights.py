@@ -9,11 +9,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from approvals import auth, machines
+from approvals import auth, feed, machines
 from approvals import following as followers
 from approvals.dbpool import run
 from approvals.keys import ApiKey
 from approvals.states import Kind
+from approvals.wire.agentforge import Cursor
 from tests.support.desk.following import ADDRESS, following
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.lines import cookie_of
@@ -111,6 +112,21 @@ def test_who_may_follow_no_more_gets_nothing_more_and_is_closed(made, end):
             return follower.names
 
     assert served(story) == []
+
+
+def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeypatch):
+    owner, read = alice(), feed.read
+    _, key = auth.create_key(owner, name="follows", scopes=("read",))
+    make_request(owner, Kind.QUESTION)
+
+    def read_and_lose(cursor):
+        page = read(cursor)
+        is_deactivated(owner)
+        return page
+
+    monkeypatch.setattr(feed, "read", read_and_lose)
+    wish = followers.Wish(machines.Credentials(key, None), "", Cursor(0, 0))
+    assert followers._read_all(None, [wish]) == [None]
 
 
 def test_a_session_that_has_ended_is_closed_at_once(monkeypatch):
