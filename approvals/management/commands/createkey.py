@@ -9,9 +9,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError
 
 from approvals.auth import DEFAULT_SCOPES, SCOPES, create_key
+from approvals.keys import MAX_KEY_NAME
 from approvals.management.refusing import RefusingCommand
-
-MAX_NAME = 100
 
 
 class Command(RefusingCommand):
@@ -26,8 +25,8 @@ class Command(RefusingCommand):
         person = User.objects.filter(username=user).first()
         if person is None or not person.is_active:
             raise CommandError(f"There is no active user named {user!r}.")
-        if not 1 <= len(name.strip()) <= MAX_NAME:
-            raise CommandError(f"--name takes 1 to {MAX_NAME} characters: say what the key is for.")
+        if not 1 <= len(name.strip()) <= MAX_KEY_NAME:
+            raise CommandError(f"--name takes 1 to {MAX_KEY_NAME} characters: say what the key is for.")
         wanted = tuple(dict.fromkeys(scope.strip() for scope in scopes.split(",") if scope.strip()))
         unknown = [scope for scope in wanted if scope not in SCOPES]
         if unknown or not wanted:
