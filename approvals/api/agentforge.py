@@ -9,9 +9,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from approvals.live import sse
+from approvals.runtime.cursors import Cursor
 
 HEARTBEAT = b": heartbeat\n\n"
 #: JavaScript's timers hold 31 bits of milliseconds (24.8 days); a longer one goes off at once.
@@ -22,7 +23,7 @@ NOBODY = "Nobody answered before the deadline."
 WITHDRAWN = "The request was withdrawn."
 DECLINED = "The person declined to answer."
 
-_CURSOR = re.compile(r"(?:[\w-]{1,80};)?(\d{1,18})\.(\d{1,2})", re.ASCII)
+_ID_PREFIX = re.compile(r"^[\w-]{1,80};", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,20 +71,22 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cursor:
-    """A place in the stream: all before audit entry `entry` was told, and of its own events the first `shown`."""
+class StreamCursor(Cursor):
+    """The cursor of the event stream: all before audit entry `entry` were sent, and of its events the first `shown`."""
+
+    SEPARATOR = "."
 
     entry: int
     shown: int = 0
 
-    def __str__(self) -> str:
-        return f"{self.entry}.{self.shown}"
+    def __post_init__(self) -> None:
+        if self.shown > 99:
+            raise ValueError("no audit entry has so many events")
 
-
-def cursor_from(text: str) -> Cursor | None:
-    """The cursor at the end of an event's id (`response-6f...;1042.1`), or alone; None for what is none."""
-    found = _CURSOR.fullmatch(text)
-    return Cursor(int(found[1]), int(found[2])) if found else None
+    @classmethod
+    def of_event(cls, event_id: str) -> Self | None:
+        """Return the cursor at the end of an event's id (`response-6f...;1042.1`) or alone; None if there is none."""
+        return cls.parse(_ID_PREFIX.sub("", event_id, count=1))
 
 
 def frames(entry: int, told: Sequence[Told], *, skip: int = 0) -> list[bytes]:
@@ -94,13 +97,13 @@ def frames(entry: int, told: Sequence[Told], *, skip: int = 0) -> list[bytes]:
     """
     found = []
     for place, one in enumerate(told, 1):
-        cursor = str(Cursor(entry + 1) if place == len(told) else Cursor(entry, place))
+        cursor = str(StreamCursor(entry + 1) if place == len(told) else StreamCursor(entry, place))
         data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
         found.append(sse.frame(data, event=one.event, id=f"{one.id};{cursor}" if one.id else cursor))
     return found[skip:]
 
 
-def opening(cursor: Cursor) -> bytes:
+def opening(cursor: StreamCursor) -> bytes:
     """No event, but a place: a client that breaks off before the first event goes on here."""
     return f": connected\nid: {cursor}\n\n".encode()
 

@@ -22,7 +22,7 @@ from django.db.models.functions import Cast, Coalesce, Length, Now
 from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Cursor, Ended, Told
+from approvals.api.agentforge import Asked, Ended, StreamCursor, Told
 from approvals.asking.answers import words_of
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
@@ -64,7 +64,7 @@ class Page:
     """Entries for whoever may hear of them, where the next page begins, and whether it can be read at once."""
 
     entries: Sequence[Entry]
-    cursor: Cursor
+    cursor: StreamCursor
     more: bool
 
 
@@ -77,13 +77,13 @@ class _Row:
     clock: datetime
 
 
-def start(text: str) -> Cursor:
+def start(text: str) -> StreamCursor:
     """The place that a client names, or now if it names none. Invalid for what is no place of ours."""
     last = AuditEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     if not text:
         # An entry that has its number and is not committed yet is news, however many have come behind it.
-        return Cursor(sequence.first_open() or last + 1)
-    cursor = agentforge.cursor_from(text)
+        return StreamCursor(sequence.first_open() or last + 1)
+    cursor = StreamCursor.of_event(text)
     if cursor is None:
         raise Invalid("This is no place in the stream.", {"Last-Event-ID": "is not the id of an event from here"})
     if cursor.entry > last + 1:
@@ -92,7 +92,7 @@ def start(text: str) -> Cursor:
     return cursor
 
 
-def read(cursor: Cursor) -> Page:
+def read(cursor: StreamCursor) -> Page:
     """What has happened behind `cursor`; `may_hear` says who may be told of it."""
     rows = _rows(cursor)
     if not rows:
@@ -106,7 +106,7 @@ def read(cursor: Cursor) -> Page:
         for row in about.values()
         if (request := requests.get(row.request_id)) is not None
     ]
-    return Page(entries, Cursor(rows[-1].pk + 1), more=len(rows) == BATCH)
+    return Page(entries, StreamCursor(rows[-1].pk + 1), more=len(rows) == BATCH)
 
 
 class Teller:
@@ -116,7 +116,7 @@ class Teller:
         self._known: dict[tuple[int, int], list[bytes]] = {}
         self._size = 0
 
-    def tell(self, entries: Sequence[Entry]) -> tuple[list[bytes], Cursor | None]:
+    def tell(self, entries: Sequence[Entry]) -> tuple[list[bytes], StreamCursor | None]:
         """The events of these entries, as many as one look may load; and where the rest begins, if there is one."""
         told, size = list[Entry](), 0
         for entry in entries:
@@ -127,7 +127,7 @@ class Teller:
         self._load(told)
         frames = [frame for entry in told for frame in self._known[entry.pk, entry.skip]]
         rest = entries[len(told) :]
-        return frames, Cursor(rest[0].pk, rest[0].skip) if rest else None
+        return frames, StreamCursor(rest[0].pk, rest[0].skip) if rest else None
 
     def _load(self, entries: Sequence[Entry]) -> None:
         if self._size > 4 * LOADED:
@@ -213,7 +213,7 @@ def ms(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def _rows(cursor: Cursor) -> list[_Row]:
+def _rows(cursor: StreamCursor) -> list[_Row]:
     """The next entries, as far as nothing can come between them any more."""
     found = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
     rows = [_Row(*row) for row in found.values_list("pk", "at", "event", "request_id", Now())[:BATCH]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from approvals.access.callers import Caller, Credentials
 from approvals.api import agentforge, feed
-from approvals.api.agentforge import Cursor
+from approvals.api.agentforge import StreamCursor
 from approvals.api.feed import Page, Teller
 from approvals.live import waiting
 from approvals.live.batching import Rounds
@@ -25,7 +25,7 @@ class Wish:
 
     credentials: Credentials
     thread: str
-    cursor: Cursor
+    cursor: StreamCursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,13 @@ class Found:
     """Events as bytes, where the next ones begin, and whether they can be read at once."""
 
     frames: Sequence[bytes]
-    cursor: Cursor
+    cursor: StreamCursor
     more: bool
 
 
-async def follow(credentials: Credentials, groups: Sequence[str], thread: str, cursor: Cursor) -> AsyncIterator[bytes]:
+async def follow(
+    credentials: Credentials, groups: Sequence[str], thread: str, cursor: StreamCursor
+) -> AsyncIterator[bytes]:
     """Events behind `cursor`, as they happen, for as long as the credentials are good. `groups` ring when to look."""
     async with waiting.listening(*groups) as ears:
         yield agentforge.opening(cursor)
@@ -74,7 +76,10 @@ def _read_all(about: None, wishes: Sequence[Wish]) -> list[Found | Exception | N
 
 
 def _read(
-    wish: Wish, caller_of: Callable[[Credentials], Caller | None], page_at: Callable[[Cursor], Page], teller: Teller
+    wish: Wish,
+    caller_of: Callable[[Credentials], Caller | None],
+    page_at: Callable[[StreamCursor], Page],
+    teller: Teller,
 ) -> Found | None:
     caller = caller_of(wish.credentials)
     if caller is None or "read" not in caller.scopes:

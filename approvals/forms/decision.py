@@ -14,9 +14,10 @@ from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_of
 from approvals.forms.safeguards import check_read, check_typed_name
-from approvals.forms.values import Reading, edit_form, lines
+from approvals.forms.values import MAX_DIGITS, Reading, edit_form, lines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
+from approvals.runtime.cursors import number_from
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
 
@@ -100,10 +101,9 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
-        chosen = [
-            int(place) for place in data.getlist("choice") if place.isascii() and place.isdigit() and len(place) < 6
-        ]
-        if len(chosen) != len(data.getlist("choice")):
+        sent = data.getlist("choice")
+        chosen = [place for text in sent if (place := number_from(text, digits=MAX_DIGITS)) is not None]
+        if len(chosen) != len(sent):
             raise Invalid(_("That choice is not among the options."), {"answer": _("is not among the options")})
         return _as_wanted(request, answer_to(request, chosen=chosen, text=text))
     try:

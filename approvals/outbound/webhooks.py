@@ -23,6 +23,7 @@ from approvals.outbound import http_post, outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.signing import NoSecret, secrets_of, signed_headers
 from approvals.runtime.canonical import utc
+from approvals.runtime.cursors import number_from
 from approvals.states import Channel
 
 #: One try takes `posting.SECONDS` at most; after this, another process may try as well.
@@ -90,7 +91,7 @@ def _asking_key(row: OutboxEvent) -> ApiKey:
     """The key that asked: its secret signs what its requests' addresses are told."""
     request = _request(row)
     scope, _, pk = request.scope.partition(":") if request else ("", "", "")
-    key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
+    key = ApiKey.objects.select_related("user").filter(pk=number_from(pk) or 0).first() if scope == "key" else None
     if key is None:
         raise Unsendable("the request was not asked with an API key, whose secret could sign this")
     if key.revoked_at is not None or not key.user.is_active:

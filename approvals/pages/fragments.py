@@ -12,7 +12,6 @@ from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.cards import card_for
 from approvals.queries import capped_count
-from approvals.runtime.cursors import Place
 
 
 def counts(user: User, shared: Shared | None = None, *, own: bool = True) -> dict[str, Any]:
@@ -55,14 +54,14 @@ def workflow_card(user: User, workflow: Workflow) -> dict[str, Any]:
     return {"workflow": workflow, "cards": [card_for(user, request) for request in found]}
 
 
-def suspended_place(workflow: Workflow) -> Place:
-    """Where a suspended workflow stands in its list."""
+def suspended_cursor(workflow: Workflow) -> queries.WorkflowCursor:
+    """Return the cursor of a suspended workflow."""
     assert workflow.urgency is not None
     assert workflow.suspended_at is not None
-    return Place(workflow.urgency, workflow.suspended_at, workflow.pk)
+    return queries.WorkflowCursor(workflow.urgency, workflow.suspended_at, workflow.pk)
 
 
-def ended_place(workflow: Workflow) -> Place:
-    """Where a workflow that ended stands in its list."""
+def ended_cursor(workflow: Workflow) -> queries.WorkflowCursor:
+    """Return the cursor of an ended workflow."""
     assert workflow.ended_at is not None
-    return Place(0, workflow.ended_at, workflow.pk)
+    return queries.WorkflowCursor(0, workflow.ended_at, workflow.pk)

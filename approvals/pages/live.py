@@ -25,6 +25,7 @@ from approvals.pages import people_live
 from approvals.pages.cards import card_for
 from approvals.pages.fragments import counts, seen_request, seen_waiting, workflow_card
 from approvals.runtime import database
+from approvals.runtime.cursors import number_from
 from approvals.runtime.sessions import user_of, users_of
 from approvals.states import Door
 
@@ -186,7 +187,8 @@ class DeskConsumer(LiveConsumer):
 def since_of(query: bytes) -> datetime | None:
     """When the page was rendered, from `since=<Unix time in seconds>`."""
     sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
-    return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None
+    seconds = number_from(sent, digits=11)
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
 
 
 def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.queries.spots import Spot, spot_from
+from approvals.runtime.cursors import Cursor
 from approvals.states import FINAL, Kind, Priority, Status
 
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
@@ -35,6 +36,20 @@ AGES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ListCursor(Cursor):
+    """The cursor of the list of requests: `urgency` is 0 to 3, and 0 in lists by moment alone; `group` is "" without groups."""
+
+    urgency: int
+    moment: datetime
+    pk: UUID
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        if self.urgency > 3 or len(self.group) > 200:
+            raise ValueError("not a row of the list")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
     """One view of the list; empty text does not narrow it. `person` asked, `by` decided, `mine` is assigned to me."""
@@ -50,7 +65,7 @@ class Lens:
     mine: str = ""
     q: str = ""
     group: str = ""
-    after: Spot | None = None
+    after: ListCursor | None = None
 
     @property
     def waiting(self) -> bool:
@@ -68,9 +83,9 @@ class Lens:
         """Whether it leaves out anything but by its status."""
         return replace(self, status=WAITING, group="", after=None) != Lens()
 
-    def at(self, spot: Spot | None) -> Lens:
-        """The page of it that begins after a place; None is the first one."""
-        return replace(self, after=spot)
+    def at(self, cursor: ListCursor | None) -> Lens:
+        """Return these filters with the page that begins after `cursor`; None is the first page."""
+        return replace(self, after=cursor)
 
 
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
@@ -99,7 +114,7 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "mine": _one_of(("1",)),
     "q": _at_most(MAX_SEARCH),
     "group": _one_of(GROUPS),
-    "after": lambda value: "" if spot_from(value) else _("is no place in this list"),
+    "after": lambda value: "" if ListCursor.parse(value) else _("is no place in this list"),
 }
 
 
@@ -118,7 +133,7 @@ def understood_in(query: QueryDict) -> Lens:
 
 
 def _made(said: dict[str, Any]) -> Lens:
-    return Lens(**{**said, "after": spot_from(said.get("after", ""))})
+    return Lens(**{**said, "after": ListCursor.parse(said.get("after", ""))})
 
 
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:

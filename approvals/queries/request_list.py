@@ -15,9 +15,9 @@ from django.utils import timezone
 from approvals import queries
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, Decision
-from approvals.queries.filters import OVER, SPANS, WAITING, Lens
+from approvals.queries.filters import OVER, SPANS, WAITING, Lens, ListCursor
 from approvals.queries.search import with_words
-from approvals.queries.spots import Spot
+from approvals.runtime.cursors import number_from
 from approvals.states import Status
 
 PAGE = 50
@@ -97,7 +97,7 @@ def _narrowed(found: QuerySet[ApprovalRequest], user: User, lens: Lens) -> Query
     return with_words(found, lens.q) if lens.q else found
 
 
-def page_of(user: User, lens: Lens) -> tuple[list[ApprovalRequest], Spot | None]:
+def page_of(user: User, lens: Lens) -> tuple[list[ApprovalRequest], ListCursor | None]:
     """One page of the list, each row with `gist` and `opening`, and where the next one begins; None if this is the last."""
     order = [*([COLUMNS[lens.group]] if lens.group else []), *order_of(lens).fields]
     sides = [side.order_by(*order) for side in _sides(user, lens)]
@@ -109,7 +109,7 @@ def page_of(user: User, lens: Lens) -> tuple[list[ApprovalRequest], Spot | None]
         sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
     rows = list(listed(sides[0].select_related(*RELATED))[: PAGE + 1])
     shown, more = rows[:PAGE], len(rows) > PAGE
-    return shown, spot_of(shown[-1], lens) if more else None
+    return shown, cursor_of(shown[-1], lens) if more else None
 
 
 def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
@@ -129,28 +129,28 @@ def count_of(user: User, lens: Lens) -> int:
     return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 
-def spot_of(request: ApprovalRequest, lens: Lens) -> Spot:
-    """Where a row stands in the list."""
+def cursor_of(request: ApprovalRequest, lens: Lens) -> ListCursor:
+    """Return the cursor of a row in this list."""
     moment = request.created_at if lens.waiting else request.changed_at
     if order_of(lens) is DECISIONS:
         moment = request.decision.decided_at
     group = str(getattr(request, COLUMNS[lens.group])) if lens.group else ""
-    return Spot(request.urgency if lens.waiting else 0, moment, request.pk, group)
+    return ListCursor(request.urgency if lens.waiting else 0, moment, request.pk, group)
 
 
-def _beyond(found: QuerySet[ApprovalRequest], lens: Lens, spot: Spot) -> Any:
-    """The rows after a place, as a comparison of rows, which both databases look up in the index of that order."""
+def _beyond(found: QuerySet[ApprovalRequest], lens: Lens, cursor: ListCursor) -> Any:
+    """Return the rows after `cursor`, as a comparison of rows, which both databases look up in the index of that order."""
     operations = connections[found.db].ops
-    values: list[Any] = [spot.urgency] if lens.waiting else []
-    values.append(operations.adapt_datetimefield_value(spot.moment))
-    values.append(spot.pk.hex if connections[found.db].vendor == "sqlite" else spot.pk)
+    values: list[Any] = [cursor.urgency] if lens.waiting else []
+    values.append(operations.adapt_datetimefield_value(cursor.moment))
+    values.append(cursor.pk.hex if connections[found.db].vendor == "sqlite" else cursor.pk)
     sign, columns = ">" if lens.waiting else "<", ", ".join(order_of(lens).columns)
     places = ", ".join(["%s"] * len(values))
     after = RawSQL(f"({columns}) {sign} ({places})", values, BooleanField())  # noqa: S611 - names of columns, and parameters
     if not lens.group:
         return Q(after)
     column = COLUMNS[lens.group]
-    reached: Any = spot.group
+    reached: Any = cursor.group
     if lens.group == "workflow":
-        reached = int(reached) if reached.isascii() and reached.isdecimal() and len(reached) < 19 else 0
+        reached = number_from(reached) or 0
     return Q(**{f"{column}__gte": reached}) & (Q(**{f"{column}__gt": reached}) | Q(after))

@@ -15,7 +15,7 @@ from approvals.access.permissions import Named, Person, may_see_workflow, sees_e
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries.search import with_words
-from approvals.runtime.cursors import Mark, Place
+from approvals.runtime.cursors import Cursor
 from approvals.states import ASKS, Status, WorkflowState
 
 #: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
@@ -49,6 +49,23 @@ DECISION_BODIES = ("comment", "edited_input", "answer")
 UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 
 
+@dataclass(frozen=True, slots=True)
+class RequestCursor(Cursor):
+    """The cursor of requests by age."""
+
+    moment: datetime
+    pk: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowCursor(Cursor):
+    """The cursor of workflows, suspended or ended; ended ones are sorted by their moment alone and have the urgency 0."""
+
+    urgency: int
+    moment: datetime
+    pk: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """Which requests a list is to show; None wants all. `text` is words that are to be in it."""
@@ -64,7 +81,9 @@ class Wanted:
     created_until: datetime | None = None
 
 
-def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = None) -> QuerySet[ApprovalRequest]:
+def matching_requests_for(
+    user: Person, wanted: Wanted, *, after: RequestCursor | None = None
+) -> QuerySet[ApprovalRequest]:
     """The newest first; without what a list does not show."""
     found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
     exact = {
@@ -120,7 +139,7 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
     return request.workflow.key if several else request.title
 
 
-def suspended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Workflows that wait for a person, the most urgent and oldest first, with their open requests in `open_requests`."""
     found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
     if after is not None:
@@ -130,7 +149,7 @@ def suspended_workflows_for(user: Person, *, after: Place | None = None) -> Quer
     return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
 
 
-def ended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Workflows that ended, the latest first."""
     found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError
 
+from approvals.runtime.cursors import number_from
+
 ONE = ("items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else")
 MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -28,8 +30,8 @@ def target_of(schema: Any, reference: str) -> Any:
         match found:
             case dict() if name in found:
                 found = found[name]
-            case list() if name.isascii() and name.isdigit() and int(name) < len(found):
-                found = found[int(name)]
+            case list() if (index := number_from(name)) is not None and index < len(found):
+                found = found[index]
             case _:
                 raise NoTarget(f"refers to {reference[:100]!r}, which is not in it")
     return found

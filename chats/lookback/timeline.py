@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import ngettext
 
-from approvals.runtime.cursors import number_from
+from approvals.runtime.cursors import Cursor
 from approvals.runtime.json_tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
 from chats.queries import subagents
@@ -24,31 +23,16 @@ LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Mark:
-    """Where an entry stands: when, which sort, which row; `2026-11-21T12:00:00.000000Z,3,42`. Requests have a UUID."""
+class TimelineCursor(Cursor):
+    """The cursor of an entry: when it happened, the index of its sort in SORTS, and its row's key."""
 
     at: datetime
     rank: int
     pk: int | UUID
 
-    def __str__(self) -> str:
-        return f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.rank},{self.pk}"
-
-
-def mark_from(text: str) -> Mark | None:
-    """The mark that a text names; None for what is none."""
-    moment, _, rest = text.partition(",")
-    place, _, pk = rest.partition(",")
-    rank = number_from(place)
-    if rank is None or rank >= len(SORTS):
-        return None
-    try:
-        found, key = parse_datetime(moment), SORTS[rank].key(pk)
-        if found is None or found.tzinfo is None or key is None:
-            return None
-        return Mark(found.astimezone(UTC), rank, key)
-    except (ValueError, OverflowError):
-        return None
+    def __post_init__(self) -> None:
+        if self.rank >= len(SORTS) or not isinstance(self.pk, SORTS[self.rank].key):
+            raise ValueError("not an entry of a timeline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +44,7 @@ class Sort:
     name: str
     rows: Callable[[Chat], QuerySet[Any]]
     moment: str
-    key: Callable[[str], int | UUID | None] = number_from
+    key: type[int | UUID] = int
     stays: bool = False
 
 
@@ -97,17 +81,17 @@ class Entry:
     """
 
     kind: str
-    mark: Mark
+    cursor: TimelineCursor
     row: Any
     conversations: Sequence[tuple[str, int]] = ()
 
     @property
     def at(self) -> datetime:
-        return self.mark.at
+        return self.cursor.at
 
     @property
     def key(self) -> str:
-        return f"{self.kind}-{self.mark.pk}"
+        return f"{self.kind}-{self.cursor.pk}"
 
     @property
     def request(self) -> Any:
@@ -150,36 +134,38 @@ class Page:
     later: bool
 
 
-def page_of(chat: Chat, *, before: Mark | None = None, after: Mark | None = None, size: int = PAGE) -> Page:
-    """The entries next to a mark, or the latest; the same number of queries for any chat and page.
+def page_of(
+    chat: Chat, *, before: TimelineCursor | None = None, after: TimelineCursor | None = None, size: int = PAGE
+) -> Page:
+    """The entries next to a cursor, or the latest; the same number of queries for any chat and page.
 
     Of a chat that was removed, what is left is where it came from and what goes on from it.
     """
     forward = after is not None and before is None
-    found: list[tuple[Mark, Sort, Any]] = []
+    found: list[tuple[TimelineCursor, Sort, Any]] = []
     for rank, sort in enumerate(SORTS):
         if chat.pruned_at is not None and not sort.stays:
             continue
         rows = sort.rows(chat).filter(**{f"{sort.moment}__isnull": False})
-        if (mark := after if forward else before) is not None:
-            rows = rows.filter(_beyond(sort.moment, rank, mark, forward=forward))
+        if (cursor := after if forward else before) is not None:
+            rows = rows.filter(_beyond(sort.moment, rank, cursor, forward=forward))
         sign = "" if forward else "-"
         for row in rows.order_by(f"{sign}{sort.moment}", f"{sign}pk")[: size + 1]:
-            found.append((Mark(_moment(row, sort.moment), rank, row.pk), sort, row))
+            found.append((TimelineCursor(_moment(row, sort.moment), rank, row.pk), sort, row))
     found.sort(key=lambda each: each[0], reverse=not forward)
     more, found = len(found) > size, sorted(found[:size], key=lambda each: each[0])
     entries = _entries(chat, found)
     return Page(entries, more if not forward else True, more if forward else before is not None)
 
 
-def _beyond(moment: str, rank: int, mark: Mark, *, forward: bool) -> Q:
-    """The rows of one sort on the far side of a mark."""
+def _beyond(moment: str, rank: int, cursor: TimelineCursor, *, forward: bool) -> Q:
+    """The rows of one sort on the far side of a cursor."""
     word = "gt" if forward else "lt"
-    beyond = Q(**{f"{moment}__{word}": mark.at})
-    if rank == mark.rank:
-        return beyond | Q(**{moment: mark.at, f"pk__{word}": mark.pk})
-    behind = rank > mark.rank if forward else rank < mark.rank
-    return beyond | Q(**{moment: mark.at}) if behind else beyond
+    beyond = Q(**{f"{moment}__{word}": cursor.at})
+    if rank == cursor.rank:
+        return beyond | Q(**{moment: cursor.at, f"pk__{word}": cursor.pk})
+    behind = rank > cursor.rank if forward else rank < cursor.rank
+    return beyond | Q(**{moment: cursor.at}) if behind else beyond
 
 
 def _moment(row: Any, lookup: str) -> datetime:
@@ -189,12 +175,12 @@ def _moment(row: Any, lookup: str) -> datetime:
     return moment
 
 
-def _entries(chat: Chat, found: Sequence[tuple[Mark, Sort, Any]]) -> list[Entry]:
+def _entries(chat: Chat, found: Sequence[tuple[TimelineCursor, Sort, Any]]) -> list[Entry]:
     calls = [_calls_of(sort.name, row) for _, sort, row in found]
     known = subagents.conversations(chat.pk, [key for each in calls for key, _ in each])
     return [
-        Entry(sort.name, mark, row, [(name, known[key]) for key, name in each if key in known])
-        for (mark, sort, row), each in zip(found, calls, strict=True)
+        Entry(sort.name, cursor, row, [(name, known[key]) for key, name in each if key in known])
+        for (cursor, sort, row), each in zip(found, calls, strict=True)
     ]
 
 

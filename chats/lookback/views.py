@@ -16,7 +16,7 @@ from approvals.states import Door
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
 from chats.lookback import comparing
-from chats.lookback.timeline import mark_from, page_of
+from chats.lookback.timeline import TimelineCursor, page_of
 from chats.models import Chat, TurnCheckpoint
 from chats.queries import export as exporting
 from chats.queries.agents import agent_named
@@ -28,9 +28,9 @@ CHOICES = 200
 @require_GET
 @refusals_as_pages
 def timeline(request: SignedIn, pk: int) -> HttpResponse:
-    """Everything that happened in a chat, in order; the latest, or what stands before or after a mark."""
+    """Everything that happened in a chat, in order; the latest, or what stands before or after a cursor."""
     found = queries.get_chat_for(request.user, pk)
-    before, after = (mark_from(request.GET.get(name, "")) for name in ("before", "after"))
+    before, after = (TimelineCursor.parse(request.GET.get(name, "")) for name in ("before", "after"))
     context = {
         "chat": found,
         "page": page_of(found, before=before, after=after),

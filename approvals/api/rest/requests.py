@@ -28,7 +28,6 @@ from approvals.api.rest.fields import Document, JsonBody, Moment, Name, Short, W
 from approvals.api.rest.shapes import ask_from, brief, document
 from approvals.asking.asks import ABSENT
 from approvals.exceptions import Invalid
-from approvals.runtime.cursors import Mark, mark_from
 from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
 
 router = Router(tags=["Requests"])
@@ -100,7 +99,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     """Needs the scope `read`. The newest first; what the key's user may see."""
     caller = client_of(request, "read")
     only_known(request, set(Filters.model_fields))
-    after = mark_from(filters.cursor) if filters.cursor is not None else None
+    after = queries.RequestCursor.parse(filters.cursor) if filters.cursor is not None else None
     if filters.cursor is not None and after is None:
         raise Invalid("This is no cursor.", {"cursor": "take it from `next` of the page before"})
     wanted = queries.Wanted(
@@ -116,7 +115,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     )
     found = list(queries.matching_requests_for(caller.user, wanted, after=after)[: filters.limit + 1])
     shown, more = found[: filters.limit], len(found) > filters.limit
-    last = Mark(shown[-1].created_at, shown[-1].pk) if more else None
+    last = queries.RequestCursor(shown[-1].created_at, shown[-1].pk) if more else None
     return Page(items=[brief(each) for each in shown], next=str(last) if last else None)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Cursor, Ended, cursor_from, end_events, frames, request_events
+from approvals.api.agentforge import Asked, Ended, StreamCursor, end_events, frames, request_events
 from tests.support.desk.following import Parser
 
 QUESTION = Asked(request_id="r-1", thread_id="t-1", kind="question", title="Which colour?", created_at=1000)
@@ -197,7 +197,7 @@ def test_a_frame_names_the_event_agentforges_id_and_the_place_behind_it():
         [b"id: 42.0", b"event: agent_waiting"],
     ]
     assert frames(41, events, skip=2) == frames(41, events)[2:]
-    assert agentforge.opening(Cursor(42)) == b": connected\nid: 42.0\n\n"
+    assert agentforge.opening(StreamCursor(42)) == b": connected\nid: 42.0\n\n"
 
 
 @given(ASKED, ENDED, st.booleans(), st.integers(1, 10**17), st.data())
@@ -216,21 +216,23 @@ def test_any_event_is_read_back_as_it_was_told_wherever_the_bytes_are_cut(asked,
         (one.event, one.id, json.loads(json.dumps(one.data))) for one in events
     ]
     assert [one.data["type"] for one in heard] == [one.event for one in heard]
-    places = [cursor_from(one.id) for one in heard]
-    assert places == sorted(set(places)) and places[-1] == Cursor(entry + 1)
+    places = [StreamCursor.of_event(one.id) for one in heard]
+    assert places == sorted(set(places)) and places[-1] == StreamCursor(entry + 1)
     for place, behind in enumerate(places[:-1], 1):
         assert frames(entry, events, skip=behind.shown) == frames(entry, events)[place:]
 
 
 @given(ENTRIES, SHOWN)
 def test_a_cursor_is_read_back(entry, shown):
-    assert cursor_from(f"response-9b1d-xyz;{Cursor(entry, shown)}") == cursor_from(str(Cursor(entry, shown)))
-    assert cursor_from(str(Cursor(entry, shown))) == Cursor(entry, shown)
+    assert StreamCursor.of_event(f"response-9b1d-xyz;{StreamCursor(entry, shown)}") == StreamCursor.of_event(
+        str(StreamCursor(entry, shown))
+    )
+    assert StreamCursor.of_event(str(StreamCursor(entry, shown))) == StreamCursor(entry, shown)
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[\w-]*;?\d*\.?\d*"))
 def test_any_text_is_the_cursor_that_it_ends_in_or_none(text):
-    found = cursor_from(text)
+    found = StreamCursor.of_event(text)
     assert found is None or [found.entry, found.shown] == [int(n) for n in text.rpartition(";")[2].split(".")]
 
 
@@ -238,4 +240,4 @@ def test_any_text_is_the_cursor_that_it_ends_in_or_none(text):
     "text", ["", "1", "1.", ".1", "-1.0", "1.0\n", "٣.0", "1.0;", "x;1.0;", "1e3.0", "9" * 19 + ".0"]
 )
 def test_nearly_a_cursor_is_none(text):
-    assert cursor_from(text) is None
+    assert StreamCursor.of_event(text) is None

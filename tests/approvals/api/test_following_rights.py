@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals.access import callers, permissions
 from approvals.api import feed, followers
-from approvals.api.agentforge import Cursor
+from approvals.api.agentforge import StreamCursor
 from approvals.models.keys import ApiKey
 from approvals.runtime.database import run
 from approvals.states import Kind
@@ -125,7 +125,7 @@ def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeyp
         return page
 
     monkeypatch.setattr(feed, "read", read_and_lose)
-    wish = followers.Wish(callers.Credentials(key, None), "", Cursor(0, 0))
+    wish = followers.Wish(callers.Credentials(key, None), "", StreamCursor(0, 0))
     assert followers._read_all(None, [wish]) == [None]
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from approvals.models import ApprovalRequest
+from approvals.queries import RequestCursor
 from approvals.runtime.canonical import utc
-from approvals.runtime.cursors import Mark, mark_from
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, make_person
 
@@ -128,15 +128,15 @@ def test_a_list_and_a_workflow_cost_the_same_however_much_was_asked(rows):
 
 @settings(max_examples=200)
 @given(st.datetimes(min_value=datetime(1000, 1, 1)), st.uuids())  # noqa: DTZ001 - gets its zone below
-def test_every_mark_is_read_back_from_its_text(moment, pk):
-    mark = Mark(moment.replace(tzinfo=UTC), pk)
-    assert mark_from(str(mark)) == mark
+def test_every_cursor_is_parsed_back_from_its_text(moment, pk):
+    cursor = RequestCursor(moment.replace(tzinfo=UTC), pk)
+    assert RequestCursor.parse(str(cursor)) == cursor
 
 
 @settings(max_examples=300)
 @given(st.text(max_size=80) | st.from_regex(r"[0-9T:.,Z-]{0,70}", fullmatch=True))
-def test_no_text_breaks_a_mark(text):
-    found = mark_from(text)
+def test_no_text_breaks_the_parser_of_cursors(text):
+    found = RequestCursor.parse(text)
     assert found is None or isinstance(found.pk, UUID)
 
 

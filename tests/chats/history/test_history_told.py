@@ -10,7 +10,7 @@ from approvals.states import Kind, Verdict
 from chats import actions
 from chats.exceptions import ChatPruned
 from chats.lookback import timeline
-from chats.lookback.timeline import mark_from, page_of
+from chats.lookback.timeline import TimelineCursor, page_of
 from chats.models import Chat, Turn, TurnCheckpoint
 from chats.pages import views
 from chats.queries import branches
@@ -67,7 +67,7 @@ def test_every_doubt_about_a_call_and_every_answer_to_it_is_told():
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     for entry in page_of(turn.chat).entries:
-        assert mark_from(str(entry.mark)) == entry.mark
+        assert TimelineCursor.parse(str(entry.cursor)) == entry.cursor
 
 
 def test_so_it_is_in_a_branch_and_in_what_is_exported_of_it():

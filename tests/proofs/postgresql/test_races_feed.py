@@ -61,7 +61,7 @@ def test_a_slow_end_of_three_hundred_requests_hides_nothing_from_a_follower(monk
     large = make_workflow(owner)
     requests = [make_request(owner, workflow=large) for _ in range(300)]
     before = AuditEntry.objects.latest("pk").pk
-    until(lambda: feed.read(feed.Cursor(before)).entries, "the record up to here can be read")
+    until(lambda: feed.read(feed.StreamCursor(before)).entries, "the record up to here can be read")
     follower = Follower()
     # The requests end in the order of their ids: this one in the middle.
     held = sorted(request.pk for request in requests)[150]

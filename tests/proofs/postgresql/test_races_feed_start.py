@@ -71,7 +71,7 @@ def test_with_nothing_on_its_way_a_follower_begins_behind_the_last_entry():
         make_request(owner, title="Never mind")
         raise RuntimeError("power cut")
     last = AuditEntry.objects.get(request_id=make_request(owner).pk).pk
-    assert feed.start("") == feed.Cursor(last + 1)
+    assert feed.start("") == feed.StreamCursor(last + 1)
 
 
 def test_an_old_gap_that_nothing_can_fill_is_not_where_a_follower_begins_while_others_are_at_work():
@@ -82,7 +82,7 @@ def test_an_old_gap_that_nothing_can_fill_is_not_where_a_follower_begins_while_o
     make_request(owner)
     with on_its_way(owner, 0) as (number, commit):
         # It has begun after the gap: it cannot be what is missing there.
-        assert feed.start("") == feed.Cursor(number)
+        assert feed.start("") == feed.StreamCursor(number)
         commit()
 
 
