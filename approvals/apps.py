@@ -28,7 +28,7 @@ class ApprovalsConfig(AppConfig):
         from approvals.models import AuditEntry, Decision
         from approvals.models.comments import RequestComment
         from approvals.outbound import notifications, outbox, webhooks
-        from approvals.outbound.delivery_lanes import Couriers
+        from approvals.outbound.delivery_lanes import DeliveryLanes
         from approvals.states import Channel
 
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
@@ -38,11 +38,11 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due, lambda now: [outbox.due(now, Channel.NOTICE)])
-        couriers, by_courier = (
-            Couriers(webhooks.due_jobs, notifications.due_jobs),
+        lanes, by_lane = (
+            DeliveryLanes(webhooks.due_jobs, notifications.due_jobs),
             (Channel.WEBHOOK, *notifications.CHANNELS),
         )
-        sweep.register(couriers.deliver_due, lambda now: [outbox.due(now, *by_courier)])
+        sweep.register(lanes.deliver_due, lambda now: [outbox.due(now, *by_lane)])
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
@@ -55,7 +55,7 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
     if user is not None:
         # The signal comes before the session goes; a page that looks at once must not find it any more.
         request.session.flush()
-        doorbell.ring(doorbell.user_group(user.pk), {"type": "session.ended"})
+        doorbell.notify(doorbell.user_group(user.pk), {"type": "session.ended"})
 
 
 def install_triggers(using: str, **_: Any) -> None:

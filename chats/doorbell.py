@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from approvals.live import doorbell
-from approvals.live.listeners import hear
+from approvals.live.listeners import listen
 
 #: Processes that run turns listen here for stops, and processes that serve streams for what others have stored.
 RUNNERS, STREAMS = "runners", "streams"
@@ -21,7 +21,7 @@ def chat_group(chat_pk: int) -> str:
 
 def ring_chat(chat_pk: int) -> None:
     """Something in the chat changed; its pages re-read."""
-    doorbell.ring(chat_group(chat_pk), {"type": "chat.changed"})
+    doorbell.notify(chat_group(chat_pk), {"type": "chat.changed"})
 
 
 def answer_with(*, on_work: Callable[[int, bool], None] | None, on_stop: Callable[[int], None] | None) -> None:
@@ -41,7 +41,7 @@ def ring_stop(turn_id: int) -> None:
     if _on_stop is not None:
         _on_stop(turn_id)
     else:
-        doorbell.ring(RUNNERS, {"type": "turn.stop", "turn": turn_id})
+        doorbell.notify(RUNNERS, {"type": "turn.stop", "turn": turn_id})
 
 
 async def hear_stops() -> None:
@@ -51,4 +51,4 @@ async def hear_stops() -> None:
         if _on_stop is not None:
             _on_stop(message["turn"])
 
-    await hear(RUNNERS, heard)
+    await listen([RUNNERS], heard)

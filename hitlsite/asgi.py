@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 http = get_asgi_application()
 
 # Only now is the app registry ready, which the consumers' models need.
-from approvals.live.streaming import Handover  # noqa: E402
+from approvals.live.streaming import DetachedBodies  # noqa: E402
 from hitlsite.health.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
 from hitlsite.server.body_limit import BodyBound  # noqa: E402
@@ -21,7 +21,7 @@ from hitlsite.server.outages import Outages  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": Probes(BodyBound(Outages(Handover(http)))),
+        "http": Probes(BodyBound(Outages(DetachedBodies(http)))),
         "websocket": SameOrigin(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

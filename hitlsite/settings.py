@@ -119,7 +119,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis("REDIS_URL")
 #: What happens in one process shows at once in the pages of all: through Redis, or within the only process there is.
 CHANNEL_LAYERS: dict[str, Any] = {
-    "default": {"BACKEND": "approvals.live.redis_layer.PatientLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    "default": {"BACKEND": "approvals.live.redis_layer.ReconnectingLayer", "CONFIG": {"hosts": [REDIS_URL]}}
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }

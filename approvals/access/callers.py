@@ -20,7 +20,7 @@ from approvals.access import permissions, rate_limits
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.keys import ApiKey
-from approvals.runtime.sessions import sealed, user_of, user_of_sealed
+from approvals.runtime.sessions import seal_session, user_of, user_of_sealed_session
 
 ALL = frozenset(permissions.SCOPES)
 #: Scopes that a browser app gets by a token made in a session; it can read no audit log.
@@ -177,7 +177,7 @@ def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -
         "scopes": scopes,
         "until": timezone.now().timestamp() + seconds,
         "key": caller.key.pk if caller.key else None,
-        "session": sealed(caller.session_key, caller.user) if caller.by_session else None,
+        "session": seal_session(caller.session_key, caller.user) if caller.by_session else None,
     }
     return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
 
@@ -190,7 +190,7 @@ def _by_client_token(text: str) -> Caller | None:
     if made["until"] < timezone.now().timestamp():
         return None
     if session := made.get("session"):
-        user = user_of_sealed(session, made["user"])
+        user = user_of_sealed_session(session, made["user"])
     else:
         user = User.objects.filter(pk=made["user"], is_active=True).first()
     key = ApiKey.objects.filter(pk=made["key"], revoked_at=None).first() if made["key"] else None

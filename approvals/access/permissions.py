@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.keys import ApiKey
-from approvals.runtime import async_commit
+from approvals.runtime.async_commit import async_commit
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser
@@ -140,7 +140,7 @@ def note_use(key: ApiKey, moment: datetime) -> None:
     """Remember when a key was last used."""
     with transaction.atomic():
         # Lost with the power, it is noted again with the key's next use: no caller waits for the disk over it.
-        async_commit.found_again()
+        async_commit()
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=moment)
 
 

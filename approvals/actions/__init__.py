@@ -13,7 +13,7 @@ from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
 from approvals.actions.keys import revoke_key
 from approvals.actions.logins import record_failed_login, record_login, store_password
-from approvals.actions.processes import gone, seen
+from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "end_workflow",
     "expire",
     "free_lapsed",
-    "gone",
     "hold_workflow",
     "old_delivered",
     "old_sessions",
@@ -39,12 +38,13 @@ __all__ = [
     "prune_delivered",
     "prune_sessions",
     "record_failed_login",
+    "record_heartbeat",
     "record_login",
     "release",
+    "remove_process",
     "report_result",
     "request_approval",
     "revoke_key",
-    "seen",
     "settle",
     "store_password",
     "withdraw",

@@ -106,7 +106,7 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> Asked:
         with transaction.atomic():
             if ask.tool_call_id is not None:
                 # An approval and a question for one call: no constraint keeps two kinds apart.
-                locks.hold(f"{origin.scope} {ask.tool_call_id}")
+                locks.lock_name(f"{origin.scope} {ask.tool_call_id}")
             known = _known(ask, origin)
             return Asked(known, replayed=True) if known else Asked(_ask(ask, origin, by=by))
     except IntegrityError:

@@ -38,7 +38,7 @@ def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
     with transaction.atomic():
         ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
         if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
-            publishing.ring(workflow)
+            publishing.notify(workflow)
 
 
 def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Door) -> bool:
@@ -118,4 +118,4 @@ def _tell(request: ApprovalRequest, subject: audit.Subject, data: dict[str, Any]
         "executions": data["executions"],
     }
     outbox.enqueue("tool.result", stream=outbox.stream_of(request.scope, request.workflow.key), data=told)
-    publishing.ring(request.workflow, request_id=str(request.pk))
+    publishing.notify(request.workflow, request_id=str(request.pk))

@@ -249,7 +249,7 @@ def _release(request: ApprovalRequest) -> None:
         changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
         if request.workflow.source == ASK_HUMAN or _ends_by_itself(request.workflow):
             changes |= {"state": _end_state(request), "ended_at": request.changed_at}
-            publishing.ring(request.workflow)
+            publishing.notify(request.workflow)
     Workflow.objects.filter(pk=request.workflow_id).update(**changes)
 
 

@@ -32,7 +32,7 @@ def tell(
     told |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
     outbox.enqueue(event, stream=stream, data=told, callback_url=request.callback_url)
-    ring(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
+    notify(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 
 def asked(request: ApprovalRequest) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def ended(decision: Decision) -> dict[str, Any]:
     return {name: getattr(decision, name) for name in names}
 
 
-def ring(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
+def notify(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
     """After the commit, ring for those who see everything, for the owner and for `people`."""
     _ring({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
 
@@ -78,6 +78,6 @@ def _ring(message: Mapping[str, object], workflow: Workflow, *people: int | None
 
     def now() -> None:
         for group in groups:
-            doorbell.ring(group, message)
+            doorbell.notify(group, message)
 
     transaction.on_commit(now, robust=True)

@@ -62,7 +62,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Event:
     """One event: its name, AgentForge's id ("" where it has none) and its data."""
 
     event: str
@@ -89,7 +89,7 @@ class StreamCursor(Cursor):
         return cls.parse(_ID_PREFIX.sub("", event_id, count=1))
 
 
-def frames(entry: int, told: Sequence[Told], *, skip: int = 0) -> list[bytes]:
+def frames(entry: int, told: Sequence[Event], *, skip: int = 0) -> list[bytes]:
     """The events of one audit entry as Server-Sent Events, without the first `skip`.
 
     An id is AgentForge's own, a semicolon, and the cursor behind the event; only a cursor says where to go on, since
@@ -108,7 +108,7 @@ def opening(cursor: StreamCursor) -> bytes:
     return f": connected\nid: {cursor}\n\n".encode()
 
 
-def request_events(asked: Asked, *, first: bool) -> list[Told]:
+def request_events(asked: Asked, *, first: bool) -> list[Event]:
     """What is told when something is asked; `first`: the agent waits from now on."""
     interrupt = _told("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
     found = (
@@ -118,7 +118,7 @@ def request_events(asked: Asked, *, first: bool) -> list[Told]:
     return [*found, interrupt, *waiting]
 
 
-def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Told]:
+def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Event]:
     """What is told when a request has ended; `last`: the agent waits for nothing more."""
     found = []
     if ended.status == "expired":
@@ -187,8 +187,8 @@ def title_and_message(text: str) -> tuple[str, str]:
     return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
 
 
-def _told(event: str, asked: Asked, id: str, **data: Any) -> Told:
-    return Told(event, id, {"type": event, **data, "threadId": asked.thread_id})
+def _told(event: str, asked: Asked, id: str, **data: Any) -> Event:
+    return Event(event, id, {"type": event, **data, "threadId": asked.thread_id})
 
 
 def _named(asked: Asked) -> dict[str, str]:

@@ -18,7 +18,7 @@ from approvals.access.callers import Caller
 from approvals.api import agentforge, feed
 from approvals.api.bodies import REPLAYED, idempotency_key, json_object
 from approvals.api.events import thread_of
-from approvals.api.long_poll import when_ended
+from approvals.api.long_poll import respond_when_ended
 from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
 from approvals.http import endpoint
@@ -172,7 +172,9 @@ def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
 def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
     if not asked.pending or seconds == 0 or request.method == "HEAD":
         return _told(request, asked)
-    return when_ended(request, asked.pk, seconds, lambda caller: _told(request, _question_for(caller, asked.pk)))
+    return respond_when_ended(
+        request, asked.pk, seconds, lambda caller: _told(request, _question_for(caller, asked.pk))
+    )
 
 
 def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:

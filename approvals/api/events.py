@@ -15,7 +15,7 @@ from approvals.asking.asks import MAX_LENGTHS
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.http import endpoint
 from approvals.live import doorbell, sse
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.runtime.canonical import NotCanonical, canonical
 
 MAX_THREAD = MAX_LENGTHS["tool_call_id"]
@@ -28,7 +28,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     thread = thread_of(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
         raise NotAllowed("A client token follows its own thread only. Leave `thread` away, or use a key.")
-    cursor = feed.start(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
+    cursor = feed.start_cursor(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
     groups = [
@@ -36,8 +36,8 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
         *([doorbell.DESK] if permissions.sees_everything(caller.user) else []),
     ]
     events = followers.follow(callers.credentials_of(request), groups, thread, cursor)
-    pieces = sse.kept_alive(events, beat=agentforge.HEARTBEAT)
-    return handed_over(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
+    pieces = sse.with_keep_alive(events, beat=agentforge.HEARTBEAT)
+    return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
 
 def thread_of(request: HttpRequest) -> str:

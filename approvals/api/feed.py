@@ -22,7 +22,7 @@ from django.db.models.functions import Cast, Coalesce, Length, Now
 from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Ended, StreamCursor, Told
+from approvals.api.agentforge import Asked, Ended, Event, StreamCursor
 from approvals.asking.answers import words_of
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
@@ -77,7 +77,7 @@ class _Row:
     clock: datetime
 
 
-def start(text: str) -> StreamCursor:
+def start_cursor(text: str) -> StreamCursor:
     """The place that a client names, or now if it names none. Invalid for what is no place of ours."""
     last = AuditEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     if not text:
@@ -92,7 +92,7 @@ def start(text: str) -> StreamCursor:
     return cursor
 
 
-def read(cursor: StreamCursor) -> Page:
+def read_page(cursor: StreamCursor) -> Page:
     """What has happened behind `cursor`; `may_hear` says who may be told of it."""
     rows = _rows(cursor)
     if not rows:
@@ -109,7 +109,7 @@ def read(cursor: StreamCursor) -> Page:
     return Page(entries, StreamCursor(rows[-1].pk + 1), more=len(rows) == BATCH)
 
 
-class Teller:
+class FrameCache:
     """Entries as bytes, for all who read in one look: what many hear of is loaded and encoded once."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class Teller:
             self._size += entry.size
 
 
-def _told(entry: Entry, request: ApprovalRequest) -> list[Told]:
+def _told(entry: Entry, request: ApprovalRequest) -> list[Event]:
     if entry.event == CREATED:
         return agentforge.request_events(asked(request), first=entry.waiting == 1)
     return agentforge.end_events(asked(request), ended(request), last=entry.waiting == 0)
@@ -158,7 +158,7 @@ def _light() -> QuerySet[ApprovalRequest]:
     return ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD).annotate(size=size)
 
 
-def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
+def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
     """Whether an active caller is told of a request: what they may see, of one thread if one is named."""
     workflow, user = request.workflow, caller.user
     of = workflow.thread_id or workflow.key

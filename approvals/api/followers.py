@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from approvals.access.callers import Caller, Credentials
 from approvals.api import agentforge, feed
 from approvals.api.agentforge import StreamCursor
-from approvals.api.feed import Page, Teller
-from approvals.live import waiting
-from approvals.live.batching import Rounds
+from approvals.api.feed import FrameCache, Page
+from approvals.live import listeners
+from approvals.live.batching import BatchReader
 from approvals.runtime import database
 
 #: How long a lost ring may delay an event, and a revoked key stay connected, in seconds.
@@ -20,7 +20,7 @@ POLL = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Reading:
     """What one follower wants to read next."""
 
     credentials: Credentials
@@ -41,11 +41,11 @@ async def follow(
     credentials: Credentials, groups: Sequence[str], thread: str, cursor: StreamCursor
 ) -> AsyncIterator[bytes]:
     """Events behind `cursor`, as they happen, for as long as the credentials are good. `groups` ring when to look."""
-    async with waiting.listening(*groups) as ears:
+    async with listeners.subscribe(*groups) as notifications:
         yield agentforge.opening(cursor)
         while True:
             try:
-                found = await _readers.read(None, Wish(credentials, thread, cursor))
+                found = await _readers.read(None, Reading(credentials, thread, cursor))
             except database.AWAY:
                 # Their place is kept: nothing that happens meanwhile is missed.
                 await asyncio.sleep(database.RETRY)
@@ -56,12 +56,12 @@ async def follow(
                 yield frame
             cursor = found.cursor
             if not found.more:
-                await ears.wait(POLL)
+                await notifications.wait(POLL)
 
 
-def _read_all(about: None, wishes: Sequence[Wish]) -> list[Found | Exception | None]:
+def _read_all(about: None, wishes: Sequence[Reading]) -> list[Found | Exception | None]:
     """An answer to each; who sends the same credentials, or stands at the same place, shares a look."""
-    caller_of, page_at, teller = functools.cache(Credentials.caller), functools.cache(feed.read), Teller()
+    caller_of, page_at, teller = functools.cache(Credentials.caller), functools.cache(feed.read_page), FrameCache()
     found: list[Found | Exception | None] = []
     # All pages before all rights: whoever loses a right hears nothing that happens afterwards.
     for cursor in {wish.cursor for wish in wishes}:
@@ -76,17 +76,17 @@ def _read_all(about: None, wishes: Sequence[Wish]) -> list[Found | Exception | N
 
 
 def _read(
-    wish: Wish,
+    wish: Reading,
     caller_of: Callable[[Credentials], Caller | None],
     page_at: Callable[[StreamCursor], Page],
-    teller: Teller,
+    teller: FrameCache,
 ) -> Found | None:
     caller = caller_of(wish.credentials)
     if caller is None or "read" not in caller.scopes:
         return None
     page = page_at(wish.cursor)
-    frames, rest = teller.tell([each for each in page.entries if feed.may_hear(caller, wish.thread, each.request)])
+    frames, rest = teller.tell([each for each in page.entries if feed.may_receive(caller, wish.thread, each.request)])
     return Found(frames, rest or page.cursor, page.more or rest is not None)
 
 
-_readers = Rounds(_read_all)
+_readers = BatchReader(_read_all)

@@ -12,11 +12,11 @@ from approvals.access.callers import Caller
 from approvals.background import waiting_room
 from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.http import refusal_page
-from approvals.live.streaming import answered_later
+from approvals.live.streaming import deferred_response
 from approvals.runtime import database
 
 
-def when_ended(
+def respond_when_ended(
     request: HttpRequest, request_id: UUID, seconds: float, tell: Callable[[Caller], HttpResponse]
 ) -> HttpResponse:
     """What `tell` says when the request has ended, at the latest after `seconds`; who calls is looked up anew by then."""
@@ -32,7 +32,7 @@ def when_ended(
             return refusal_page(request, refusal)
 
     async def later() -> HttpResponse:
-        await waiting_room.ended(request_id, seconds)
+        await waiting_room.wait_until_ended(request_id, seconds)
         return await database.run(now)
 
-    return answered_later(request, later)
+    return deferred_response(request, later)

@@ -23,24 +23,24 @@ def process_name() -> str:
     return f"{socket.gethostname()[:150]}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
-def idle() -> int:
+def no_turns() -> int:
     """What a process says of its turns that runs none."""
     return 0
 
 
-async def beat(kind: WorkerKind, running: Callable[[], int]) -> None:
+async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
     """Say every BEAT seconds that this process lives, until cancelled; then that it has ended."""
     name, started_at = process_name(), timezone.now()
     try:
         while True:
             try:
-                await database.run(actions.seen, name, kind, started_at=started_at, running=running())
+                await database.run(actions.record_heartbeat, name, kind, started_at=started_at, running=running())
             except database.AWAY as error:
-                database.outage.met(error)
+                database.outage.record_failure(error)
             except Exception:
                 # The next beat tries again.
                 logger.warning("This process cannot say that it lives", exc_info=True)
             await asyncio.sleep(BEAT)
     finally:
         # Not awaited by a task that is being cancelled; should it get lost, the row grows old.
-        database.later(actions.gone, name)
+        database.submit(actions.remove_process, name)

@@ -79,12 +79,14 @@ async def run_for_ever() -> None:
         busy: set[Duty] = set()
         while True:
             try:
-                for duty in await asyncio.get_running_loop().run_in_executor(_threads, database.unit, found_due):
+                for duty in await asyncio.get_running_loop().run_in_executor(
+                    _threads, database.call_and_close, found_due
+                ):
                     if duty not in busy:
                         busy.add(duty)
                         running.create_task(_run_apart(duty, busy))
             except database.AWAY as error:
-                database.met(error)
+                database.record_failure(error)
             except Exception:
                 # A round that fails is one of many: there must be a next one.
                 logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
@@ -122,7 +124,7 @@ def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
 
 async def _run_apart(duty: Duty, busy: set[Duty]) -> None:
     try:
-        await asyncio.get_running_loop().run_in_executor(_threads, database.unit, _run, duty)
+        await asyncio.get_running_loop().run_in_executor(_threads, database.call_and_close, _run, duty)
     except Exception:
         # Its connection could not be closed, say. Raised here, it would end the sweep of this process for good.
         logger.warning("A duty of the sweep failed; it will be tried again", exc_info=True)
@@ -135,7 +137,7 @@ def _run(duty: Duty) -> None:
     try:
         duty.run()
     except database.AWAY as error:
-        database.outage.met(error)
+        database.outage.record_failure(error)
     except Exception:
         logger.exception("Sweep duty %s failed; it will be tried again", duty.run.__qualname__)
 

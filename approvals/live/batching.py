@@ -16,7 +16,7 @@ F = TypeVar("F")
 T = TypeVar("T")
 
 
-class Rounds(Generic[K, W, F]):
+class BatchReader(Generic[K, W, F]):
     """Collects the wishes about one thing while the ones before are being read. `look` gives an answer or an error to each."""
 
     def __init__(self, look: Callable[[K, Sequence[W]], Sequence[F | Exception]]) -> None:
@@ -64,7 +64,7 @@ class Rounds(Generic[K, W, F]):
             return [error] * len(wishes)
 
 
-class Shared:
+class BatchCache:
     """What those of one round find alike: read and rendered for the first of them."""
 
     def __init__(self) -> None:

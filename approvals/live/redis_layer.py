@@ -14,10 +14,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 
 logger = logging.getLogger(__name__)
-_away = Trouble(logger, "Redis is away (%s); what is to be heard is subscribed to when it is back.", "Redis is back.")
+_away = OutageLog(logger, "Redis is away (%s); what is to be heard is subscribed to when it is back.", "Redis is back.")
 
 #: Seconds for making a connection and for a write, and between two tries to make up for what failed.
 PATIENCE, MEND = 2.0, 1.0
@@ -28,17 +28,17 @@ LOOK = 1.0
 GONE = (RedisError, OSError, TimeoutError)
 
 
-class PatientLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
+class ReconnectingLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
     """Pages open and close while Redis is away; only what is sent meanwhile is lost, and its sender is told."""
 
     def _get_layer(self) -> Any:
         layer = super()._get_layer()
-        if not isinstance(layer._shards[0], PatientConnection):
-            layer._shards = [PatientConnection(shard.host, layer) for shard in layer._shards]
+        if not isinstance(layer._shards[0], ReconnectingConnection):
+            layer._shards = [ReconnectingConnection(shard.host, layer) for shard in layer._shards]
         return layer
 
 
-class SteadyPubSub(PubSub):
+class SerializedPubSub(PubSub):
     """One connection, made anew by one task at a time: another that reads meanwhile would take the answers of the greeting."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -72,7 +72,7 @@ class SteadyPubSub(PubSub):
                 self._greeter = None
 
 
-class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
+class ReconnectingConnection(RedisSingleShardConnection):  # type: ignore[misc]
     """Keeps a list of what is to be heard, and makes Redis agree with it as soon as there is one."""
 
     def __init__(self, host: dict[str, Any], channel_layer: RedisPubSubLoopLayer) -> None:
@@ -85,8 +85,8 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
 
     def _ensure_redis(self) -> None:
         super()._ensure_redis()
-        if type(self._pubsub) is not SteadyPubSub:
-            self._pubsub: Any = SteadyPubSub(self._redis.connection_pool)
+        if type(self._pubsub) is not SerializedPubSub:
+            self._pubsub: Any = SerializedPubSub(self._redis.connection_pool)
 
     async def subscribe(self, channel: str) -> None:
         self._wanted.add(channel)
@@ -124,7 +124,7 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
         try:
             await self._agree()
         except GONE as error:
-            _away.met(error)
+            _away.record_failure(error)
             self._mending = asyncio.ensure_future(self._mend())
 
     async def _mend(self) -> None:
@@ -134,7 +134,7 @@ class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
                 await self._agree()
             except GONE:
                 continue
-            _away.passed()
+            _away.record_success()
             return
 
     async def _agree(self) -> None:

@@ -21,7 +21,7 @@ def frame(data: str, *, event: str = "", id: str = "") -> bytes:
     return f"{placed}{named}data: {data}\n\n".encode()
 
 
-async def kept_alive(
+async def with_keep_alive(
     source: AsyncIterator[bytes], every: float = HEARTBEAT_SECONDS, *, beat: bytes = KEEP_ALIVE
 ) -> AsyncGenerator[bytes, None]:
     """`source`, with a comment whenever it was silent for `every` seconds."""

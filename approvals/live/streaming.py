@@ -23,7 +23,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
-def handed_over(
+def streamed_response(
     request: HttpRequest, pieces: AsyncIterator[bytes], *, content_type: str, headers: Mapping[str, str]
 ) -> HttpResponse:
     """A response whose body is `pieces`; it begins when all middleware has seen its headers."""
@@ -31,7 +31,7 @@ def handed_over(
     return HttpResponse(content_type=content_type, headers=dict(headers))
 
 
-def answered_later(request: HttpRequest, answer: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
+def deferred_response(request: HttpRequest, answer: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
     """A response that `answer` gives when it is time: its status, headers and body, and what middleware adds to headers.
 
     `answer` is cancelled when the client leaves first.
@@ -45,14 +45,14 @@ def _scope_of(request: HttpRequest) -> dict[str, Any]:
     return cast("dict[str, Any]", request.scope)
 
 
-def take_back(request: HttpRequest) -> None:
+def discard_body(request: HttpRequest) -> None:
     """Leave the body out after all: the answer to HEAD has none."""
     if isinstance(request, ASGIRequest):
         for name in (KEY, LATER):
             _scope_of(request).pop(name, None)
 
 
-class Handover:
+class DetachedBodies:
     """ASGI application: `app`, and behind its response what a view has left in the scope."""
 
     def __init__(self, app: Application) -> None:

@@ -40,7 +40,7 @@ class Job:
 Source = Callable[[Iterable[str]], list[Job]]
 
 
-class Couriers:
+class DeliveryLanes:
     """The threads, and what is known of the lanes."""
 
     def __init__(self, *sources: Source, clock: Callable[[], float] = time.monotonic) -> None:
@@ -99,7 +99,7 @@ class Couriers:
     def _carry(self, job: Job) -> None:
         reached = True
         try:
-            reached = database.unit(job.work)
+            reached = database.call_and_close(job.work)
         except Exception:
             if self._stopped:
                 # Nothing that a process needs is there until its very end.
@@ -140,13 +140,13 @@ class Couriers:
         return self._busy[lane] >= THREADS_PER_LANE
 
 
-_all: WeakSet[Couriers] = WeakSet()
+_all: WeakSet[DeliveryLanes] = WeakSet()
 
 
 def stop_all(seconds: float) -> None:
     """This process ends: begin no more deliveries, and let those under way end for a while."""
     end = time.monotonic() + seconds
-    for couriers in list(_all):
-        couriers.stop()
-    for couriers in list(_all):
-        couriers.idle(max(end - time.monotonic(), 0))
+    for lanes in list(_all):
+        lanes.stop()
+    for lanes in list(_all):
+        lanes.idle(max(end - time.monotonic(), 0))

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from approvals.exceptions import Invalid
 from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.pages import bulk
 from approvals.pages.fragments import waits_for
 from approvals.pages.rows import grouped
@@ -51,7 +51,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "tools": sorted({row.tool_name for row in rows} - {""}),
         "agents": sorted({row.agent for row in rows} - {""}),
         "people": sorted({row.requested_by.get_username() for row in rows}),
-        "waiting_count": waits_for(request.user, Shared()),
+        "waiting_count": waits_for(request.user, BatchCache()),
         **count(request.user, lens),
     }
     return render(request, "approvals/requests.html", context)

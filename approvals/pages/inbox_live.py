@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from approvals import queries
 from approvals.access import permissions
 from approvals.exceptions import Invalid, NotFound
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import card_for
 from approvals.pages.fragments import waits_for
@@ -36,7 +36,7 @@ class RequestsConsumer(DeskConsumer):
             raise NotFound(_("list")) from refusal
         return super().groups_for(user)
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         since = since_of(self.scope["query_string"])
         if since is None:
             return ""
@@ -51,14 +51,14 @@ class RequestsConsumer(DeskConsumer):
             await self.push(_changed, self.lens, event["request"])
 
 
-def _changed(user: User, shared: Shared, lens: Lens, request_id: str) -> str:
+def _changed(user: User, shared: BatchCache, lens: Lens, request_id: str) -> str:
     def read() -> list[ApprovalRequest]:
         return list(request_list.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
 
     return pushed(user, shared, lens, shared.once(("request", permissions.sight_of(user)), read))
 
 
-def pushed(user: User, shared: Shared, lens: Lens, changed: list[ApprovalRequest]) -> str:
+def pushed(user: User, shared: BatchCache, lens: Lens, changed: list[ApprovalRequest]) -> str:
     """HTML for these requests: their lines, their cards where a page has them open, and the count; "" for none."""
     if not changed:
         return ""
@@ -72,7 +72,7 @@ def pushed(user: User, shared: Shared, lens: Lens, changed: list[ApprovalRequest
     return "".join([*lines, found, _waiting(user, shared, changed)])
 
 
-def _waiting(user: User, shared: Shared, changed: list[ApprovalRequest]) -> str:
+def _waiting(user: User, shared: BatchCache, changed: list[ApprovalRequest]) -> str:
     """The number in the title; "" for whom it cannot have changed."""
     concerned = {pk for one in changed for pk in (one.requested_by_id, one.assigned_to_id)}
     if not permissions.decides_everything(user) and user.pk not in concerned:
@@ -88,7 +88,7 @@ def _fitting(user: User, lens: Lens, changed: list[ApprovalRequest]) -> set[UUID
     return set(found.values_list("pk", flat=True))
 
 
-def _line(user: User, shared: Shared, request: ApprovalRequest, *, fits: bool) -> str:
+def _line(user: User, shared: BatchCache, request: ApprovalRequest, *, fits: bool) -> str:
     card = card_for(user, request)
     context = {"line": line_for(user, request), "card": card, "fits": fits}
     return shared.once(("line", card.look, fits), lambda: render_to_string("approvals/_push_line.html", context))

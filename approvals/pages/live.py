@@ -19,7 +19,7 @@ from approvals import queries
 from approvals.access import permissions
 from approvals.exceptions import NotFound
 from approvals.live import doorbell, liveness
-from approvals.live.batching import Rounds, Shared
+from approvals.live.batching import BatchCache, BatchReader
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import people_live
 from approvals.pages.cards import card_for
@@ -51,7 +51,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     door = Door.DASHBOARD
 
     async def connect(self) -> None:
-        doorbell.listen_on(asyncio.get_running_loop())
+        doorbell.use_loop(asyncio.get_running_loop())
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         self.joined: list[str] = []
         await self.accept()
@@ -68,18 +68,18 @@ class LiveConsumer(AsyncWebsocketConsumer):
         for group in groups:
             await self.channel_layer.group_add(group, self.channel_name)
             self.joined.append(group)
-        liveness.watch(self)
+        liveness.add_page(self)
         await self.push(self.catch_up)
         if not liveness.is_live():
             await self.send(_live_mark(live=False))
 
-    async def heard(self, *, live: bool) -> None:
-        """Pushes have stopped, or have come back: the page says so, and shows what it missed."""
+    async def show_liveness(self, *, live: bool) -> None:
+        """Show whether notifications arrive, and what the page missed."""
         await self.send(_live_mark(live=live))
         await self.push(self.catch_up)
 
     async def disconnect(self, code: int) -> None:
-        liveness.forget(self)
+        liveness.remove_page(self)
         for group in self.joined:
             await self.channel_layer.group_discard(group, self.channel_name)
 
@@ -87,7 +87,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """The groups whose rings this page hears. Raises NotFound."""
         raise NotImplementedError
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         """HTML for what changed between the page's rendering and now."""
         raise NotImplementedError
 
@@ -101,7 +101,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return await look()
         except database.AWAY:
             await self.send(_live_mark(live=False))
-        found = await database.until_back(look)
+        found = await database.retry_while_away(look)
         await self.send(_live_mark(live=liveness.is_live()))
         return found
 
@@ -133,7 +133,7 @@ def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
 def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:
     """HTML for each session's page; None for those that have ended."""
     render, args = wanted
-    users, shared = users_of(session_keys), Shared()
+    users, shared = users_of(session_keys), BatchCache()
     permissions.know_rights(users.values())
 
     def for_page(key: str) -> str | Exception | None:
@@ -147,10 +147,10 @@ def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequenc
     return [for_page(key) for key in session_keys]
 
 
-_pages = Rounds(_rendered)
+_pages = BatchReader(_rendered)
 
 
-def _nothing(user: User, shared: Shared) -> str:
+def _nothing(user: User, shared: BatchCache) -> str:
     return ""
 
 
@@ -164,7 +164,7 @@ class DeskConsumer(LiveConsumer):
     def groups_for(self, user: User) -> list[str]:
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_everything(user) else [])]
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         since = since_of(self.scope["query_string"])
         if since is None:
             return ""
@@ -191,7 +191,7 @@ def since_of(query: bytes) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
 
 
-def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: str) -> str:
+def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_id: str) -> str:
     request = seen_request(user, shared, request_id) if request_id else None
     if request is not None:
         waiting = seen_waiting(user, shared, request) if request.pending else None
@@ -210,7 +210,7 @@ def _ended(workflow: Workflow) -> str:
     return render_to_string("approvals/_push_workflow.html", {"workflow": workflow})
 
 
-def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Workflow | None) -> str:
+def _changed(user: User, shared: BatchCache, request: ApprovalRequest, waiting: Workflow | None) -> str:
     """The request's card, for pages that show it; its workflow where it waits, whole, for pages that do not."""
     context: dict[str, Any] = {
         "card": card_for(user, request),
@@ -222,7 +222,7 @@ def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Work
     return shared.once(look, lambda: render_to_string("approvals/_push_request.html", context))
 
 
-def _counted(user: User, shared: Shared, concerned: Collection[int | None] | None = None) -> str:
+def _counted(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
     """The counts; what waits for this person is counted anew where it is one of those concerned (None: everybody)."""
     found = counts(user, shared, own=concerned is None or user.pk in concerned)
     return shared.once(tuple(found.items()), lambda: render_to_string("approvals/_counts.html", {**found, "oob": True}))

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.pages.cards import card_for
@@ -19,7 +19,7 @@ from approvals.states import Door
 ASSIGNED = "request.assigned"
 
 
-def handled(user: User, shared: Shared, event: str, request_id: str, comment: int | None, door: Door) -> str:
+def handled(user: User, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door) -> str:
     """Fragments for a page of this door's, after a ring that `telling.handled` has sent."""
     request = seen_request(user, shared, request_id)
     if request is None:
@@ -39,7 +39,7 @@ def handled(user: User, shared: Shared, event: str, request_id: str, comment: in
     return shared.once(("handled", *looks), lambda: render_to_string("approvals/_push_handed.html", context))
 
 
-def news(user: User, shared: Shared, request_id: str) -> str:
+def news(user: User, shared: BatchCache, request_id: str) -> str:
     """What a browser may notify of: a request that waits for this very person, if it is one."""
     request = seen_request(user, shared, request_id) if request_id else None
     card = card_for(user, request) if request is not None else None

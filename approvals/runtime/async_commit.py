@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.db import connection
 
 
-def found_again() -> None:
+def async_commit() -> None:
     """Let the commit of the open transaction not wait for the disk.
 
     It is seen by others as ever, and any later commit that waits carries it along: the log is one. What may be lost is the

@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from django.db import InterfaceError, InternalError, OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +30,15 @@ AWAY = (OperationalError, InterfaceError, InternalError)
 #: Seconds between two tries while it is.
 RETRY = 1.0
 #: Said once, whoever meets it.
-outage = Trouble(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
-locked = Trouble(logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long.")
+outage = OutageLog(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
+lock_waits = OutageLog(
+    logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long."
+)
 
 
-def met(error: Exception) -> None:
+def record_failure(error: Exception) -> None:
     """Log one of AWAY as what it is: a row that stays locked, or a database that is away."""
-    (locked if is_locked(error) else outage).met(error)
+    (lock_waits if is_locked(error) else outage).record_failure(error)
 
 
 def is_locked(error: Exception) -> bool:
@@ -53,45 +55,45 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     A cancelled caller does not interrupt the work: a transaction that has begun ends on its own. Work that finds a row locked
     for long has changed nothing, and is done a moment later; meanwhile its thread is free for others.
     """
-    doing = functools.partial(unit, work, *args, **kwargs)
+    doing = functools.partial(call_and_close, work, *args, **kwargs)
     while True:
         try:
             return await asyncio.get_running_loop().run_in_executor(_pool, doing)
         except OperationalError as error:
             if not is_locked(error):
                 raise
-            locked.met(error)
+            lock_waits.record_failure(error)
             await asyncio.sleep(RETRY)
 
 
-async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_with_retries(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """As `run`, again and again while the database is away. For work that may be done twice: whether a transaction was
     committed whose connection broke, nobody knows.
     """
-    return await until_back(functools.partial(run, work, *args, **kwargs))
+    return await retry_while_away(functools.partial(run, work, *args, **kwargs))
 
 
-async def until_back(look: Callable[[], Awaitable[T]]) -> T:
+async def retry_while_away(look: Callable[[], Awaitable[T]]) -> T:
     """What a look says, again and again while the database is away."""
     while True:
         try:
             return await look()
         except AWAY as error:
-            outage.met(error)
+            outage.record_failure(error)
             await asyncio.sleep(RETRY)
 
 
-def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
+def submit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
     """Run it when a thread is free, and let nobody wait for it."""
-    _pool.submit(functools.partial(unit, work, *args, **kwargs))
+    _pool.submit(functools.partial(call_and_close, work, *args, **kwargs))
 
 
-def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def call_and_close(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function on a pool's thread, and close the connections that it opened there."""
     try:
         result = work(*args, **kwargs)
     finally:
         connections.close_all()
-    outage.passed()
-    locked.passed()
+    outage.record_success()
+    lock_waits.record_success()
     return result

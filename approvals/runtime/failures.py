@@ -11,7 +11,7 @@ from collections.abc import Callable
 QUIET = 10.0
 
 
-class Trouble:
+class OutageLog:
     """One thing that fails or works. `began` has a `%s` for the error."""
 
     def __init__(
@@ -21,7 +21,7 @@ class Trouble:
         self._failures, self._last, self._passed = 0, 0.0, False
         self._lock = threading.Lock()
 
-    def met(self, error: object) -> bool:
+    def record_failure(self, error: object) -> bool:
         """It failed; whether that is news."""
         with self._lock:
             now = self._clock()
@@ -32,7 +32,7 @@ class Trouble:
             self._logger.warning(self._began, _first_line(error))
         return not known
 
-    def passed(self) -> None:
+    def record_success(self) -> None:
         """It worked."""
         if not self._failures:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import connection
 
 
-def hold(name: str) -> None:
+def lock_name(name: str) -> None:
     """Wait until no other transaction holds this name, and hold it until this one ends; call it first in a transaction.
 
     On SQLite a transaction that writes is alone anyway. Two names may be the same to PostgreSQL, and then one waits in vain.

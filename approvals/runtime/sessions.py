@@ -42,13 +42,13 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     return {key: user for key, user in found.items() if _proves(said[key].get(HASH_SESSION_KEY) or "", user)}
 
 
-def sealed(session_key: str, user: User) -> str:
+def seal_session(session_key: str, user: User) -> str:
     """Return an encrypted name of a user's session, from which a holder cannot learn the session's key."""
     named: Any = [session_key, user.get_session_auth_hash()]
     return _seal().encrypt(json.dumps(named).encode()).decode()
 
 
-def user_of_sealed(text: str, user_id: int) -> User | None:
+def user_of_sealed_session(text: str, user_id: int) -> User | None:
     """Return the user of a sealed session, in one query; None if it has ended or the password has changed."""
     try:
         session_key, proof = json.loads(_seal().decrypt(text))

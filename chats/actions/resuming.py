@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime import async_commit
+from approvals.runtime.async_commit import async_commit
 from approvals.runtime.canonical import canonical
 from approvals.states import Kind, Status
 from chats import queries
@@ -43,7 +43,7 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
         if not _settle_calls(turn):
             # Lost with the power, the turn is suspended with nothing open, and the sweep resumes it: the decision is what
             # counts, and that is stored. Where a result was written, it has to be there for good.
-            async_commit.found_again()
+            async_commit()
         resumed = resume_locked(turn)
         refresh_message(turn)
         ring_all_after_commit(turn)

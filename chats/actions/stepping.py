@@ -16,7 +16,8 @@ from approvals.asking.asks import ABSENT, MAX_MESSAGE, Ask
 from approvals.asking.transcripts import kept
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
-from approvals.runtime import async_commit, locks
+from approvals.runtime import locks
+from approvals.runtime.async_commit import async_commit
 from approvals.runtime.canonical import clean_json
 from approvals.states import Kind, Priority
 from chats import queries
@@ -54,7 +55,7 @@ def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     with transaction.atomic():
         # Lost with the database's power they are written once more, by the step's commit at the latest; where their runner
         # is lost too, the model is asked again.
-        async_commit.found_again()
+        async_commit()
         write_events(fenced(claim), recorded)
 
 
@@ -75,7 +76,7 @@ def commit_step(
         ids = [call.tool_call_id for call in planned]
         if turn.root_id is not None:
             # Two sub-agents at once could otherwise both find an id unused.
-            locks.hold(f"calls of {turn.top.run_id}")
+            locks.lock_name(f"calls of {turn.top.run_id}")
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():

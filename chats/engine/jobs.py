@@ -79,7 +79,7 @@ class Jobs:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, database.AWAY):
             # As after a crash: the sweep finds the turn, when there is a database to look in.
-            database.outage.met(error)
+            database.outage.record_failure(error)
         elif error is not None:
             logger.error("Turn %s was dropped; the sweep will find it", turn_id, exc_info=error)
         if turn_id in self._again:

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakSet
 
 from approvals.live import doorbell as bell
-from approvals.live.listeners import hear
+from approvals.live.listeners import listen
 from approvals.runtime import database
 from chats import doorbell, queries, queue
 from chats.agent import events
@@ -80,12 +80,12 @@ def publish(turn_id: int, seq: int, event: events.Event) -> None:
 def tell_others(turn_id: int, *, rests: bool = False) -> None:
     """Let other processes know that a turn's events were stored, and whether it has come to rest; where there are others."""
     if queue.in_use():
-        bell.ring(doorbell.STREAMS, {"type": "turn.moved", "turn": turn_id, "rests": rests})
+        bell.notify(doorbell.STREAMS, {"type": "turn.moved", "turn": turn_id, "rests": rests})
 
 
 async def hear_others() -> None:
     """Wake this process's followers for what other processes have stored; until cancelled."""
-    await hear(doorbell.STREAMS, _heard)
+    await listen([doorbell.STREAMS], _heard)
 
 
 def _heard(message: Mapping[str, Any]) -> None:
@@ -103,7 +103,7 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, event
     _followers.add(follower)
     seen = after
     while True:
-        stored, over = await database.insist(_read, turn_id, seen)
+        stored, over = await database.run_with_retries(_read, turn_id, seen)
         last: events.Event | None = None
         for seq, chunk in stored:
             seen, last = seq, events.from_json(chunk)

@@ -100,7 +100,7 @@ async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Futu
 
 def _in_thread(bound: Callable[[], Any]) -> Any:
     try:
-        return database.unit(bound)
+        return database.call_and_close(bound)
     except StopIteration as error:
         # No asyncio future carries one: whoever waits would wait for ever.
         raise RuntimeError("the tool raised StopIteration") from error

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.http import SignedIn, refusals_as_pages
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.runtime.cursors import number_from
 from approvals.states import Door
 from chats import actions, queries
@@ -91,6 +91,6 @@ def branch(request: SignedIn, pk: int) -> HttpResponse:
 def export(request: SignedIn, pk: int) -> HttpResponse:
     """A chat with everything, as a download."""
     found = queries.get_chat_for(request.user, pk)
-    return handed_over(
+    return streamed_response(
         request, exporting.pieces(found), content_type="application/json", headers=exporting.headers(found)
     )

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from approvals.access.callers import Caller
 from approvals.http import endpoint
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from chats import queries
 from chats.exceptions import ChatNotFound
 from chats.models import Chat
@@ -39,4 +39,4 @@ def _exported(request: HttpRequest, chat: Chat) -> HttpResponse:
     headers = exporting.headers(chat)
     if request.method == HTTPMethod.HEAD:
         return HttpResponse(content_type="application/json", headers=headers)
-    return handed_over(request, exporting.pieces(chat), content_type="application/json", headers=headers)
+    return streamed_response(request, exporting.pieces(chat), content_type="application/json", headers=headers)

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
-from approvals.live.echo import Echo
+from approvals.live.liveness import RoundTrip
 from approvals.live.streaming import Application, Receive, Send
 from approvals.runtime import database
 from hitlsite.health import metrics, readiness
-from hitlsite.health.remembered import Remembered
+from hitlsite.health.remembered import CachedAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -57,10 +57,10 @@ class Probes:
     def __init__(self, app: Application) -> None:
         self.app = app
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pausepoint-probes")
-        self._echo = Echo()
+        self._round_trip = RoundTrip()
         self._metrics = metrics.Metrics()
-        self._ready = Remembered(self._look, READY_FOR)
-        self._measured = Remembered(self._measure, MEASURED_FOR)
+        self._ready = CachedAnswer(self._look, READY_FOR)
+        self._measured = CachedAnswer(self._measure, MEASURED_FOR)
         self._answers: Mapping[str, Callable[[Scope], Awaitable[Answer]]] = {
             "/healthz": self._healthz,
             "/readyz": self._readyz,
@@ -96,7 +96,9 @@ class Probes:
         return refused(scope) or await self._measured.get()
 
     async def _look(self) -> list[str]:
-        stored, heard = await asyncio.gather(self._database(), readiness.listen(self._echo, PATIENCE))
+        stored, heard = await asyncio.gather(
+            self._database(), readiness.check_channel_layer(self._round_trip, PATIENCE)
+        )
         return [*stored, *heard]
 
     async def _database(self) -> list[str]:
@@ -118,7 +120,7 @@ class Probes:
     async def _within(self, work: Callable[[], T]) -> T:
         """Call it on the probes' own thread; TimeoutError after PATIENCE, with the thread still at it."""
         loop = asyncio.get_running_loop()
-        return await asyncio.wait_for(loop.run_in_executor(self._thread, database.unit, work), PATIENCE)
+        return await asyncio.wait_for(loop.run_in_executor(self._thread, database.call_and_close, work), PATIENCE)
 
 
 def refused(scope: Scope) -> Answer | None:

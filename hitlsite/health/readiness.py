@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from approvals.live.echo import Echo
+from approvals.live.liveness import RoundTrip
 from approvals.models import processes
 from approvals.models.processes import WorkerKind
 from approvals.runtime import append_only
@@ -47,10 +47,10 @@ def _last_migrations() -> list[tuple[str, str]]:
     return list(MigrationLoader(None).graph.leaf_nodes())
 
 
-async def listen(echo: Echo, seconds: float) -> list[str]:
+async def check_channel_layer(round_trip: RoundTrip, seconds: float) -> list[str]:
     """What is wrong with the channel layer, a line; it may take so many seconds."""
     try:
-        await echo.come_back(seconds)
+        await round_trip.check(seconds)
     except Exception as error:
         logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
         return ["channel layer: it does not answer"]

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class CachedAnswer(Generic[T]):
     """What `find` gives, for `seconds` from when it was asked. `find` has to end by itself, and not to raise."""
 
     def __init__(self, find: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> None:

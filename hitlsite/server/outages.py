@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.debug import ExceptionReporter
 
 from approvals.access.callers import is_for_machines
-from approvals.live.streaming import Application, Message, Receive, Send, take_back
+from approvals.live.streaming import Application, Message, Receive, Send, discard_body
 from approvals.runtime import database
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def _log(request: HttpRequest, error: BaseException) -> None:
 
 def unavailable(request: HttpRequest) -> HttpResponse:
     """The 503, as a page, as a line above the form that was sent, or as a problem document; asks the database for nothing."""
-    take_back(request)
+    discard_body(request)
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
         response = HttpResponse(document(), status=STATUS, content_type="application/problem+json")

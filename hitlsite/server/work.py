@@ -37,10 +37,10 @@ class DeskWork:
 
     def start(self) -> None:
         """Begin, on the loop's own thread."""
-        doorbell.listen_on(self._loop)
-        self._do(liveness.beat_for_ever())
-        running = self._jobs.count if self._jobs is not None else heartbeat.idle
-        self._do(heartbeat.beat(WorkerKind.WORKER if self._turns else WorkerKind.WEB, running))
+        doorbell.use_loop(self._loop)
+        self._do(liveness.check_for_ever())
+        running = self._jobs.count if self._jobs is not None else heartbeat.no_turns
+        self._do(heartbeat.send_heartbeats(WorkerKind.WORKER if self._turns else WorkerKind.WEB, running))
         if self._runs_turns:
             self._do(sweep.run_for_ever())
         if apps.is_installed("chats"):

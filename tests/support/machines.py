@@ -136,7 +136,7 @@ def served(story: Callable[[], Awaitable[T]]) -> T:
     async def main() -> T:
         loop = asyncio.get_running_loop()
         jobs = Jobs(loop)
-        doorbell.listen_on(loop)
+        doorbell.use_loop(loop)
         jobs.open()
         try:
             return await asyncio.wait_for(story(), 2 * PATIENCE)

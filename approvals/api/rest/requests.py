@@ -13,7 +13,7 @@ from pydantic import Field
 
 from approvals import actions, queries
 from approvals.api.bodies import KEY_PATTERN, MAX_KEY, REPLAYED
-from approvals.api.long_poll import when_ended
+from approvals.api.long_poll import respond_when_ended
 from approvals.api.rest.callers import Bearer, client_of, problems
 from approvals.api.rest.documents import (
     NewCancel,
@@ -134,7 +134,9 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
     found = queries.get_request_for(caller.user, request_id)
     if not query.wait or found.status != Status.PENDING:
         return document(found)
-    return when_ended(request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id)))
+    return respond_when_ended(
+        request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id))
+    )
 
 
 @router.post(

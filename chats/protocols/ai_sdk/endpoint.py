@@ -18,7 +18,7 @@ from approvals.access.callers import Caller
 from approvals.api.bodies import json_body
 from approvals.http import endpoint
 from approvals.live import sse
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.runtime import database
 from approvals.runtime.canonical import digest
 from approvals.states import Door
@@ -163,8 +163,8 @@ def _differ(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
 
 
 def _stream(request: HttpRequest, turn: Turn, after: int, opening: list[Chunk]) -> HttpResponse:
-    pieces = sse.kept_alive(_follow(turn, after, opening))
-    return handed_over(request, pieces, content_type=sse.CONTENT_TYPE, headers=HEADERS)
+    pieces = sse.with_keep_alive(_follow(turn, after, opening))
+    return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=HEADERS)
 
 
 async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator[bytes]:
@@ -175,7 +175,7 @@ async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator
         if chunks := stream.encode(event):
             yield frames(chunks)
     if not stream.closed:
-        yield frames(await database.insist(_rest, stream, turn.pk))
+        yield frames(await database.run_with_retries(_rest, stream, turn.pk))
     yield DONE
 
 

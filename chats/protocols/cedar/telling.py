@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 
 from approvals.live import sse
-from approvals.live.streaming import answered_later, handed_over
+from approvals.live.streaming import deferred_response, streamed_response
 from approvals.runtime import database
 from approvals.states import Kind
 from chats import actions, queries
@@ -42,7 +42,7 @@ def document(request: HttpRequest, telling: Telling) -> HttpResponse:
             body |= {"id": telling.turn.message_id, "threadId": telling.turn.chat.public_id}
         return JsonResponse(body)
 
-    return answered_later(request, later)
+    return deferred_response(request, later)
 
 
 def stream(request: HttpRequest, telling: Telling) -> HttpResponse:
@@ -51,8 +51,8 @@ def stream(request: HttpRequest, telling: Telling) -> HttpResponse:
             yield encode.frame(payload)
         yield encode.DONE
 
-    pieces = sse.kept_alive(frames())
-    return handed_over(request, pieces, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
+    pieces = sse.with_keep_alive(frames())
+    return streamed_response(request, pieces, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
 
 
 async def _told(request: HttpRequest, telling: Telling) -> AsyncIterator[Payload]:
@@ -69,7 +69,7 @@ async def _told(request: HttpRequest, telling: Telling) -> AsyncIterator[Payload
             for payload in answer.encode(event):
                 yield payload
         # Where somebody was quick on the dashboard, the turn goes on already.
-        rest = await database.insist(_rest, request, telling, answer)
+        rest = await database.run_with_retries(_rest, request, telling, answer)
     for payload in rest:
         yield payload
 

@@ -65,7 +65,7 @@ def a_page_listening_on(group: str) -> Iterator[Any]:
         await layer.group_add(group, channel)
         return channel
 
-    doorbell.listen_on(loop)
+    doorbell.use_loop(loop)
     channel = run(join())
     try:
         yield lambda: run(layer.receive(channel))
@@ -152,7 +152,7 @@ def test_pages_are_rung_after_the_commit_with_ids_only_and_never_after_a_rollbac
 def test_a_ring_without_a_living_loop_is_no_error():
     loop = asyncio.new_event_loop()
     loop.close()
-    doorbell.listen_on(loop)
+    doorbell.use_loop(loop)
     assert decide(make_request(alice()), bob(), Verdict.APPROVE).decision.verdict == "approve"
 
 

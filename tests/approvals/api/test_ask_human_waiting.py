@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_waiting_ends_with_the_decision_and_not_with_the_next_look(monkeypatch):
-    monkeypatch.setattr(waiting_room, "REREAD", NEVER)
+    monkeypatch.setattr(waiting_room, "POLL", NEVER)
     asker, decider = machine(alice()), bob()
 
     async def story() -> Answer:
@@ -49,7 +49,7 @@ async def until_asked(count: int = 1) -> None:
 
 def waiting_tasks() -> set[str]:
     names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
-    return names & {"hear", "_Room._reread"}
+    return names & {"listen", "_WaitingRoom._poll"}
 
 
 async def until_somebody_listens() -> None:

@@ -200,12 +200,12 @@ def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
     owner = alice()
     costs = []
     for how_many in (2, 30):
-        place = feed.start("")
+        place = feed.start_cursor("")
         for _ in range(how_many):
             make_request(owner, Kind.QUESTION, workflow=make_workflow(owner))
         with CaptureQueriesContext(connection) as found:
-            page = feed.read(place)
-            frames, rest = feed.Teller().tell(page.entries)
+            page = feed.read_page(place)
+            frames, rest = feed.FrameCache().tell(page.entries)
         assert (len(frames), rest) == (3 * how_many, None)
         costs.append(len(found.captured_queries))
     assert costs == [4, 4]
@@ -213,9 +213,9 @@ def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
 
 def test_a_look_loads_only_what_may_be_heard_and_only_so_much_of_it(monkeypatch):
     monkeypatch.setattr(feed, "LOADED", 5000)
-    owner, place, teller = alice(), feed.start(""), feed.Teller()
+    owner, place, teller = alice(), feed.start_cursor(""), feed.FrameCache()
     large = [make_request(owner, Kind.QUESTION, context={"text": "x" * 2000}) for _ in range(5)]
-    page = feed.read(place)
+    page = feed.read_page(place)
     heard = page.entries[1:]
     told = []
     while heard:
@@ -232,10 +232,10 @@ def test_a_look_loads_only_what_may_be_heard_and_only_so_much_of_it(monkeypatch)
 
 def test_entries_from_before_they_said_how_many_were_open_after_them_are_counted():
     owner = alice()
-    place, workflow = feed.start(""), make_workflow(owner)
+    place, workflow = feed.start_cursor(""), make_workflow(owner)
     for _ in range(3):
         make_request(owner, Kind.QUESTION, workflow=workflow)
-    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]
+    assert [entry.waiting for entry in feed.read_page(place).entries] == [1, 2, 3]
     with append_only.maintenance(connection, "as if from before"):
         AuditEntry.objects.update(open_after=None)
-    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]
+    assert [entry.waiting for entry in feed.read_page(place).entries] == [1, 2, 3]

@@ -115,7 +115,7 @@ def test_who_may_follow_no_more_gets_nothing_more_and_is_closed(made, end):
 
 
 def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeypatch):
-    owner, read = alice(), feed.read
+    owner, read = alice(), feed.read_page
     _, key = permissions.create_key(owner, name="follows", scopes=("read",))
     make_request(owner, Kind.QUESTION)
 
@@ -124,8 +124,8 @@ def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeyp
         is_deactivated(owner)
         return page
 
-    monkeypatch.setattr(feed, "read", read_and_lose)
-    wish = followers.Wish(callers.Credentials(key, None), "", StreamCursor(0, 0))
+    monkeypatch.setattr(feed, "read_page", read_and_lose)
+    wish = followers.Reading(callers.Credentials(key, None), "", StreamCursor(0, 0))
     assert followers._read_all(None, [wish]) == [None]
 
 

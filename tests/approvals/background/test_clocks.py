@@ -154,7 +154,7 @@ def test_nobody_is_told_twice_by_processes_whose_clocks_differ(elsewhere):
 @pytest.mark.parametrize("seconds", [3600, -3600])
 def test_a_living_process_is_seen_to_live_whatever_its_clock_says(elsewhere, seconds):
     with elsewhere(seconds):
-        desk.seen("host:1:a", WorkerKind.WORKER, started_at=timezone.now(), running=0)
+        desk.record_heartbeat("host:1:a", WorkerKind.WORKER, started_at=timezone.now(), running=0)
     assert processes.alive().count() == 1
     with elsewhere(-seconds):
         assert processes.alive().count() == 1

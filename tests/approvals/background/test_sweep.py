@@ -99,9 +99,9 @@ def to_come() -> None:
         (over, ["prune_old_events"]),
         (leaving(Channel.HANDLER), ["deliver_due"]),
         (leaving(Channel.NOTICE), ["spread_due"]),
-        (leaving(Channel.WEBHOOK), ["Couriers.deliver_due"]),
-        (leaving(Channel.MAIL), ["Couriers.deliver_due"]),
-        (leaving(Channel.SLACK), ["Couriers.deliver_due"]),
+        (leaving(Channel.WEBHOOK), ["DeliveryLanes.deliver_due"]),
+        (leaving(Channel.MAIL), ["DeliveryLanes.deliver_due"]),
+        (leaving(Channel.SLACK), ["DeliveryLanes.deliver_due"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

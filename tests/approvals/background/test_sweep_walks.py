@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, connection
 from approvals.background import sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import database
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 from approvals.states import Verdict
 from chats import actions
 from chats.engine import sweep as chat_sweep
@@ -34,7 +34,7 @@ def test_a_walk_gives_every_row_in_turn_and_begins_anew():
 
 @pytest.mark.django_db
 def test_a_database_that_goes_away_within_a_batch_is_one_line(monkeypatch, caplog):
-    monkeypatch.setattr(database, "outage", Trouble(database.logger, "The database is away (%s).", "It answers."))
+    monkeypatch.setattr(database, "outage", OutageLog(database.logger, "The database is away (%s).", "It answers."))
     owner = alice()
     for _ in range(3):
         make_request(owner, deadline_at=PAST)
@@ -92,7 +92,7 @@ def test_a_turn_that_cannot_be_resumed_keeps_no_other_waiting(monkeypatch):
 async def test_the_sweep_outlives_a_thread_that_fails_behind_a_duty(monkeypatch):
     monkeypatch.setattr(sweep, "_duties", [])
     monkeypatch.setattr(sweep, "INTERVAL", 0.01)
-    rounds, unit = threading.Semaphore(0), database.unit
+    rounds, unit = threading.Semaphore(0), database.call_and_close
 
     def unit_that_cannot_close(work, *args):
         found = unit(work, *args)
@@ -101,7 +101,7 @@ async def test_the_sweep_outlives_a_thread_that_fails_behind_a_duty(monkeypatch)
         return found
 
     await database.run(lambda: make_request(alice()))
-    monkeypatch.setattr(database, "unit", unit_that_cannot_close)
+    monkeypatch.setattr(database, "call_and_close", unit_that_cannot_close)
     sweep.register(lambda: rounds.release(), lambda now: [ApprovalRequest.objects.all()])
     sweeping = asyncio.create_task(sweep.run_for_ever())
     try:

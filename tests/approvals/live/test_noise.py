@@ -11,9 +11,9 @@ from django.db import OperationalError
 
 from approvals.live import doorbell, listeners
 from approvals.outbound import delivery_lanes
-from approvals.outbound.delivery_lanes import Couriers, Job
+from approvals.outbound.delivery_lanes import DeliveryLanes, Job
 from approvals.runtime import database
-from approvals.runtime.failures import QUIET, Trouble
+from approvals.runtime.failures import QUIET, OutageLog
 from chats import actions
 from chats.engine.jobs import Jobs
 
@@ -28,7 +28,7 @@ def clock():
 
 @pytest.fixture
 def trouble(clock):
-    return Trouble(LOG, "It fails (%s).", "It works.", clock=lambda: clock[0])
+    return OutageLog(LOG, "It fails (%s).", "It works.", clock=lambda: clock[0])
 
 
 def lines(caplog) -> list[str]:
@@ -37,39 +37,41 @@ def lines(caplog) -> list[str]:
 
 def test_one_line_when_it_begins_and_one_when_it_is_over(caplog, trouble, clock):
     for _ in range(2870):
-        trouble.met("gone\nwith details")
+        trouble.record_failure("gone\nwith details")
     clock[0] = QUIET
     for _ in range(10):
-        trouble.passed()
+        trouble.record_success()
     assert lines(caplog) == ["It fails (gone).", "It works. (failures meanwhile: 2870)"]
 
 
 def test_what_fails_every_other_time_is_still_failing(caplog, trouble, clock):
     for _ in range(100):
-        trouble.met("full")
-        trouble.passed()
+        trouble.record_failure("full")
+        trouble.record_success()
         clock[0] += QUIET / 20
     assert lines(caplog) == ["It fails (full)."]
 
 
 def test_a_second_outage_is_news_though_nobody_saw_the_end_of_the_first(caplog, trouble, clock):
-    trouble.met("one")
-    trouble.passed()
+    trouble.record_failure("one")
+    trouble.record_success()
     clock[0] = 2 * QUIET
-    assert trouble.met("two")
+    assert trouble.record_failure("two")
     assert lines(caplog) == ["It fails (one).", "It fails (two)."]
 
 
-async def test_lost_rings_are_one_line(caplog, monkeypatch):
+async def test_lost_notifications_are_logged_once(caplog, monkeypatch):
     class Dead:
         async def group_send(self, group, message):
             raise ConnectionError("refused")
 
     monkeypatch.setattr(doorbell, "get_channel_layer", Dead)
-    monkeypatch.setattr(doorbell, "_lost", Trouble(doorbell.logger, "Rings are lost (%s).", "Rings arrive again."))
+    monkeypatch.setattr(
+        doorbell, "_outage", OutageLog(doorbell.logger, "Notifications are lost (%s).", "They arrive again.")
+    )
     for number in range(50):
         await doorbell._send(f"user.{number}", {})
-    assert lines(caplog) == ["Rings are lost (ConnectionError: refused)."]
+    assert lines(caplog) == ["Notifications are lost (ConnectionError: refused)."]
     assert [record.exc_info for record in caplog.records] == [None]
 
 
@@ -83,8 +85,8 @@ async def test_a_layer_that_cannot_be_listened_to_is_one_traceback(caplog, monke
 
     monkeypatch.setattr(listeners, "get_channel_layer", Dead)
     monkeypatch.setattr(listeners, "RETRY", 0)
-    monkeypatch.setattr(listeners, "_deaf", Trouble(listeners.logger, "Not heard (%s).", "Heard again."))
-    listening = asyncio.create_task(listeners.hear("streams", print))
+    monkeypatch.setattr(listeners, "_outage", OutageLog(listeners.logger, "Not received (%s).", "Received again."))
+    listening = asyncio.create_task(listeners.listen(["streams"], print))
     for _ in range(20):
         await tried.acquire()
     listening.cancel()
@@ -97,7 +99,7 @@ async def test_turns_that_a_full_disk_keeps_from_being_taken_are_one_line_and_no
         raise FULL
 
     monkeypatch.setattr(actions, "claim_turn", full)
-    monkeypatch.setattr(database, "outage", Trouble(database.logger, "The database is away (%s).", "It answers."))
+    monkeypatch.setattr(database, "outage", OutageLog(database.logger, "The database is away (%s).", "It answers."))
     jobs = Jobs(asyncio.get_running_loop())
     for turn in range(30):
         await jobs.run(turn)
@@ -115,7 +117,7 @@ def test_who_ends_begins_no_delivery_and_says_nothing_of_those_that_its_end_cuts
         raise RuntimeError("cannot schedule new futures after interpreter shutdown")
 
     more = [Job("a.example", lambda: True, cut_off)]
-    desk = Couriers(lambda shut: [more[0]] if not begun.is_set() or go.is_set() else [])
+    desk = DeliveryLanes(lambda shut: [more[0]] if not begun.is_set() or go.is_set() else [])
     desk._begin_due()
     assert begun.wait(30)
     delivery_lanes.stop_all(0)

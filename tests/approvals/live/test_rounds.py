@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from approvals.live.batching import Rounds, Shared
+from approvals.live.batching import BatchCache, BatchReader
 
 SOON = 30
 
@@ -45,7 +45,7 @@ async def begun(looks: Looks) -> None:
 
 
 async def test_what_is_wished_for_during_a_look_is_the_next_one(looks):
-    rounds = Rounds(looks)
+    rounds = BatchReader(looks)
     first = asyncio.ensure_future(rounds.read("a", 1))
     await begun(looks)
     more = [asyncio.ensure_future(rounds.read("a", number)) for number in (2, 3, 2)]
@@ -54,7 +54,7 @@ async def test_what_is_wished_for_during_a_look_is_the_next_one(looks):
 
 
 async def test_something_else_waits_for_no_other_look(looks):
-    rounds = Rounds(looks)
+    rounds = BatchReader(looks)
     one = asyncio.ensure_future(rounds.read("a", 1))
     await begun(looks)
     other = asyncio.ensure_future(rounds.read("b", 2))
@@ -63,7 +63,7 @@ async def test_something_else_waits_for_no_other_look(looks):
 
 
 async def test_an_error_is_for_whom_it_is_and_the_next_look_is_a_new_one(looks):
-    rounds = Rounds(looks)
+    rounds = BatchReader(looks)
     first = asyncio.ensure_future(rounds.read("a", 1))
     await begun(looks)
     wrong, right = asyncio.ensure_future(rounds.read("a", -2)), asyncio.ensure_future(rounds.read("a", 3))
@@ -76,7 +76,7 @@ async def test_an_error_is_for_whom_it_is_and_the_next_look_is_a_new_one(looks):
 
 
 async def test_who_goes_away_takes_nobody_with_them(looks):
-    rounds = Rounds(looks)
+    rounds = BatchReader(looks)
     gone, stays = asyncio.ensure_future(rounds.read("a", 1)), asyncio.ensure_future(rounds.read("a", 2))
     await begun(looks)
     gone.cancel()
@@ -85,7 +85,7 @@ async def test_who_goes_away_takes_nobody_with_them(looks):
 
 
 def test_what_is_shared_is_made_once():
-    shared, made = Shared(), []
+    shared, made = BatchCache(), []
     for name in ("a", "b", "a"):
         assert shared.once(name, lambda name=name: made.append(name) or name.upper()) == name.upper()
     assert made == ["a", "b"]

@@ -9,7 +9,7 @@ import pytest
 
 from approvals.models import OutboxEvent
 from approvals.outbound import delivery_lanes, http_post, webhooks
-from approvals.outbound.delivery_lanes import Couriers, Job
+from approvals.outbound.delivery_lanes import DeliveryLanes, Job
 from tests.support.desk.carrying import make_endpoint, states
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.people import alice
@@ -48,7 +48,7 @@ class Yard:
         return not lane.startswith("dead")
 
 
-def deliver_until(carriers: Couriers, done: Callable[[], bool]) -> None:
+def deliver_until(carriers: DeliveryLanes, done: Callable[[], bool]) -> None:
     """Round after round, as the sweep does: on a loaded machine one round may not be enough."""
 
     def looked() -> bool:
@@ -60,7 +60,7 @@ def deliver_until(carriers: Couriers, done: Callable[[], bool]) -> None:
 
 def test_a_slow_lane_takes_two_threads_and_the_others_go_on():
     yard = Yard(*["slow"] * 40, *[f"quick-{number % 7}" for number in range(100)])
-    carriers = Couriers(yard.source)
+    carriers = DeliveryLanes(yard.source)
     deliver_until(carriers, lambda: len(yard.done) >= 100)
     assert (len(yard.done), set(yard.waiting), len(yard.waiting)) == (100, {"slow"}, 38)
     yard.let_go.set()
@@ -70,7 +70,7 @@ def test_a_slow_lane_takes_two_threads_and_the_others_go_on():
 
 def test_many_slow_lanes_take_all_threads_and_no_more():
     yard = Yard(*[f"slow-{number}" for number in range(50)])
-    carriers = Couriers(yard.source)
+    carriers = DeliveryLanes(yard.source)
     deliver_until(carriers, lambda: yard.under_way >= delivery_lanes.THREADS)
     assert (yard.under_way, len(yard.waiting)) == (delivery_lanes.THREADS, 50 - delivery_lanes.THREADS)
     yard.let_go.set()
@@ -81,7 +81,7 @@ def test_many_slow_lanes_take_all_threads_and_no_more():
 def test_a_dead_lane_rests_longer_each_time_until_it_is_reached_again():
     now = [0.0]
     yard = Yard("dead", "quick")
-    carriers = Couriers(yard.source, clock=lambda: now[0])
+    carriers = DeliveryLanes(yard.source, clock=lambda: now[0])
 
     def tried() -> bool:
         """Whether the lane is tried now."""
@@ -103,7 +103,7 @@ def test_a_dead_lane_rests_longer_each_time_until_it_is_reached_again():
 
 def test_what_ends_while_the_desk_looks_lets_the_next_one_begin_in_the_same_round():
     ended = threading.Event()
-    carriers: Couriers
+    carriers: DeliveryLanes
 
     def source(shut) -> list[Job]:
         """The second job is there once the first has ended, and that is just after the desk has looked for it."""
@@ -118,7 +118,7 @@ def test_what_ends_while_the_desk_looks_lets_the_next_one_begin_in_the_same_roun
     first = Job("a", lambda: True, lambda: let_go.wait(60))
     second = Job("a", lambda: True, lambda: carried.append("second") or True)
     jobs = [[first], [], [second]]
-    carriers = Couriers(source)
+    carriers = DeliveryLanes(source)
     carriers.deliver_due()
     assert (carriers.idle(60), carried) == (True, ["second"])
 
@@ -128,7 +128,7 @@ def test_a_job_that_raises_or_is_anothers_keeps_no_thread(caplog):
         raise RuntimeError("boom")
 
     rounds = [[Job("a", lambda: True, boom), Job("b", lambda: False, boom)]]
-    carriers = Couriers(lambda shut: rounds.pop() if rounds else [])
+    carriers = DeliveryLanes(lambda shut: rounds.pop() if rounds else [])
     carriers.deliver_due()
     assert (carriers.idle(60), carriers._shut(), [record.levelname for record in caplog.records]) == (
         True,
@@ -147,7 +147,7 @@ def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, mon
         make_endpoint(good.url())
         for number in range(30):
             make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
-        carriers = Couriers(webhooks.due_jobs)
+        carriers = DeliveryLanes(webhooks.due_jobs)
         deliver_until(carriers, lambda: len(good.got) >= 30)
         assert len(dead.got) == delivery_lanes.THREADS_PER_LANE
         dead.closing.set()
@@ -164,6 +164,6 @@ def test_an_answer_of_whatever_kind_lets_a_lane_go_on(settings):
         make_endpoint(there.url())
         for number in range(10):
             make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
-        carriers = Couriers(webhooks.due_jobs)
+        carriers = DeliveryLanes(webhooks.due_jobs)
         deliver_until(carriers, lambda: len({got.id for got in there.got}) >= 10)
         assert carriers.idle(60)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import people_live
 from approvals.pages.live import DeskConsumer
@@ -114,13 +114,13 @@ def test_only_what_waits_for_this_very_person_is_news():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
         person.username: [
-            "data-title" in people_live.news(person, Shared(), str(one.pk)) for one in (request, question)
+            "data-title" in people_live.news(person, BatchCache(), str(one.pk)) for one in (request, question)
         ]
         for person in (owner, by, auditor, mallory())
     }
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
-    assert [people_live.news(by, Shared(), str(request.pk)), people_live.news(by, Shared(), "")] == ["", ""]
+    assert [people_live.news(by, BatchCache(), str(request.pk)), people_live.news(by, BatchCache(), "")] == ["", ""]
 
 
 @pytest.mark.parametrize("rows", [2, 40])
@@ -139,7 +139,7 @@ def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(row
         return len(queries(lambda: work(user)))
 
     def push(event: str, comment: int | None = None):
-        return lambda user: people_live.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
+        return lambda user: people_live.handled(user, BatchCache(), event, str(request.pk), comment, DeskConsumer.door)
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2

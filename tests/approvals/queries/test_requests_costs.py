@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals import queries
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
 from approvals.pages.inbox_live import pushed
@@ -72,8 +72,8 @@ def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
 def test_a_push_costs_the_same_however_much_there_is_and_however_much_was_missed(desk):
     missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
-    few = cost(lambda: pushed(desk, Shared(), Lens(), missed[:1]))
-    assert few == cost(lambda: pushed(desk, Shared(), Lens(), missed)) == 3
+    few = cost(lambda: pushed(desk, BatchCache(), Lens(), missed[:1]))
+    assert few == cost(lambda: pushed(desk, BatchCache(), Lens(), missed)) == 3
 
 
 def test_what_a_decision_on_many_would_do_is_read_at_once(desk):

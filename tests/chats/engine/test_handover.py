@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-from approvals.live.sse import KEEP_ALIVE, frame, kept_alive
-from approvals.live.streaming import KEY, Handover
+from approvals.live.sse import KEEP_ALIVE, frame, with_keep_alive
+from approvals.live.streaming import KEY, DetachedBodies
 
 START = {"type": "http.response.start", "status": 200, "headers": [(b"Content-Length", b"0"), (b"X-A", b"b")]}
 
@@ -21,7 +21,7 @@ def handing_over(pieces, *, fails: bool = False):
         if fails:
             raise RuntimeError("after the response")
 
-    return ApplicationCommunicator(Handover(app), {"type": "http"})
+    return ApplicationCommunicator(DetachedBodies(app), {"type": "http"})
 
 
 async def body_of(line: ApplicationCommunicator) -> list[bytes]:
@@ -83,7 +83,7 @@ async def test_a_response_without_pieces_is_passed_on_as_it_is():
         await send(START)
         await send({"type": "http.response.body", "body": b"all"})
 
-    line = ApplicationCommunicator(Handover(app), {"type": "http"})
+    line = ApplicationCommunicator(DetachedBodies(app), {"type": "http"})
     assert await line.receive_output(30) == START
     assert await body_of(line) == [b"all"]
 
@@ -98,7 +98,7 @@ async def test_a_silence_is_filled_with_comments_and_nothing_is_lost():
         yield b"two"
 
     found = []
-    async for piece in kept_alive(source(), every=0.01):
+    async for piece in with_keep_alive(source(), every=0.01):
         found.append(piece)
         if found.count(KEEP_ALIVE) == 3:
             go_on.set()

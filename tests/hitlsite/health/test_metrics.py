@@ -151,7 +151,7 @@ def test_turns_outbox_and_processes_are_shown():
     OutboxEvent.objects.filter(channel="mail").update(delivered_at=timezone.now())
     now = timezone.now()
     for name, running in (("a", 2), ("b", 3)):
-        actions.seen(name, WorkerKind.WORKER, started_at=now, running=running)
+        actions.record_heartbeat(name, WorkerKind.WORKER, started_at=now, running=running)
     figures = read(Metrics())
     assert [figures["turns", state] for state in ("queued", "running", "suspended")] == [0, 0, 1]
     assert [figures["outbox_waiting", channel] for channel in ("webhook", "mail")] == [2, 0]

@@ -14,11 +14,11 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from approvals import actions
-from approvals.live import echo
+from approvals.live import liveness
 from approvals.models.processes import Worker, WorkerKind
 from hitlsite.health import metrics, probes, readiness
 from hitlsite.health.probes import Probes, is_here
-from hitlsite.health.remembered import Remembered
+from hitlsite.health.remembered import CachedAnswer
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 LOCAL = ("127.0.0.1", 50000)
@@ -131,7 +131,7 @@ async def test_however_many_ask_one_look_is_under_way_and_a_leaving_client_does_
         await go_on.wait()
         return len(looks)
 
-    remembered = Remembered(look, seconds=3600)
+    remembered = CachedAnswer(look, seconds=3600)
     asking = [asyncio.create_task(remembered.get()) for _ in range(10)]
     await asyncio.sleep(0)
     asking[0].cancel()
@@ -149,7 +149,7 @@ async def test_what_is_no_longer_good_is_looked_for_again():
         looks.append(1)
         return len(looks)
 
-    remembered = Remembered(look, seconds=0)
+    remembered = CachedAnswer(look, seconds=0)
     assert [await remembered.get() for _ in range(3)] == [1, 2, 3]
 
 
@@ -160,22 +160,22 @@ async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
             return None
 
     layers = [Deaf()]
-    monkeypatch.setattr(echo, "get_channel_layer", lambda: layers[0])
-    probe = echo.Echo()
-    assert await readiness.listen(probe, 0.05) == ["channel layer: it does not answer"]
+    monkeypatch.setattr(liveness, "get_channel_layer", lambda: layers[0])
+    probe = liveness.RoundTrip()
+    assert await readiness.check_channel_layer(probe, 0.05) == ["channel layer: it does not answer"]
     layers[0] = InMemoryChannelLayer()
-    assert await readiness.listen(probe, 30) == []
-    assert await readiness.listen(probe, 30) == []
+    assert await readiness.check_channel_layer(probe, 30) == []
+    assert await readiness.check_channel_layer(probe, 30) == []
 
 
 @pytest.mark.asyncio
 async def test_the_answer_to_a_look_that_was_given_up_is_not_taken_for_the_next_one(monkeypatch):
     layer = InMemoryChannelLayer()
-    monkeypatch.setattr(echo, "get_channel_layer", lambda: layer)
-    probe = echo.Echo()
-    assert await readiness.listen(probe, 30) == []
+    monkeypatch.setattr(liveness, "get_channel_layer", lambda: layer)
+    probe = liveness.RoundTrip()
+    assert await readiness.check_channel_layer(probe, 30) == []
     await layer.send(probe._channel, {"type": "echo", "nonce": "of yesterday"})
-    assert await readiness.listen(probe, 30) == []
+    assert await readiness.check_channel_layer(probe, 30) == []
     # No channel is left behind, however often somebody looks.
     assert [name for name in layer.channels if name != probe._channel] == []
 
@@ -198,9 +198,9 @@ def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(mo
     missing = ["workers: none was seen in the last 30 s; start `manage.py worker`"]
     now = timezone.now()
     assert readiness.look() == missing
-    actions.seen("web", WorkerKind.WEB, started_at=now, running=0)
+    actions.record_heartbeat("web", WorkerKind.WEB, started_at=now, running=0)
     assert readiness.look() == missing
-    actions.seen("worker", WorkerKind.WORKER, started_at=now, running=2)
+    actions.record_heartbeat("worker", WorkerKind.WORKER, started_at=now, running=2)
     assert readiness.look() == []
     Worker.objects.update(seen_at=now - timedelta(seconds=31))
     assert readiness.look() == missing

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from approvals import actions as desk
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.live import DeskConsumer
 from approvals.states import Door, Kind, Priority, Verdict
@@ -133,7 +133,7 @@ def test_the_desks_pushes_show_it_as_text(bob, desk_of_evil, evil):
     requests, workflows = desk_of_evil
     consumer = DeskConsumer()
     consumer.scope = {"query_string": b"since=0"}
-    html = consumer.catch_up(bob, Shared())
+    html = consumer.catch_up(bob, BatchCache())
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}

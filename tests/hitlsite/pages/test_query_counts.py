@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import actions as desk
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import live
 from approvals.pages.live import DeskConsumer
@@ -117,7 +117,7 @@ def of_catching_up() -> int:
     """What it costs to come back to a page that has missed everything."""
     consumer, user = DeskConsumer(), bob()
     consumer.scope = {"query_string": b"since=0"}
-    return len(queries(lambda: consumer.catch_up(user, Shared())))
+    return len(queries(lambda: consumer.catch_up(user, BatchCache())))
 
 
 @pytest.mark.parametrize("people", [FEW, MANY])

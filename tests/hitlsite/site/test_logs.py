@@ -8,20 +8,22 @@ import pytest
 from django.db import connection
 
 from approvals.live import doorbell
-from approvals.live.redis_layer import PatientLayer
-from approvals.runtime.failures import Trouble
+from approvals.live.redis_layer import ReconnectingLayer
+from approvals.runtime.failures import OutageLog
 from tests.hitlsite.site.test_outages import away
 from tests.support.processes.ports import free_port
 
 
 async def test_a_ring_that_is_lost_because_redis_is_away_is_one_line(monkeypatch, caplog):
-    layer = PatientLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
+    layer = ReconnectingLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
     monkeypatch.setattr(doorbell, "get_channel_layer", lambda: layer)
-    monkeypatch.setattr(doorbell, "_lost", Trouble(doorbell.logger, "Rings are lost (%s).", "Rings arrive again."))
+    monkeypatch.setattr(
+        doorbell, "_outage", OutageLog(doorbell.logger, "Notifications are lost (%s).", "They arrive again.")
+    )
     await doorbell._send("desk", {"type": "news"})
     await layer.flush()
     (record,) = caplog.records
-    assert re.match(r"Rings are lost \(ConnectionError: .*127\.0\.0\.1:\d+", record.getMessage())
+    assert re.match(r"Notifications are lost \(ConnectionError: .*127\.0\.0\.1:\d+", record.getMessage())
     assert not record.exc_info
 
 

@@ -78,13 +78,13 @@ def test_a_second_process_on_sqlite_is_warned_of_and_a_dead_one_is_not(monkeypat
     here, started = socket.gethostname()[:150], timezone.now()
 
     def seen(name: str) -> list[str]:
-        actions.seen(name, WorkerKind.WEB, started_at=started, running=0)
+        actions.record_heartbeat(name, WorkerKind.WEB, started_at=started, running=0)
         return [found.id for found in check_processes(databases=["default"])]
 
     assert seen(f"{here}:{os.getpid()}:own") == []
     # No process has this number: it is above what Linux gives.
     assert seen(f"{here}:{2**22 + 1}:dead") == []
     assert seen(f"{here}:{os.getppid()}:living") == warned
-    actions.gone(f"{here}:{os.getppid()}:living")
+    actions.remove_process(f"{here}:{os.getppid()}:living")
     assert seen("another-machine:1:x") == warned
     assert check_processes(databases=None) == []

@@ -115,7 +115,7 @@ def connections_of(server: Server) -> int:
 
 async def test_a_decision_is_there_within_a_moment(tmp_path):
     # Nothing is read again: what comes before the time is up was rung.
-    with Server(tmp_path, prepare="from approvals import waitingroom; waitingroom.REREAD = 3600") as server:
+    with Server(tmp_path, prepare="from approvals.background import waiting_room; waiting_room.POLL = 3600") as server:
         agent, latencies = Remote(server, "admin"), []
         for _ in range(3):
             asked = agent.ask()

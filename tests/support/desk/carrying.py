@@ -13,23 +13,23 @@ from approvals.models import OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import LastNotice, NotificationRule, WebhookEndpoint
 from approvals.outbound import notifications, outbox, webhooks
-from approvals.outbound.delivery_lanes import Couriers
+from approvals.outbound.delivery_lanes import DeliveryLanes
 from approvals.outbound.outbox import EVENTS
 from approvals.outbound.signing import new_secret
 from approvals.states import Channel
 from tests.support.desk.requests import make_workflow
 
 
-def carry(couriers: Couriers | None = None) -> None:
+def carry(lanes: DeliveryLanes | None = None) -> None:
     """Deliver what is due now, and wait until all of it has ended."""
-    couriers = couriers or Couriers(webhooks.due_jobs, notifications.due_jobs)
+    lanes = lanes or DeliveryLanes(webhooks.due_jobs, notifications.due_jobs)
     notifications.spread_due()
     untried = outbox.heads(Channel.WEBHOOK).filter(attempts=0)
     while True:
-        couriers.deliver_due()
-        assert couriers.idle(60)
+        lanes.deliver_due()
+        assert lanes.idle(60)
         # On a loaded machine a round may be over before the first of a stream has arrived, and the next one waits for it.
-        if not untried.filter(next_attempt_at__lte=timezone.now()).exclude(lane__in=couriers._shut()).exists():
+        if not untried.filter(next_attempt_at__lte=timezone.now()).exclude(lane__in=lanes._shut()).exists():
             return
 
 
