@@ -11,12 +11,14 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from tests.support.processes.postgres import Cluster, NotFound, started
+from tests.support.processes.server import Server
 
 CHROMIUM = "/usr/bin/chromium"
 #: How often a proof kills at each of its points.
@@ -40,6 +42,13 @@ def real_processes() -> None:
         socket.create_server(("127.0.0.1", 0)).close()
     except OSError as error:
         missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a database of its own, for all tests of a module."""
+    with Server(tmp_path_factory.mktemp("server")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

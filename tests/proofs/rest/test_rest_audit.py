@@ -20,12 +20,6 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("audit")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def auditor(server):
     return Remote(server, "auditor", ("audit", "read"))
 

@@ -27,12 +27,6 @@ IN_TIME = 30.0
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("waiting")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def agent(server):
     return Remote(server, "admin")
 

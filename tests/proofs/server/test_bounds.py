@@ -8,16 +8,10 @@ from contextlib import closing
 import pytest
 
 from tests.proofs.server.test_backpressure import memory
-from tests.support.processes.server import PATIENCE, Server
+from tests.support.processes.server import PATIENCE
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 MIB = b"x" * (1 << 20)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("bounds")) as running:
-        yield running
 
 
 def head(path: str, *lines: str) -> bytes:

@@ -28,16 +28,6 @@ def call(server: Server, key: str, method: str, path: str, body: Any = None, **h
     return line.getresponse()
 
 
-def key_of(server: Server, folder: Path, name: str, *scopes: str) -> str:
-    file = folder / f"{name}.key"
-    server.run(
-        "from pathlib import Path; from django.contrib.auth.models import User; from approvals import auth\n"
-        f"key = auth.create_key(User.objects.get(username={name!r}), name='test', scopes={scopes!r})[1]\n"
-        f"Path({str(file)!r}).write_text(key)"
-    )
-    return file.read_text()
-
-
 def ask(server: Server, key: str, question: dict[str, Any]) -> str:
     """The id of the question, as the database has it."""
     asked = call(server, key, "POST", "/api/v1/ask-human", question)
@@ -68,7 +58,7 @@ def ended_after(server: Server, request: str) -> float:
 @pytest.mark.usefixtures("real_processes")
 def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp_path):
     with Server(tmp_path) as server:
-        key = key_of(server, tmp_path, "requester", "ask", "read")
+        key = server.key("requester", "ask", "read")
         question = {"question": "Which colour?", "timeout": 1000, "defaultResponse": "red"}
         ids = [ask(server, key, question | {"timeout": seconds * 1000}) for seconds in (1, 3600, 3600)]
         running, away, later = ids
@@ -101,7 +91,7 @@ def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp
 @pytest.mark.usefixtures("real_processes")
 def test_fifty_real_followers_cost_a_server_no_thread_each_and_hear_all_the_same(tmp_path):
     with Server(tmp_path) as server:
-        key = key_of(server, tmp_path, "requester", "ask", "read")
+        key = server.key("requester", "ask", "read")
         streams = [call(server, key, "GET", "/api/v1/events") for _ in range(50)]
         assert [stream.readline() for stream in streams] == [b": connected\n"] * 50
         assert server.process is not None

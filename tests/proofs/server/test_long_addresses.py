@@ -15,12 +15,6 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("addresses")) as running:
-        yield running
-
-
 def said(server: Server, *pieces: bytes) -> tuple[bytes, dict[str, object]]:
     """The status line and the problem document that such a request is answered with."""
     with closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)) as line:

@@ -20,12 +20,6 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 AT_ONCE = 50
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("serve")) as running:
-        yield running
-
-
 def test_a_port_that_is_taken_is_refused_in_one_line(server):
     command = [sys.executable, "manage.py", "serve", "--port", str(server.port)]
     env = environment(server.database)

@@ -76,7 +76,10 @@ def test_a_decision_whose_server_died_before_it_could_deliver_is_delivered_by_th
 
 def test_a_server_is_not_kept_from_stopping_by_a_silent_receiver(tmp_path):
     # Only the end of the server ends this delivery.
-    patient = {"prepare": "from approvals import posting; posting.SECONDS = 300", "HITL_WEBHOOK_ALLOW_PRIVATE": "1"}
+    patient = {
+        "prepare": "from approvals.outbound import http_post; http_post.SECONDS = 300",
+        "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
+    }
     with Receiver(lambda got: silent) as there, Server(tmp_path, **patient) as server:
         request, _ = ask(server, there.url(), tmp_path / "asked")
         server.person("approver").decide(request, verdict="approve")
