@@ -146,9 +146,19 @@ def test_a_field_with_very_many_changes_is_told_as_a_whole():
     assert len(value_changes(before, {"input": {"rows": few}})) == MAX_CHANGES
 
 
-@pytest.mark.parametrize("words", [1000, MAX_WORDS + 1])
-def test_texts_without_anything_in_common_cost_a_bounded_number_of_steps_and_the_page_says_so(words):
-    before, after = " ".join(f"a{n}" for n in range(words)), " ".join(f"b{n}" for n in range(words))
+def nothing_in_common(items: int, end: str) -> tuple[str, str]:
+    return "".join(f"a{n}{end}" for n in range(items)), "".join(f"b{n}{end}" for n in range(items))
+
+
+def test_texts_of_a_thousand_words_without_anything_in_common_are_compared_in_full():
+    budget = Budget()
+    assert [run.op for run in text_runs(*nothing_in_common(1000, " "), budget)] == [Op.REMOVED, Op.ADDED]
+    assert not budget.coarse
+
+
+@pytest.mark.parametrize(("items", "end"), [(MAX_WORDS // 2 + 1, " "), (MAX_WORDS + 1, " "), (MAX_WORDS + 1, "\n")])
+def test_long_texts_without_anything_in_common_cost_bounded_work_and_the_page_says_so(items, end):
+    before, after = nothing_in_common(items, end)
     budget = Budget()
     assert [run.op for run in text_runs(before, after, budget)] == [Op.REMOVED, Op.ADDED]
     assert (budget.coarse, WORK - budget.left < 3 * SHARE) == (True, True)
