@@ -66,7 +66,7 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             await asyncio.sleep(RETRY)
 
 
-async def run_with_retries(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def retry(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """As `run`, again and again while the database is away. For work that may be done twice: whether a transaction was
     committed whose connection broke, nobody knows.
     """

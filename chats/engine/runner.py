@@ -69,7 +69,7 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
     except database.AWAY as error:
         # What was committed is not known here: as after a crash, the next runner reads it from the rows.
         logger.warning("Turn %s is handed over: the database went away (%s)", turn_id, error)
-        await database.run_with_retries(actions.release_turn, claim)
+        await database.retry(actions.release_turn, claim)
     except asyncio.CancelledError:
         await asyncio.shield(database.run(actions.release_turn, claim))
         raise
@@ -91,7 +91,7 @@ class Run:
         """Renew the lease until cancelled; a lost lease or a stop pressed elsewhere cuts the model short."""
         while True:
             await asyncio.sleep(RENEW_EVERY.total_seconds())
-            held, stopped = await database.run_with_retries(actions.renew_lease, self.claim)
+            held, stopped = await database.retry(actions.renew_lease, self.claim)
             if stopped or not held:
                 self.stop.set()
 
@@ -269,9 +269,7 @@ class Run:
 
     async def _finish_call(self, execution: Execution, result: Result) -> None:
         # What has happened has happened: its record must not get lost with a database that is away for a while.
-        kept = await database.run_with_retries(
-            actions.finish_call, execution, output=result.output, error_text=result.error_text
-        )
+        kept = await database.retry(actions.finish_call, execution, output=result.output, error_text=result.error_text)
         if not kept:
             logger.warning("A late result of %s (%s) was refused", execution.name, execution.tool_call_id)
         elif result.error_text:

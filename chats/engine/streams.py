@@ -103,7 +103,7 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, event
     _followers.add(follower)
     seen = after
     while True:
-        stored, over = await database.run_with_retries(_read, turn_id, seen)
+        stored, over = await database.retry(_read, turn_id, seen)
         last: events.Event | None = None
         for seq, chunk in stored:
             seen, last = seq, events.from_json(chunk)

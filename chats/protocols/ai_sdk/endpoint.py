@@ -175,7 +175,7 @@ async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator
         if chunks := stream.encode(event):
             yield frames(chunks)
     if not stream.closed:
-        yield frames(await database.run_with_retries(_rest, stream, turn.pk))
+        yield frames(await database.retry(_rest, stream, turn.pk))
     yield DONE
 
 

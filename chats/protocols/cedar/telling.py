@@ -69,7 +69,7 @@ async def _told(request: HttpRequest, telling: Telling) -> AsyncIterator[Payload
             for payload in answer.encode(event):
                 yield payload
         # Where somebody was quick on the dashboard, the turn goes on already.
-        rest = await database.run_with_retries(_rest, request, telling, answer)
+        rest = await database.retry(_rest, request, telling, answer)
     for payload in rest:
         yield payload
 

@@ -121,7 +121,7 @@ async def test_work_is_tried_until_the_database_is_back(monkeypatch):
             away()
         return answer
 
-    assert (await database.run_with_retries(work, 42), len(tries)) == (42, 3)
+    assert (await database.retry(work, 42), len(tries)) == (42, 3)
 
 
 async def test_a_mistake_is_no_outage():
@@ -129,7 +129,7 @@ async def test_a_mistake_is_no_outage():
         raise ValueError("a mistake")
 
     with pytest.raises(ValueError, match="a mistake"):
-        await database.run_with_retries(work)
+        await database.retry(work)
 
 
 @pytest.mark.django_db
