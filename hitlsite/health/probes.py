@@ -22,7 +22,7 @@ from approvals.live.liveness import RoundTrip
 from approvals.live.streaming import Application, Receive, Send
 from approvals.runtime import database
 from hitlsite.health import metrics, readiness
-from hitlsite.health.remembered import CachedAnswer
+from hitlsite.health.cached_answer import CachedAnswer
 
 logger = logging.getLogger(__name__)
 

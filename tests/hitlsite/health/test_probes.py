@@ -17,8 +17,8 @@ from approvals import actions
 from approvals.live import liveness
 from approvals.models.processes import Worker, WorkerKind
 from hitlsite.health import metrics, probes, readiness
+from hitlsite.health.cached_answer import CachedAnswer
 from hitlsite.health.probes import Probes, is_here
-from hitlsite.health.remembered import CachedAnswer
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 LOCAL = ("127.0.0.1", 50000)
