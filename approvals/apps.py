@@ -46,7 +46,7 @@ class ApprovalsConfig(AppConfig):
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
-        connection_created.connect(append_only.guard, dispatch_uid="approvals.append_only")
+        connection_created.connect(append_only.enable_recursive_triggers, dispatch_uid="approvals.append_only")
         post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
 
 
@@ -60,4 +60,4 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
 
 def install_triggers(using: str, **_: Any) -> None:
     """After every app's migrations: SQLite loses triggers when it rebuilds a table."""
-    append_only.install(connections[using])
+    append_only.create_triggers(connections[using])

@@ -28,14 +28,14 @@ def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[
     """The append-only triggers are in place, and nothing switches them off."""
     found: list[CheckMessage] = []
     for alias in databases or []:
-        if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.left_on(
+        if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.find_switch_rows(
             connections[alias]
         ):
             hint = (
                 "Find out who left it. `manage.py migrate --skip-checks` removes it; then run `manage.py audit check`."
             )
-            found.append(Error(f"{append_only.LEFT_ON}.", hint=hint, id="approvals.E003"))
-        for trigger in append_only.missing(connections[alias]):
+            found.append(Error(f"{append_only.SWITCH_LEFT_ON}.", hint=hint, id="approvals.E003"))
+        for trigger in append_only.missing_triggers(connections[alias]):
             hint = (
                 "Run `manage.py migrate --skip-checks`: it puts the triggers back, and would not begin with this error."
             )

@@ -27,7 +27,7 @@ def back_up(database: Path, target: Path) -> int:
     try:
         _copy(database, part)
         _check(part)
-        _recognise(part, database)
+        _check_is_pausepoint(part, database)
         with part.open("rb") as written:
             os.fsync(written.fileno())
         os.link(part, target)
@@ -64,7 +64,7 @@ def _check(part: Path) -> None:
         )
 
 
-def _recognise(part: Path, database: Path) -> None:
+def _check_is_pausepoint(part: Path, database: Path) -> None:
     """A mistyped path may name an empty file, whose copy would be taken for a backup until it is needed."""
     with contextlib.closing(sqlite3.connect(part)) as copy:
         tables = {str(row[0]) for row in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -31,7 +31,7 @@ class JsonSerializer:
         return json.loads(data)
 
 
-class PatientCache(RedisCache):
+class FallbackCache(RedisCache):
     """The four operations that limits are made of."""
 
     #: Of the process: Django makes a cache object per thread.
@@ -54,10 +54,10 @@ class PatientCache(RedisCache):
         return self._try(super().delete, self._here.delete, key, *args, **kwargs)
 
     def _try(self, there: Callable[..., Any], here: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if time.monotonic() >= PatientCache._away_until:
+        if time.monotonic() >= FallbackCache._away_until:
             try:
                 return there(*args, **kwargs)
             except RedisError as error:
-                PatientCache._away_until = time.monotonic() + PATIENCE
+                FallbackCache._away_until = time.monotonic() + PATIENCE
                 logger.warning("Redis is away (%s); this process counts log-ins for itself.", error)
         return here(*args, **kwargs)

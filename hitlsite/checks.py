@@ -14,7 +14,7 @@ from django.db import DatabaseError, connections
 
 from approvals.models import processes
 
-HERE = frozenset({"", "localhost", "127.0.0.1", "::1"})
+LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 def check_set_up(**_: Any) -> list[CheckMessage]:
@@ -40,7 +40,7 @@ def _services() -> Iterator[CheckMessage]:
 
 def _addresses() -> Iterator[CheckMessage]:
     public = urlsplit(settings.PUBLIC_URL)
-    if public.hostname is None or public.hostname in HERE or public.hostname.startswith("127."):
+    if public.hostname is None or public.hostname in LOCAL_HOSTS or public.hostname.startswith("127."):
         yield Warning(
             f"PUBLIC_URL is {settings.PUBLIC_URL}: links in messages and webhooks lead to this machine.",
             hint="Set PUBLIC_URL to where people reach the site, such as https://desk.example.org.",
@@ -74,7 +74,7 @@ def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list
     for alias in databases or []:
         if connections[alias].vendor != "sqlite":
             continue
-        others = [name for name in _names(alias) if _lives(name)]
+        others = [name for name in _names(alias) if _is_running(name)]
         if others:
             found.append(
                 Warning(
@@ -94,7 +94,7 @@ def _names(alias: str) -> list[str]:
         return []
 
 
-def _lives(name: str) -> bool:
+def _is_running(name: str) -> bool:
     """Whether the process of that name, seen a moment ago, still runs; one of another machine is taken at its word."""
     host, pid, _ = name.rsplit(":", 2)
     if host != socket.gethostname()[:150]:

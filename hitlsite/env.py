@@ -32,7 +32,7 @@ def boolean(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r} is not a yes or no. Use 1 or 0.")
 
 
-def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
+def whole_number(name: str, *, default: int, lowest: int, highest: int) -> int:
     """A whole number within bounds."""
     value = text(name, str(default))
     if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
@@ -40,7 +40,7 @@ def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
     return int(value)
 
 
-def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
+def comma_separated(name: str, default: tuple[str, ...] = ()) -> list[str]:
     """A list separated by commas; empty items are dropped."""
     items = [item.strip() for item in text(name).split(",")]
     return [item for item in items if item] or list(default)
@@ -55,14 +55,14 @@ def choice(name: str, allowed: Collection[str], default: str = "") -> str:
 
 def origins(name: str) -> list[str]:
     """Origins such as `https://desk.example.org`: a scheme and a host, nothing behind them."""
-    found = words(name)
+    found = comma_separated(name)
     for origin in found:
         if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
             raise ImproperlyConfigured(f"{name}: {origin!r} is not an origin. Write it like https://desk.example.org.")
     return found
 
 
-def redis(name: str) -> str:
+def redis_url(name: str) -> str:
     """`redis://host:6379/0`, `rediss://` with TLS or `unix://` for a socket; empty where there is none."""
     url = text(name)
     if url and not re.match(r"(?:rediss?|unix)://[^\s]+$", url):
@@ -147,11 +147,11 @@ def _server_options(options: dict[str, str]) -> str:
 
 
 def _pool(size: int) -> dict[str, Any]:
-    waits = {"timeout": POOL_PATIENCE, "reconnect_timeout": RECONNECT, "reconnect_failed": _tell_those_who_wait}
+    waits = {"timeout": POOL_PATIENCE, "reconnect_timeout": RECONNECT, "reconnect_failed": _fail_waiting_clients}
     return {"min_size": 1, "max_size": size, **waits}
 
 
-def _tell_those_who_wait(pool: Any) -> None:
+def _fail_waiting_clients(pool: Any) -> None:
     """The database is away: whoever waits for a connection hears of it now and not when their patience is over."""
     with pool._lock:
         # Where there are connections, the database only takes no more of them, and those who wait will get one.

@@ -14,7 +14,7 @@ from typing import Any
 _ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """Whoever scans the site with made-up host names and forms would else fill the log with our code."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -25,13 +25,13 @@ class Line(logging.Formatter):
         return super().format(record)
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return escaped(super().formatMessage(record))
+        return escape_line(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
         """Keep the lines of the traceback, and escape what is inside them."""
-        return "\n".join(map(escaped, super().formatException(ei).split("\n")))
+        return "\n".join(map(escape_line, super().formatException(ei).split("\n")))
 
 
-def escaped(line: str) -> str:
+def escape_line(line: str) -> str:
     """Return the line with these characters as Python escapes."""
     return _ODD.sub(lambda found: ascii(found[0])[1:-1], line)

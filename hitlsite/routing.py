@@ -16,7 +16,7 @@ else:
     chats = []
 
 
-async def nowhere(scope: Any, receive: Any, send: Any) -> None:
+async def unknown_address(scope: Any, receive: Any, send: Any) -> None:
     """No page has a line to this address. Said as a page is told of a chat that is not there: only a line has a code."""
     await receive()
     await send({"type": "websocket.accept"})
@@ -24,4 +24,4 @@ async def nowhere(scope: Any, receive: Any, send: Any) -> None:
 
 
 # Last of all: what no route takes is an error of the router's, for which anybody could fill the log with tracebacks.
-websocket_urlpatterns: list[Any] = [*desk, *chats, re_path(r"^[\s\S]*$", nowhere)]  # type: ignore[arg-type]
+websocket_urlpatterns: list[Any] = [*desk, *chats, re_path(r"^[\s\S]*$", unknown_address)]  # type: ignore[arg-type]

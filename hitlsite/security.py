@@ -85,7 +85,7 @@ class _BeforeView:
         return self.get_response(request)
 
 
-class PossibleNames(_BeforeView):
+class RefuseNulInNames(_BeforeView):
     """What an address names can only be there if a database can hold the name: PostgreSQL takes no NUL, not even to look."""
 
     def process_view(
@@ -95,7 +95,7 @@ class PossibleNames(_BeforeView):
         return refusal_page(request, NotFound()) if any("\0" in name for name in named) else None
 
 
-class PossibleInAdmin(_BeforeView):
+class RefuseNulInAdmin(_BeforeView):
     """The admin hands what an address or a form holds to the database as it stands."""
 
     def process_view(

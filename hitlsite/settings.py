@@ -24,7 +24,7 @@ if not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 8):
         "SECRET_KEY is too easy to guess: use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
     )
 
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
+ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
@@ -52,7 +52,7 @@ INSTALLED_APPS = [
     "hitlsite",
     "approvals",
     "chats",
-    *env.words("HITL_APPS"),
+    *env.comma_separated("HITL_APPS"),
 ]
 
 MIDDLEWARE = [
@@ -68,8 +68,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "approvals.access.callers.MachineMiddleware",
     "hitlsite.security.LoginRequired",
-    "hitlsite.security.PossibleNames",
-    "hitlsite.security.PossibleInAdmin",
+    "hitlsite.security.RefuseNulInNames",
+    "hitlsite.security.RefuseNulInAdmin",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -111,12 +111,12 @@ if HITL_DISPATCH == "workers" and not _many_processes:
         "HITL_DISPATCH=workers needs PostgreSQL: set DATABASE_URL=postgresql://user:password@host:5432/name."
     )
 #: Turns that one worker runs at once.
-HITL_WORKER_TURNS = env.whole("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
+HITL_WORKER_TURNS = env.whole_number("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
 if _many_processes:
     INSTALLED_APPS.append("procrastinate.contrib.django")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env.redis("REDIS_URL")
+REDIS_URL = env.redis_url("REDIS_URL")
 #: What happens in one process shows at once in the pages of all: through Redis, or within the only process there is.
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {"BACKEND": "approvals.live.redis_layer.ReconnectingLayer", "CONFIG": {"hosts": [REDIS_URL]}}
@@ -127,7 +127,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
 #: Keeps the counts behind the limits of log-ins, and nothing that says who may do what.
 CACHES: dict[str, Any] = {
     "default": {
-        "BACKEND": "hitlsite.cache.PatientCache",
+        "BACKEND": "hitlsite.cache.FallbackCache",
         "LOCATION": [REDIS_URL],
         "KEY_PREFIX": "pausepoint",
         "OPTIONS": {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "socket_connect_timeout": 1},
@@ -147,7 +147,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
 #: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
-TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
+TRUSTED_PROXIES = env.whole_number("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
 ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
     "login": "hitlsite.accounts.forms.LoginForm",
@@ -182,7 +182,7 @@ if TRUST_FORWARDED_PROTO:
 # Only then: to a server that cannot tell, every request would look like one to be sent elsewhere.
 SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
 #: Seconds for which browsers come over HTTPS only, once they did.
-SECURE_HSTS_SECONDS = env.whole("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
+SECURE_HSTS_SECONDS = env.whole_number("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
 # Other names below the site's, and browsers' built-in lists, are not this site's to promise for.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -209,7 +209,7 @@ WHITENOISE_AUTOREFRESH = DEBUG
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "hitlsite.logs.Line", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"line": {"()": "hitlsite.logs.LineFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
@@ -224,24 +224,24 @@ LOGGING = {
 }
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
-HITL_AGENTS = env.words("HITL_AGENTS", default=("chats.agent.demo.support",))
+HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
 #: Dotted paths of functions that are told what happens (`approvals.outbound.outbox.Event`), at least once, in order per workflow.
-HITL_EVENT_HANDLERS = env.words("HITL_EVENT_HANDLERS")
+HITL_EVENT_HANDLERS = env.comma_separated("HITL_EVENT_HANDLERS")
 #: Webhooks may go to this machine and to private networks, and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
 #: Seconds between two messages to one person; what comes up meanwhile is told together.
-HITL_NOTIFY_INTERVAL = env.whole("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
+HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
 #: Hours for which the stream of a turn that has ended is kept; its messages, steps and checkpoints stay.
-HITL_KEEP_EVENTS = env.whole("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
+HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
 #: Questions, approvals and messages that one key may ask in a minute, and wrong keys that one address may try; 0 is no limit.
-HITL_ASKS_PER_MINUTE = env.whole("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
-HITL_WRONG_KEYS_PER_MINUTE = env.whole("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
+HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
+HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
 #: What reads `/metrics` has to send; without it only programs on this machine may.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 
 _mail_server = {
     "host": env.text("EMAIL_HOST"),
-    "port": env.whole("EMAIL_PORT", default=587, lowest=1, highest=65_535),
+    "port": env.whole_number("EMAIL_PORT", default=587, lowest=1, highest=65_535),
     "username": env.text("EMAIL_HOST_USER"),
     "password": env.text("EMAIL_HOST_PASSWORD"),
     "use_tls": env.boolean("EMAIL_USE_TLS", default=True),

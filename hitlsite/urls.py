@@ -26,7 +26,7 @@ if apps.is_installed("chats"):
     urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.protocols.urls"))]
     urlpatterns.append(path("", include("chats.protocols.cedar.urls")))
 # Last of all, so that an unknown address, be there a line break in it, gets our own page with DEBUG too.
-urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
+urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.unknown_address))
 
 handler400 = "hitlsite.views.bad_request"
 handler403 = "hitlsite.views.permission_denied"

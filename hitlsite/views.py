@@ -56,14 +56,14 @@ def favicon(request: HttpRequest) -> HttpResponse:
     return redirect(static("pausepoint/icon.svg"))
 
 
-def nowhere(request: HttpRequest, address: str) -> HttpResponse:
+def unknown_address(request: HttpRequest, address: str) -> HttpResponse:
     """No page has this address; the one with a slash behind it might."""
     if request.method in {"GET", "HEAD"} and not address.endswith("/"):
         try:
             found = resolve(f"/{address}/")
         except Resolver404:
             found = None
-        if found is not None and found.func is not nowhere:
+        if found is not None and found.func is not unknown_address:
             return redirect(f"/{address}/")
     return problem(request, HTTPStatus.NOT_FOUND)
 

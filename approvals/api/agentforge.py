@@ -19,8 +19,8 @@ HEARTBEAT = b": heartbeat\n\n"
 LONGEST_TIMER = 2**31 - 1
 MAX_TITLE = 200
 
-NOBODY = "Nobody answered before the deadline."
-WITHDRAWN = "The request was withdrawn."
+UNANSWERED = "Nobody answered before the deadline."
+CANCELLED = "The request was withdrawn."
 DECLINED = "The person declined to answer."
 
 _ID_PREFIX = re.compile(r"^[\w-]{1,80};", re.ASCII)
@@ -110,11 +110,11 @@ def opening(cursor: StreamCursor) -> bytes:
 
 def request_events(asked: Asked, *, first: bool) -> list[Event]:
     """What is told when something is asked; `first`: the agent waits from now on."""
-    interrupt = _told("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
+    interrupt = _event("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
     found = (
-        [_told("human_request", asked, asked.request_id, request=human_request(asked))] if _is_question(asked) else []
+        [_event("human_request", asked, asked.request_id, request=human_request(asked))] if _is_question(asked) else []
     )
-    waiting = [_told("agent_waiting", asked, "", reason=asked.title)] if first else []
+    waiting = [_event("agent_waiting", asked, "", reason=asked.title)] if first else []
     return [*found, interrupt, *waiting]
 
 
@@ -123,19 +123,19 @@ def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Event]:
     found = []
     if ended.status == "expired":
         default = {} if asked.default is None else {"defaultResponse": asked.default}
-        found.append(_told("human_timeout", asked, f"timeout-{asked.request_id}", **_named(asked), **default))
+        found.append(_event("human_timeout", asked, f"timeout-{asked.request_id}", **_request_id(asked), **default))
     if (error := error_of(asked, ended)) is not None:
-        found.append(_told("human_error", asked, f"error-{asked.request_id}", **_named(asked), error=error))
+        found.append(_event("human_error", asked, f"error-{asked.request_id}", **_request_id(asked), error=error))
     else:
         if _is_question(asked) and ended.status != "expired":
             response = response_of(ended)
             found.append(
-                _told("human_response", asked, f"response-{asked.request_id}", **_named(asked), response=response)
+                _event("human_response", asked, f"response-{asked.request_id}", **_request_id(asked), response=response)
             )
         value = _resume_value(asked, ended)
         named = {"interruptId": asked.request_id, "value": value}
-        found.append(_told("resume", asked, f"resume-{asked.request_id}", **named))
-    resumed = [_told("agent_resumed", asked, "")] if last and not ended.stopped else []
+        found.append(_event("resume", asked, f"resume-{asked.request_id}", **named))
+    resumed = [_event("agent_resumed", asked, "")] if last and not ended.stopped else []
     return found + resumed
 
 
@@ -173,9 +173,9 @@ def response_of(ended: Ended) -> str:
 def error_of(asked: Asked, ended: Ended) -> str | None:
     """Why the agent gets no answer; None if it gets one. An approval that nobody gave is a no, which is an answer."""
     if ended.status == "cancelled":
-        return f"{WITHDRAWN} {ended.comment}" if ended.comment else WITHDRAWN
+        return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
     if ended.status == "expired" and not ended.given and asked.kind != "approval":
-        return NOBODY
+        return UNANSWERED
     return None
 
 
@@ -187,11 +187,11 @@ def title_and_message(text: str) -> tuple[str, str]:
     return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
 
 
-def _told(event: str, asked: Asked, id: str, **data: Any) -> Event:
+def _event(event: str, asked: Asked, id: str, **data: Any) -> Event:
     return Event(event, id, {"type": event, **data, "threadId": asked.thread_id})
 
 
-def _named(asked: Asked) -> dict[str, str]:
+def _request_id(asked: Asked) -> dict[str, str]:
     return {"requestId": asked.request_id}
 
 

@@ -17,7 +17,7 @@ from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.api import agentforge, feed
 from approvals.api.bodies import REPLAYED, idempotency_key, json_object
-from approvals.api.events import thread_of
+from approvals.api.events import parse_thread
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
@@ -44,8 +44,8 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("ask")
     caller.count_ask()
     _refuse_tokens(caller)
-    seconds, thread = _wait_of(request), thread_of(request)
-    question = question_from(json_object(request))
+    seconds, thread = _parse_wait(request), parse_thread(request)
+    question = parse_question(json_object(request))
     origin = actions.Origin(
         scope=caller.scope,
         digest=digest({**question.input, "?thread": thread}),
@@ -54,7 +54,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         idempotency_key=idempotency_key(request),
     )
     asked = actions.ask_for_client(question, origin, by=caller.actor)
-    response = _answer(request, asked.request, seconds)
+    response = _respond(request, asked.request, seconds)
     if asked.replayed:
         response.headers[REPLAYED] = "true"
     return response
@@ -65,10 +65,10 @@ def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """What came of a question, in the same words and with the same `?wait=`."""
     caller.need("read")
     _refuse_tokens(caller)
-    return _answer(request, _question_for(caller, pk), _wait_of(request))
+    return _respond(request, _question_for(caller, pk), _parse_wait(request))
 
 
-def question_from(body: Mapping[str, Any]) -> Ask:
+def parse_question(body: Mapping[str, Any]) -> Ask:
     """The question in a body of AgentForge's shape. Unknown fields count for nothing; Invalid names each wrong one."""
     errors = {name: error for name, check in CHECKS.items() if name in body and (error := check(body[name]))}
     if "question" not in body:
@@ -154,7 +154,7 @@ def _refuse_tokens(caller: Caller) -> None:
         raise NotAllowed("A client token is for the chat it was made for. Use a key.")
 
 
-def _wait_of(request: HttpRequest) -> float:
+def _parse_wait(request: HttpRequest) -> float:
     """`?wait=`, in seconds; 0 without."""
     text = request.GET.get("wait", "0")
     if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
@@ -169,15 +169,15 @@ def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
     return found
 
 
-def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
+def _respond(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
     if not asked.pending or seconds == 0 or request.method == "HEAD":
-        return _told(request, asked)
+        return _respond_now(request, asked)
     return respond_when_ended(
-        request, asked.pk, seconds, lambda caller: _told(request, _question_for(caller, asked.pk))
+        request, asked.pk, seconds, lambda caller: _respond_now(request, _question_for(caller, asked.pk))
     )
 
 
-def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
     """202 while it waits, 200 with the answer; Expired or Withdrawn if there will be none."""
     if asked.pending:
         return _accepted(request, asked)

@@ -25,7 +25,7 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
     caller.need("read")
-    thread = thread_of(request)
+    thread = parse_thread(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
         raise NotAllowed("A client token follows its own thread only. Leave `thread` away, or use a key.")
     cursor = feed.start_cursor(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
@@ -40,7 +40,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
 
-def thread_of(request: HttpRequest) -> str:
+def parse_thread(request: HttpRequest) -> str:
     """`?thread=`, or "". Invalid for what can be no thread's id."""
     thread = request.GET.get("thread", "")
     try:

@@ -99,7 +99,7 @@ def read_page(cursor: StreamCursor) -> Page:
         return Page((), cursor, more=False)
     about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
     ids = {row.request_id for row in about.values()}
-    requests = _light().in_bulk(list(ids)) if ids else {}
+    requests = _without_bodies().in_bulk(list(ids)) if ids else {}
     waiting = _waiting_after(list(about))
     entries = [
         Entry(row.pk, row.event, request, waiting[row.pk], cursor.shown if row.pk == cursor.entry else 0)
@@ -139,18 +139,18 @@ class FrameCache:
         found = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
         requests = found.in_bulk([entry.request.pk for entry in new])
         for entry in new:
-            told = _told(entry, requests[entry.request.pk])
+            told = _events(entry, requests[entry.request.pk])
             self._known[entry.pk, entry.skip] = agentforge.frames(entry.pk, told, skip=entry.skip)
             self._size += entry.size
 
 
-def _told(entry: Entry, request: ApprovalRequest) -> list[Event]:
+def _events(entry: Entry, request: ApprovalRequest) -> list[Event]:
     if entry.event == CREATED:
         return agentforge.request_events(asked(request), first=entry.waiting == 1)
     return agentforge.end_events(asked(request), ended(request), last=entry.waiting == 0)
 
 
-def _light() -> QuerySet[ApprovalRequest]:
+def _without_bodies() -> QuerySet[ApprovalRequest]:
     """Requests without what may be large, and how large that is."""
     size: Any = Value(0)
     for name in UNLISTED:
@@ -220,7 +220,7 @@ def _rows(cursor: StreamCursor) -> list[_Row]:
     # The first entries of all begin with whatever number the database gave them.
     expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
     for place, row in enumerate(rows):
-        if row.pk != expected and (_is_fresh(row) or not sequence.none_can_come_below(row.pk)):
+        if row.pk != expected and (_is_recent(row) or not sequence.none_can_come_below(row.pk)):
             return rows[:place]
         expected = row.pk + 1
     return rows
@@ -230,7 +230,7 @@ def _rows(cursor: StreamCursor) -> list[_Row]:
 _seen: dict[int, float] = {}
 
 
-def _is_fresh(row: _Row) -> bool:
+def _is_recent(row: _Row) -> bool:
     """Whether an entry came within OVERLAP, by the database's clock; where its writer's was ahead, since it was first seen."""
     if row.at <= row.clock - OVERLAP:
         return False
@@ -253,10 +253,10 @@ def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
     """
     said = AuditEntry.objects.filter(pk__in=entries).values_list("pk", "open_after")
     known = {pk: waiting for pk, waiting in said if waiting is not None}
-    return known | _counted([pk for pk in entries if pk not in known])
+    return known | _count_waiting([pk for pk in entries if pk not in known])
 
 
-def _counted(entries: Sequence[int]) -> dict[int, int]:
+def _count_waiting(entries: Sequence[int]) -> dict[int, int]:
     if not entries:
         return {}
     change = Case(When(event=CREATED, then=Value(1)), When(event__in=ENDS, then=Value(-1)), default=Value(0))

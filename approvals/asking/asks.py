@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from approvals.asking import transcripts
 from approvals.asking.answers import shaped
 from approvals.exceptions import Invalid
-from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical
 from approvals.runtime.lookalikes import tool_name_problem
 from approvals.schema.check import schema_errors, schema_problem
@@ -100,8 +100,8 @@ class Ask:
             found.append(("options", f"every label is a text of at most {MAX_LABEL} characters"))
         if self.callback_url:
             try:
-                destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
-            except Refused as error:
+                parse_destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+            except RefusedAddress as error:
                 found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
             found.append(("default_response", "an approval can only be rejected by default"))

@@ -18,7 +18,7 @@ from approvals.runtime import database
 logger = logging.getLogger(__name__)
 
 
-def process_name() -> str:
+def new_process_name() -> str:
     """`host:pid:random`."""
     return f"{socket.gethostname()[:150]}:{os.getpid()}:{uuid4().hex[:8]}"
 
@@ -30,7 +30,7 @@ def no_turns() -> int:
 
 async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
     """Say every BEAT seconds that this process lives, until cancelled; then that it has ended."""
-    name, started_at = process_name(), timezone.now()
+    name, started_at = new_process_name(), timezone.now()
     try:
         while True:
             try:

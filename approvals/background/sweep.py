@@ -80,11 +80,11 @@ async def run_for_ever() -> None:
         while True:
             try:
                 for duty in await asyncio.get_running_loop().run_in_executor(
-                    _threads, database.call_and_close, found_due
+                    _threads, database.call_and_close, find_due
                 ):
                     if duty not in busy:
                         busy.add(duty)
-                        running.create_task(_run_apart(duty, busy))
+                        running.create_task(_run_on_thread(duty, busy))
             except database.AWAY as error:
                 database.record_failure(error)
             except Exception:
@@ -93,16 +93,16 @@ async def run_for_ever() -> None:
             await asyncio.sleep(INTERVAL)
 
 
-def found_due() -> list[Duty]:
+def find_due() -> list[Duty]:
     """The duties that have something to do, found in one query: a process that is idle is to cost next to nothing."""
     with connection.cursor() as cursor:
-        cursor.execute(*_question(tuple(_duties)))
+        cursor.execute(*_due_query(tuple(_duties)))
         row = cursor.fetchone()
     return [duty for duty, is_due in zip(_duties, row, strict=True) if is_due]
 
 
 @functools.cache
-def _question(duties: tuple[Duty, ...]) -> tuple[str, list[Any]]:
+def _due_query(duties: tuple[Duty, ...]) -> tuple[str, list[Any]]:
     """The query and its parameters. It reads the database's clock, so that it is the same every second: to make it takes longer
     than to answer it.
     """
@@ -122,7 +122,7 @@ def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
     return f"EXISTS ({sql})", params
 
 
-async def _run_apart(duty: Duty, busy: set[Duty]) -> None:
+async def _run_on_thread(duty: Duty, busy: set[Duty]) -> None:
     try:
         await asyncio.get_running_loop().run_in_executor(_threads, database.call_and_close, _run, duty)
     except Exception:

@@ -31,31 +31,31 @@ class RefusingCommand(BaseCommand):
                 raise CommandError(f"What is given for {name} is no UTF-8: {str(value)!r}. Write it in UTF-8.")
         if self.requires_migrations_checks:
             # Before Django's own checks: since 6.1 they ask SQLite what it can, which makes the file that is not there.
-            with _refused():
+            with _database_errors_as_command_errors():
                 _connect()
         return super().execute(*args, **options)
 
     def check_migrations(self) -> None:
         """Django's own prints a notice, and lets the command run into the first table that is missing."""
-        with _refused():
+        with _database_errors_as_command_errors():
             executor = MigrationExecutor(connection)
             plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         missing = sorted({migration.app_label for migration, _ in plan})
         if missing:
             raise CommandError(
-                f"The database {_named()} is not migrated: not all is applied in {', '.join(missing)}; "
+                f"The database {_database_name()} is not migrated: not all is applied in {', '.join(missing)}; "
                 "run `manage.py migrate`."
             )
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def _database_errors_as_command_errors() -> Iterator[None]:
     """What the database refuses, in one line."""
     try:
         yield
     except (Error, connection.Database.Error) as error:
         words = " ".join(str(error).split()) or type(error).__name__
-        raise CommandError(f"The database {_named()} cannot be used: {words}") from error
+        raise CommandError(f"The database {_database_name()} cannot be used: {words}") from error
 
 
 def _connect() -> None:
@@ -65,11 +65,11 @@ def _connect() -> None:
         connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
     elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
         # SQLite would make an empty one.
-        raise CommandError(f"There is no database {_named()}. Check DATABASE_URL, or run `manage.py migrate`.")
+        raise CommandError(f"There is no database {_database_name()}. Check DATABASE_URL, or run `manage.py migrate`.")
     connection.ensure_connection()
 
 
-def _named() -> str:
+def _database_name() -> str:
     """Which database, and never its password."""
     known = connection.settings_dict
     if connection.vendor == "sqlite":

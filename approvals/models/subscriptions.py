@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.json_field import ExactJSONField
 from approvals.states import Priority, Route
 
@@ -20,8 +20,8 @@ User = settings.AUTH_USER_MODEL
 def check_address(url: str) -> None:
     """ValidationError unless a webhook may be sent there."""
     try:
-        destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
-    except Refused as error:
+        parse_destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+    except RefusedAddress as error:
         raise ValidationError(f"The address {error}.") from error
 
 

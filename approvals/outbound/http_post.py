@@ -34,12 +34,12 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
     """
     deadline = time.monotonic() + seconds
     try:
-        to = addresses.destination(url, allow_private=allow_private)
+        to = addresses.parse_destination(url, allow_private=allow_private)
         found = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
         with _connected(to, found, deadline) as connection:
             _send(connection, _head(to, headers, len(body)) + body, deadline)
             return _status(connection, deadline)
-    except addresses.Refused as error:
+    except addresses.RefusedAddress as error:
         raise Undelivered(f"the address {error}") from error
     except TimeoutError as error:
         raise Undelivered(f"no answer within {seconds:g} s") from error

@@ -26,7 +26,7 @@ from django.utils import timezone
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.models.subscriptions import EventStream, NotificationRule, WebhookEndpoint
 from approvals.record import audit
-from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import utc
 from approvals.states import Channel, Door
 
@@ -97,8 +97,8 @@ def _to_webhooks(name: str, callback_url: str) -> list[OutboxEvent]:
 def lane_of(url: str) -> str:
     """Host and port of an address: what is slow or dead is a host."""
     try:
-        return destination(url, allow_private=True).authority
-    except Refused:
+        return parse_destination(url, allow_private=True).authority
+    except RefusedAddress:
         # Said when it is sent: here a bad address must not stop a decision.
         return "nowhere"
 

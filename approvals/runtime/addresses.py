@@ -44,7 +44,7 @@ GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 _resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="pausepoint-names")
 
 
-class Refused(ValueError):
+class RefusedAddress(ValueError):
     """The address is none that may be called; the message says why."""
 
 
@@ -64,47 +64,47 @@ class Destination:
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def destination(url: str, *, allow_private: bool = False) -> Destination:
+def parse_destination(url: str, *, allow_private: bool = False) -> Destination:
     """The parts of an `https://` address; `http://` only where private networks are allowed. Raises Refused.
 
     Looks at the text alone; an address written as a number is checked here already, a name when it is called.
     """
     if len(url) > MAX_URL or not re.fullmatch(r"[!-~]+", url) or "\\" in url:
-        raise Refused(f"must be an address of at most {MAX_URL} characters, without spaces and in plain ASCII")
+        raise RefusedAddress(f"must be an address of at most {MAX_URL} characters, without spaces and in plain ASCII")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise Refused(f"is not an address: {error}") from error
+        raise RefusedAddress(f"is not an address: {error}") from error
     if parts.scheme not in PORTS or not host:
-        raise Refused("must be an address like https://app.example.org/hooks")
+        raise RefusedAddress("must be an address like https://app.example.org/hooks")
     if parts.scheme == "http" and not allow_private:
-        raise Refused("must begin with https://")
+        raise RefusedAddress("must begin with https://")
     if parts.username is not None or parts.password is not None or "#" in url:
-        raise Refused("must hold no user name, password or #fragment")
+        raise RefusedAddress("must hold no user name, password or #fragment")
     if not re.fullmatch(r"[a-z0-9._-]+|[0-9a-f:.]+", host) or port == 0:
-        raise Refused("names no host that can be called")
+        raise RefusedAddress("names no host that can be called")
     try:
         literal = ipaddress.ip_address(host)
     except ValueError:
         if ":" in host:
-            raise Refused("names no host that can be called") from None
+            raise RefusedAddress("names no host that can be called") from None
     else:
-        check(literal, allow_private=allow_private)
+        check_address(literal, allow_private=allow_private)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Destination(parts.scheme, host, port or PORTS[parts.scheme], path)
 
 
-def check(address: IPAddress, *, allow_private: bool) -> None:
+def check_address(address: IPAddress, *, allow_private: bool) -> None:
     """Raise Refused unless a webhook may go to this address."""
     if _in(address, METADATA):
-        raise Refused(f"leads to {address}, which is never called")
+        raise RefusedAddress(f"leads to {address}, which is never called")
     if _in(address, PRIVATE):
         if not allow_private:
-            raise Refused(f"leads to {address}, inside a private network")
+            raise RefusedAddress(f"leads to {address}, inside a private network")
         return
     if _in(address, SPECIAL) or (address.version == 6 and address not in GLOBAL_IPV6):
-        raise Refused(f"leads to {address}, which is no host on the internet")
+        raise RefusedAddress(f"leads to {address}, which is no host on the internet")
 
 
 def resolve(host: str, port: int, *, allow_private: bool, seconds: float) -> list[IPAddress]:
@@ -116,10 +116,10 @@ def resolve(host: str, port: int, *, allow_private: bool, seconds: float) -> lis
         looked_up.cancel()
         raise TimeoutError(f"the name {host} was not looked up in time") from None
     except UnicodeError as error:
-        raise Refused("names no host that can be called") from error
+        raise RefusedAddress("names no host that can be called") from error
     addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in found))
     for address in addresses:
-        check(address, allow_private=allow_private)
+        check_address(address, allow_private=allow_private)
     return addresses
 
 

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 SWITCH = "pausepoint_maintenance"
 REFUSAL = "is append-only: rows are never changed or deleted"
 #: What `check` and `/readyz` say about it.
-LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
+SWITCH_LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
 
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
@@ -29,7 +29,7 @@ def protect(model: type[models.Model], *, may_change: frozenset[str] = frozenset
     _protected[model._meta.db_table] = (model, may_change)
 
 
-def install(connection: BaseDatabaseWrapper) -> None:
+def create_triggers(connection: BaseDatabaseWrapper) -> None:
     """Create the triggers of every protected table that exists; safe to repeat."""
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
@@ -40,7 +40,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
                 frozen = [column for column in columns if column not in may_change]
                 for statement in _statements(connection.vendor, table, frozen):
                     cursor.execute(statement)
-    if reasons := left_on(connection):
+    if reasons := find_switch_rows(connection):
         with connection.cursor() as cursor:
             cursor.execute(f"DELETE FROM {SWITCH}")
         logger.error(
@@ -51,21 +51,21 @@ def install(connection: BaseDatabaseWrapper) -> None:
         )
 
 
-def left_on(connection: Any) -> list[str]:
+def find_switch_rows(connection: Any) -> list[str]:
     """Return the reasons of rows left in the switch: `maintenance()` commits none, and with one no trigger refuses."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT reason FROM {SWITCH} LIMIT 10")
         return [str(row[0]) for row in cursor.fetchall()]
 
 
-def guard(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def enable_recursive_triggers(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """For every new connection: SQLite, unless told to, lets an INSERT OR REPLACE remove rows past the DELETE trigger."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA recursive_triggers = ON")
 
 
-def missing(connection: BaseDatabaseWrapper) -> list[str]:
+def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     """Names of triggers that should be there and are not, or are switched off, for tables that exist."""
     query = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
@@ -100,14 +100,14 @@ def _names(vendor: str, table: str) -> list[str]:
 def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
     no_update, no_delete, *emptied = _names(vendor, table)
     if vendor == "sqlite":
-        guard = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
+        enable_recursive_triggers = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
             BEGIN SELECT RAISE(ABORT, '{table} {REFUSAL}'); END"""
         columns = ", ".join(f'"{column}"' for column in frozen)
         return [
             f"DROP TRIGGER IF EXISTS {no_update}",
             f"DROP TRIGGER IF EXISTS {no_delete}",
-            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {guard}',
-            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {guard}',
+            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {enable_recursive_triggers}',
+            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {enable_recursive_triggers}',
         ]
     same = " AND ".join(f'NEW."{column}" IS NOT DISTINCT FROM OLD."{column}"' for column in frozen)
     return [

@@ -101,7 +101,7 @@ def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
     """The members of an object, with a note at each name that reads like something else."""
-    others = lookalikes.alike([name for name, _item in items])
+    others = lookalikes.count_lookalikes([name for name, _item in items])
     for number, (name, item) in enumerate(items):
         notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
         yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
@@ -156,17 +156,17 @@ def _text(value: str) -> Row:
 
 def misread(text: str) -> list[str]:
     """What of a text is easily taken for something else, in words; empty where nothing is."""
-    found = lookalikes.foreign(text)
+    found = lookalikes.foreign_letters(text)
     if not found:
         return []
-    listed = ", ".join(map(lookalikes.spelled, found[:NAMED])) + (" …" if len(found) > NAMED else "")
+    listed = ", ".join(map(lookalikes.describe_letter, found[:NAMED])) + (" …" if len(found) > NAMED else "")
     return [_("mixes alphabets: %(letters)s") % {"letters": listed}]
 
 
 def _misread_name(name: str) -> list[str]:
     if found := misread(name):
         return found
-    taken_for = lookalikes.plain(name)
+    taken_for = lookalikes.plain_lookalike(name)
     return [_("reads like “%(name)s”, and is another name") % {"name": taken_for}] if taken_for else []
 
 

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from confusable_homoglyphs import categories, utils
 
-from approvals.runtime.text import UNSEEN, number, visible_name
+from approvals.runtime.text import INVISIBLE, code_point, visible_name
 
 #: Scripts that people write in one word; Latin letters stand beside all of them ("Highly Restrictive" in UTS 39).
 TOGETHER = (
@@ -25,18 +25,18 @@ _word = re.compile(r"\w+")
 
 def tool_name_problem(name: str) -> str:
     """Why no tool is called this, in words that go behind `tool_name`; empty if one may be."""
-    if UNSEEN.search(name):
+    if INVISIBLE.search(name):
         return "holds a character that nobody sees"
     if visible_name(name) != (name or '""'):
         return "holds a space that nobody sees"
-    if foreign(name):
-        return f"mixes letters of different scripts: {', '.join(map(spelled, foreign(name)))}"
-    if taken_for := plain(name):
+    if foreign_letters(name):
+        return f"mixes letters of different scripts: {', '.join(map(describe_letter, foreign_letters(name)))}"
+    if taken_for := plain_lookalike(name):
         return f"reads like {taken_for!r} and is something else"
     return ""
 
 
-def foreign(text: str) -> list[str]:
+def foreign_letters(text: str) -> list[str]:
     """Letters of another script than the rest of their word, each once."""
     if text.isascii() or not _mixed({_script(character) for character in set(text)}):
         return []
@@ -50,9 +50,9 @@ def foreign(text: str) -> list[str]:
     return list(found)
 
 
-def plain(name: str) -> str:
+def plain_lookalike(name: str) -> str:
     """What a name in other letters is taken for where it reads like one in plain letters (ASCII); empty where it does not."""
-    if name.isascii() or UNSEEN.search(name):
+    if name.isascii() or INVISIBLE.search(name):
         # Its hidden characters are shown: it reads like nothing else.
         return ""
     seen = unicodedata.normalize("NFKC", name)
@@ -60,7 +60,7 @@ def plain(name: str) -> str:
     return taken_for if taken_for.isascii() else ""
 
 
-def alike(names: Sequence[str]) -> Mapping[str, int]:
+def count_lookalikes(names: Sequence[str]) -> Mapping[str, int]:
     """How many of the other names each one reads like, for those that do."""
     if len(names) < 2:
         return {}
@@ -71,15 +71,15 @@ def alike(names: Sequence[str]) -> Mapping[str, int]:
 
 def skeleton(text: str) -> str:
     """What two texts that look alike have in common; nothing to be shown."""
-    seen = UNSEEN.sub("", unicodedata.normalize("NFD", text))
+    seen = INVISIBLE.sub("", unicodedata.normalize("NFD", text))
     prototypes = _prototypes()
     mapped = "".join(prototypes.get(character, character) for character in seen)
     return " ".join(unicodedata.normalize("NFD", mapped).split())
 
 
-def spelled(character: str) -> str:
+def describe_letter(character: str) -> str:
     """A letter with its number and its name."""
-    return f"{character} ({number(character)[1:-1]}, {unicodedata.name(character, 'without a name')})"
+    return f"{character} ({code_point(character)[1:-1]}, {unicodedata.name(character, 'without a name')})"
 
 
 def _mixed(scripts: Iterable[str]) -> bool:

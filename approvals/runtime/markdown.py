@@ -63,14 +63,14 @@ def _show_targets(state: StateCore) -> None:
             inline.children = shown
 
 
-def _target(
+def _render_target(
     _self: RendererHTML, tokens: Sequence[Token], place: int, _options: Any, _env: MutableMapping[str, Any]
 ) -> str:
     href = tokens[place].content
     return f' <span class="target">({escapeHtml(href if len(href) <= MAX_TARGET else href[:MAX_TARGET] + "…")})</span>'
 
 
-def _leads_where_it_says(address: str) -> bool:
+def _has_plain_host(address: str) -> bool:
     """No address with a name before its host, which would be read as the host."""
     try:
         return "@" not in urlsplit(address).netloc
@@ -78,15 +78,15 @@ def _leads_where_it_says(address: str) -> bool:
         return False
 
 
-def _made() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     valid = parser.validateLink
-    parser.validateLink = lambda url: valid(url) and _leads_where_it_says(url)  # type: ignore[method-assign]
+    parser.validateLink = lambda url: valid(url) and _has_plain_host(url)  # type: ignore[method-assign]
     parser.core.ruler.push("targets", _show_targets)
-    parser.add_render_rule("link_target", _target)
+    parser.add_render_rule("link_target", _render_target)
     parser.add_render_rule("heading_open", lambda *_: "<p><strong>")
     parser.add_render_rule("heading_close", lambda *_: "</strong></p>\n")
     return parser
 
 
-_parser = _made()
+_parser = _make_parser()

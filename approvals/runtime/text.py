@@ -15,7 +15,7 @@ _UNSEEN = (
     "\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-UNSEEN = re.compile(f"[{_UNSEEN}]")
+INVISIBLE = re.compile(f"[{_UNSEEN}]")
 #: Spaces that cannot be told from others in a name: all but single ones inside it.
 _SPACES = re.compile(r"^ +| +$|(?<= ) +|[^\S ]")
 
@@ -28,21 +28,21 @@ _KEYCAPS = frozenset("0123456789#*")
 
 def visible(text: str) -> str:
     """The text with every such character as `⟨U+202E⟩`, but for marks where a script or an emoji needs them."""
-    return UNSEEN.sub(lambda found: found[0] if _needed(text, found.start()) else number(found[0]), text)
+    return INVISIBLE.sub(lambda found: found[0] if _needed(text, found.start()) else code_point(found[0]), text)
 
 
 def visible_name(name: str) -> str:
     """A name with every such character and every misleading space as `⟨U+0020⟩`; an empty one as `""`."""
-    shown = _SPACES.sub(lambda found: "".join(map(number, found[0])), name)
-    return UNSEEN.sub(lambda found: number(found[0]), shown) or '""'
+    shown = _SPACES.sub(lambda found: "".join(map(code_point, found[0])), name)
+    return INVISIBLE.sub(lambda found: code_point(found[0]), shown) or '""'
 
 
 def visible_json(text: str) -> str:
     """JSON with every such character escaped: the same value, in other bytes."""
-    return UNSEEN.sub(lambda found: found[0] if _needed(text, found.start()) else json.dumps(found[0])[1:-1], text)
+    return INVISIBLE.sub(lambda found: found[0] if _needed(text, found.start()) else json.dumps(found[0])[1:-1], text)
 
 
-def number(character: str) -> str:
+def code_point(character: str) -> str:
     return f"⟨U+{ord(character):04X}⟩"
 
 
@@ -54,7 +54,7 @@ def _needed(text: str, place: int) -> bool:
     match text[place]:
         case "\u200e" | "\u200f" | "\u061c":
             return _from_the_right(before) or _from_the_right(after)
-        case "\u200c" | "\u200d" if _JOINED.fullmatch(before) and not UNSEEN.fullmatch(before):
+        case "\u200c" | "\u200d" if _JOINED.fullmatch(before) and not INVISIBLE.fullmatch(before):
             return True
         case "\u200d":
             joins = _is_picture(before) or (before == "\ufe0f" and _needed(text, place - 1))
@@ -66,7 +66,9 @@ def _needed(text: str, place: int) -> bool:
 
 
 def _from_the_right(character: str) -> bool:
-    return bool(character) and unicodedata.bidirectional(character) in {"R", "AL"} and not UNSEEN.fullmatch(character)
+    return (
+        bool(character) and unicodedata.bidirectional(character) in {"R", "AL"} and not INVISIBLE.fullmatch(character)
+    )
 
 
 def _is_picture(character: str) -> bool:

@@ -43,4 +43,4 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
 @register.simple_tag
 def record_unprotected() -> str:
     """The table that holds a row which switches the append-only triggers off; empty where they are on."""
-    return append_only.SWITCH if append_only.left_on(connection) else ""
+    return append_only.SWITCH if append_only.find_switch_rows(connection) else ""

@@ -47,7 +47,7 @@ class Answer:
     body: bytes
 
 
-def plain(status: int, words: str) -> Answer:
+def text_answer(status: int, words: str) -> Answer:
     return Answer(status, "text/plain; charset=utf-8", f"{words}\n".encode())
 
 
@@ -73,7 +73,7 @@ class Probes:
             await self.app(scope, receive, send)
             return
         known = scope["method"] in {"GET", "HEAD"}
-        answer = await answering(scope) if known else plain(405, "This address takes GET only.")
+        answer = await answering(scope) if known else text_answer(405, "This address takes GET only.")
         headers = [
             (b"content-type", answer.kind.encode()),
             (b"content-length", str(len(answer.body)).encode()),
@@ -85,7 +85,7 @@ class Probes:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
     async def _healthz(self, scope: Scope) -> Answer:
-        return plain(200, "ok")
+        return text_answer(200, "ok")
 
     async def _readyz(self, scope: Scope) -> Answer:
         wrong = await self._ready.get()
@@ -93,7 +93,7 @@ class Probes:
         return Answer(503 if wrong else 200, "application/json", body)
 
     async def _show_metrics(self, scope: Scope) -> Answer:
-        return refused(scope) or await self._measured.get()
+        return refusal_of_metrics(scope) or await self._measured.get()
 
     async def _look(self) -> list[str]:
         stored, heard = await asyncio.gather(
@@ -103,7 +103,7 @@ class Probes:
 
     async def _database(self) -> list[str]:
         try:
-            return await self._within(readiness.look)
+            return await self._within(readiness.find_problems)
         except Exception as error:
             # Its words may name hosts and users, and are for the log.
             logger.warning("Not ready: the database does not answer (%s)", error)
@@ -123,7 +123,7 @@ class Probes:
         return await asyncio.wait_for(loop.run_in_executor(self._thread, database.call_and_close, work), PATIENCE)
 
 
-def refused(scope: Scope) -> Answer | None:
+def refusal_of_metrics(scope: Scope) -> Answer | None:
     """Why this client may not read the metrics: they tell which tools there are, and how busy people are."""
     headers: list[tuple[bytes, bytes]] = [(name.lower(), value) for name, value in scope["headers"]]
     if settings.METRICS_TOKEN:
@@ -131,14 +131,14 @@ def refused(scope: Scope) -> Answer | None:
         # Compared as bytes: what a client sends need not be ASCII.
         wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
         good = len(sent) == 1 and constant_time_compare(sent[0].encode("latin-1"), wanted)
-        return None if good else plain(401, "Send the token of METRICS_TOKEN as `Authorization: Bearer ...`.")
+        return None if good else text_answer(401, "Send the token of METRICS_TOKEN as `Authorization: Bearer ...`.")
     forwarded = any(name in FORWARDED for name, _ in headers)
-    if forwarded or not is_here(scope.get("client")):
-        return plain(403, "Without METRICS_TOKEN the metrics are for this machine only.")
+    if forwarded or not is_on_this_machine(scope.get("client")):
+        return text_answer(403, "Without METRICS_TOKEN the metrics are for this machine only.")
     return None
 
 
-def is_here(client: Any) -> bool:
+def is_on_this_machine(client: Any) -> bool:
     """Whether a client `(host, port)` is on this machine."""
     try:
         address = ipaddress.ip_address(client[0])

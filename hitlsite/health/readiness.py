@@ -23,20 +23,20 @@ def workers_run_turns() -> bool:
     return bool(settings.HITL_DISPATCH == "workers")
 
 
-def look() -> list[str]:
+def find_problems() -> list[str]:
     """What the database says is wrong, a line each. Raises what the database raises when it is away."""
-    missing = unapplied()
+    missing = unapplied_apps()
     if missing:
         return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
-    if append_only.left_on(connection):
-        return [f"record: {append_only.LEFT_ON}; see `manage.py check --database default`"]
+    if append_only.find_switch_rows(connection):
+        return [f"record: {append_only.SWITCH_LEFT_ON}; see `manage.py check --database default`"]
     if workers_run_turns() and not processes.alive().filter(kind=WorkerKind.WORKER).exists():
         seconds = int(processes.ALIVE.total_seconds())
         return [f"workers: none was seen in the last {seconds} s; start `manage.py worker`"]
     return []
 
 
-def unapplied() -> list[str]:
+def unapplied_apps() -> list[str]:
     """The apps whose last migration has not run on this database."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted({app for app, name in _last_migrations() if (app, name) not in applied})

@@ -21,7 +21,7 @@ MAX_BODY = 8_000_000
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-def declared(headers: Headers) -> int:
+def declared_length(headers: Headers) -> int:
     """The length that a request says its body has; 0 where it says none, or nothing that could be understood."""
     for name, value in headers:
         if name.lower() == b"content-length":
@@ -78,7 +78,7 @@ class BodyBound:
         self.app = app
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        if declared(scope["headers"]) > MAX_BODY:
+        if declared_length(scope["headers"]) > MAX_BODY:
             await _refuse(scope, send)
             return
         counter = _Counter(receive, send)

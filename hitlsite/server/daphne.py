@@ -23,7 +23,7 @@ DROPPED = 8 * MAX_BODY
 
 
 @implementer(IPushProducer)
-class Faucet:
+class FlowControl:
     """Shut while the client has not taken what was written; Twisted turns it."""
 
     def __init__(self) -> None:
@@ -78,10 +78,10 @@ class BoundedRequest(WebRequest):
         self.content = BytesIO()
         sent = self.requestHeaders.getAllRawHeaders()
         headers = [(name, value) for name, values in sent for value in values]
-        self.channel.transport.write(written(LARGE_BODY, headers))
+        self.channel.transport.write(response_bytes(LARGE_BODY, headers))
 
 
-def written(bound: Bound, headers: Headers = ()) -> bytes:
+def response_bytes(bound: Bound, headers: Headers = ()) -> bytes:
     """Return the whole response as bytes, for a request that Twisted cannot answer any more."""
     named, body = refusal(bound, headers)
     first = f"HTTP/1.1 {bound.status} {bound.title}".encode()
@@ -107,7 +107,7 @@ class BoundedChannel(_Channel):
         if self._dropped is None:
             self._dropped = 0
             # Without a header read so far, the line that is too long is the request line.
-            self.transport.write(written(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
+            self.transport.write(response_bytes(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
             # Close this side only: a reset, while the client still sends, would lose the answer.
             self.transport.loseWriteConnection()
 
@@ -149,9 +149,9 @@ class DeskServer(server.Server):
         in_pieces = message["type"] == "http.response.body" and protocol.channel is not None
         more = in_pieces and message.get("more_body", False)
         if more and protocol.producer is None:
-            protocol.registerProducer(Faucet(), True)
+            protocol.registerProducer(FlowControl(), True)
         elif in_pieces and not more and protocol.producer is not None:
             protocol.unregisterProducer()
         await super().handle_reply(protocol, message)
-        if more and isinstance(protocol.producer, Faucet):
+        if more and isinstance(protocol.producer, FlowControl):
             await protocol.producer.flow()

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 #: Seconds after which it is worth while to try again.
 RETRY_AFTER = 5
 STATUS = HTTPStatus.SERVICE_UNAVAILABLE
-MET = "_met_outage"
+OUTAGE_ATTRIBUTE = "_met_outage"
 
 
 class OutageMiddleware:
@@ -38,7 +38,7 @@ class OutageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         # What fails in middleware is a 500 by the time it gets here, and with DEBUG a page full of code.
-        return unavailable(request) if getattr(request, MET, False) else response
+        return unavailable(request) if getattr(request, OUTAGE_ATTRIBUTE, False) else response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Of a view; before Django logs it with everything that led to it."""
@@ -59,11 +59,11 @@ class _NoReport(ExceptionReporter):
 
 
 @receiver(got_request_exception, dispatch_uid="hitlsite.server.outages")
-def note(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
+def record_outage(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
     error = sys.exc_info()[1]
     if request is not None and isinstance(error, database.AWAY):
         _log(request, error)
-        setattr(request, MET, True)
+        setattr(request, OUTAGE_ATTRIBUTE, True)
         request.exception_reporter_class = _NoReport
 
 

@@ -27,7 +27,7 @@ PAGES = Limits(statement_timeout=30_000, lock_timeout=15_000)
 WORK = Limits(statement_timeout=60_000, lock_timeout=2_000)
 
 
-def keep_to(limits: Limits) -> None:
+def apply_limits(limits: Limits) -> None:
     """Have every connection that this process makes from now on keep to the limits; nothing on SQLite."""
     connection = connections["default"]
     given = connection.settings_dict

@@ -21,10 +21,10 @@ if apps.is_installed("chats"):
 
 
 #: Seconds for what runs beside turns to take its leave, and for messages that are on their way.
-LEAVING, DELIVERING = 15.0, 5.0
+STOP_TIMEOUT, DELIVERY_TIMEOUT = 15.0, 5.0
 
 
-class DeskWork:
+class BackgroundWork:
     """The work of one process, on its loop. `runs_turns`: turns and the sweep too, and not only pages.
 
     `turns` are taken from a queue: at most so many at once; 0 where there is none, and no limit.
@@ -55,12 +55,12 @@ class DeskWork:
         """Take no more work; running turns get a while to come to a good place, and are then handed over."""
         for task in self._tasks:
             task.cancel()
-        delivering = asyncio.create_task(asyncio.to_thread(delivery_lanes.stop_all, DELIVERING))
+        delivering = asyncio.create_task(asyncio.to_thread(delivery_lanes.stop_all, DELIVERY_TIMEOUT))
         if self._jobs is not None:
             await self._jobs.drain()
         await delivering
         # What hangs on a database that is away is left behind: nothing of it is needed any more.
-        await asyncio.wait(self._tasks, timeout=LEAVING)
+        await asyncio.wait(self._tasks, timeout=STOP_TIMEOUT)
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(self._loop.create_task(work))

@@ -17,7 +17,7 @@ from approvals.management.refusing import RefusingCommand
 from hitlsite.asgi import application
 from hitlsite.server import timeouts
 from hitlsite.server.daphne import DeskServer
-from hitlsite.server.work import DeskWork
+from hitlsite.server.work import BackgroundWork
 
 
 class Command(RefusingCommand):
@@ -32,7 +32,7 @@ class Command(RefusingCommand):
             raise CommandError(
                 f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
             )
-        timeouts.keep_to(timeouts.PAGES)
+        timeouts.apply_limits(timeouts.PAGES)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()
@@ -61,7 +61,7 @@ def start_work() -> None:
     """Put what runs beside the pages on the server's own loop, and take it off before the loop stops."""
     the_reactor: Any = reactor
     loop: asyncio.AbstractEventLoop = the_reactor._asyncioEventloop
-    work = DeskWork(loop, runs_turns=settings.HITL_DISPATCH == "here")
+    work = BackgroundWork(loop, runs_turns=settings.HITL_DISPATCH == "here")
     work.start()
 
     def on_shutdown() -> defer.Deferred[None]:

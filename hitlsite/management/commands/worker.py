@@ -12,7 +12,7 @@ from django.db import connections
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.server import timeouts
-from hitlsite.server.work import DeskWork
+from hitlsite.server.work import BackgroundWork
 
 
 class Command(RefusingCommand):
@@ -24,7 +24,7 @@ class Command(RefusingCommand):
                 "Turns are run by `manage.py serve` here. For workers set DATABASE_URL=postgresql://… "
                 "and leave HITL_DISPATCH unset (or set it to workers)."
             )
-        timeouts.keep_to(timeouts.WORK)
+        timeouts.apply_limits(timeouts.WORK)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()
@@ -36,7 +36,7 @@ async def work() -> None:
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, over.set)
-    beside = DeskWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)
+    beside = BackgroundWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)
     beside.start()
     print("Pausepoint works on turns (Ctrl+C stops it)", flush=True)
     await over.wait()

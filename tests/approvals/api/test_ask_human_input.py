@@ -40,7 +40,7 @@ def test_any_object_is_a_question_within_all_bounds_or_refused_naming_its_fields
     if not isinstance(body, dict):
         return
     try:
-        asked = ask_human.question_from(body)
+        asked = ask_human.parse_question(body)
     except Invalid as refusal:
         assert refusal.errors.keys() <= ask_human.CHECKS.keys() and all(refusal.errors.values())
     else:
@@ -67,13 +67,13 @@ def test_any_object_is_a_question_within_all_bounds_or_refused_naming_its_fields
 def test_a_value_that_agentforge_refuses_is_refused_by_name(field, values):
     for value in values:
         with pytest.raises(Invalid) as refusal:
-            ask_human.question_from({**QUESTION, field: value})
+            ask_human.parse_question({**QUESTION, field: value})
         assert (value, list(refusal.value.errors)) == (value, [field])
 
 
 def test_a_question_is_missing():
     with pytest.raises(Invalid) as refusal:
-        ask_human.question_from({})
+        ask_human.parse_question({})
     assert refusal.value.errors == {"question": "is missing"}
 
 
@@ -93,7 +93,7 @@ def test_a_question_is_missing():
     ],
 )
 def test_what_agentforge_allows_is_allowed(body):
-    ask_human.question_from(body).check()
+    ask_human.parse_question(body).check()
 
 
 @pytest.mark.django_db(transaction=True)

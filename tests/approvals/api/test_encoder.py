@@ -160,7 +160,7 @@ def test_a_deadline_without_a_default_times_out_with_an_error():
         (
             "human_error",
             "error-r-1",
-            {"type": "human_error", "requestId": "r-1", "error": agentforge.NOBODY, "threadId": "t-1"},
+            {"type": "human_error", "requestId": "r-1", "error": agentforge.UNANSWERED, "threadId": "t-1"},
         ),
     ]
 

@@ -166,9 +166,9 @@ def test_followers_of_the_record_wait_no_longer_for_a_process_whose_clock_is_ahe
     now = [1000.0]
     monkeypatch.setattr(feed, "monotonic", lambda: now[0])
     row = feed._Row(7, timezone.now() + timedelta(seconds=seconds), "request.created", None, timezone.now())
-    assert feed._is_fresh(row) is (seconds > 0)
+    assert feed._is_recent(row) is (seconds > 0)
     now[0] += feed.OVERLAP.total_seconds()
-    assert not feed._is_fresh(row)
+    assert not feed._is_recent(row)
 
 
 def test_a_comment_keeps_a_request_for_as_long_as_it_is_whatever_its_process_takes_for_now(elsewhere):

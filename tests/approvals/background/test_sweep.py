@@ -30,7 +30,7 @@ SOON = 30
 
 def found_due() -> list[str]:
     with CaptureQueriesContext(connection) as asked:
-        due = sweep.found_due()
+        due = sweep.find_due()
     assert len(asked.captured_queries) == 1
     return [duty.run.__qualname__ for duty in due]
 

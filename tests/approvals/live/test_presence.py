@@ -82,6 +82,6 @@ async def test_a_database_that_is_away_does_not_end_the_beat(monkeypatch):
 
 
 def test_two_starts_of_one_process_have_two_names():
-    first, second = heartbeat.process_name(), heartbeat.process_name()
+    first, second = heartbeat.new_process_name(), heartbeat.new_process_name()
     assert first != second
     assert first.rsplit(":", 1)[0] == second.rsplit(":", 1)[0]

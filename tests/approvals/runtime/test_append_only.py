@@ -108,13 +108,13 @@ def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_
     fill()
     table = model._meta.db_table
     said = models.CheckConstraint(condition=models.Q(id__gt=0), name="rebuilt")
-    assert (append_only.missing(connection), check_triggers(databases=["default"])) == ([], [])
+    assert (append_only.missing_triggers(connection), check_triggers(databases=["default"])) == ([], [])
     try:
         for change in ("add_constraint", "remove_constraint"):
             with connection.schema_editor() as editor:
                 getattr(editor, change)(model, said)
         lost = [f"{table}_no_update", f"{table}_no_delete"]
-        assert append_only.missing(connection) == lost
+        assert append_only.missing_triggers(connection) == lost
         errors = check_triggers(databases=["default"])
         assert [(error.id, error.level) for error in errors] == [("approvals.E001", 40)] * 2
         assert [error.msg for error in errors] == [
@@ -122,7 +122,7 @@ def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_
         ]
     finally:
         emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
-    assert (append_only.missing(connection), check_triggers(databases=["default"])) == ([], [])
+    assert (append_only.missing_triggers(connection), check_triggers(databases=["default"])) == ([], [])
     assert_refused(f"UPDATE {table} SET id = id + 1", table)
     assert_refused(f"DELETE FROM {table}", table)
 
@@ -137,18 +137,18 @@ def expected_triggers() -> list[tuple[str, str]]:
 def test_every_trigger_that_is_gone_is_missed_aloud_and_put_back():
     for table, name in expected_triggers():
         vendors.drop_trigger(name, table)
-        assert append_only.missing(connection) == [name]
+        assert append_only.missing_triggers(connection) == [name]
         assert [error.msg for error in check_triggers(databases=["default"])] == [
             f"The trigger {name} is missing: its rows can be changed."
         ]
-        append_only.install(connection)
-        assert append_only.missing(connection) == []
+        append_only.create_triggers(connection)
+        assert append_only.missing_triggers(connection) == []
 
 
 @pytest.mark.django_db
 def test_installing_again_changes_nothing():
     before = vendors.triggers()
-    append_only.install(connection)
+    append_only.create_triggers(connection)
     assert vendors.triggers() == before
     ours = [name for name, _ in before if not name.startswith(("approvals_search", "procrastinate_"))]
     assert ours == sorted(name for _, name in expected_triggers())

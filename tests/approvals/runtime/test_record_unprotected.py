@@ -47,9 +47,9 @@ def test_the_check_says_so_with_what_to_do():
 
 
 def test_readiness_says_so():
-    assert readiness.look() == []
+    assert readiness.find_problems() == []
     leave_it_on()
-    assert readiness.look() == [f"record: {WORDS}; see `manage.py check --database default`"]
+    assert readiness.find_problems() == [f"record: {WORDS}; see `manage.py check --database default`"]
 
 
 def test_the_metrics_say_so():
@@ -79,7 +79,7 @@ def test_migrate_does_not_begin():
 def test_migrate_without_checks_removes_it_and_says_so_in_the_log(caplog):
     leave_it_on("left by hand")
     call_command("migrate", "--skip-checks", verbosity=0)
-    assert append_only.left_on(connection) == []
+    assert append_only.find_switch_rows(connection) == []
     (record,) = [one for one in caplog.records if one.name == "approvals.runtime.append_only"]
     assert record.levelname == "ERROR"
     assert "(left by hand)" in record.getMessage()

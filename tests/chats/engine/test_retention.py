@@ -121,7 +121,7 @@ def test_what_was_said_goes_and_what_was_asked_decided_and_done_stays():
     assert (last.event, last.scope) == ("retention.pruned", turn.chat.scope)
     names = ("message", "turn", "step", "toolcall", "turncheckpoint", "turnevent")
     assert [last.data[name] for name in names] == counted
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == []
 
 
 def test_chats_that_wait_or_are_young_stay():

@@ -15,14 +15,14 @@ OPTIONS = {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "
 
 @pytest.fixture(autouse=True)
 def _redis_is_tried(monkeypatch):
-    monkeypatch.setattr(patient.PatientCache, "_away_until", 0.0)
+    monkeypatch.setattr(patient.FallbackCache, "_away_until", 0.0)
 
 
-def cache_at(url: str) -> patient.PatientCache:
-    return patient.PatientCache([url], {"KEY_PREFIX": "pausepoint", "OPTIONS": OPTIONS})
+def cache_at(url: str) -> patient.FallbackCache:
+    return patient.FallbackCache([url], {"KEY_PREFIX": "pausepoint", "OPTIONS": OPTIONS})
 
 
-def one_round(cache: patient.PatientCache, key: str) -> list[object]:
+def one_round(cache: patient.FallbackCache, key: str) -> list[object]:
     """What allauth does with it."""
     return [cache.add(key, True, timeout=10), cache.add(key, True, timeout=10), cache.get(key), cache.delete(key)]
 

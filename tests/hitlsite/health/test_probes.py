@@ -18,7 +18,7 @@ from approvals.live import liveness
 from approvals.models.processes import Worker, WorkerKind
 from hitlsite.health import metrics, probes, readiness
 from hitlsite.health.cached_answer import CachedAnswer
-from hitlsite.health.probes import Probes, is_here
+from hitlsite.health.probes import Probes, is_on_this_machine
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 LOCAL = ("127.0.0.1", 50000)
@@ -57,7 +57,7 @@ async def test_whether_the_process_answers_asks_no_database():
 @pytest.mark.asyncio
 @pytest.mark.parametrize("path", probes.ADDRESSES)
 async def test_a_head_has_no_body_and_anything_else_is_refused(path, monkeypatch):
-    monkeypatch.setattr(readiness, "look", list)
+    monkeypatch.setattr(readiness, "find_problems", list)
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"pausepoint_up 1.0\n")
     app = Probes(nothing_else)
     status, headers, body = await ask(app, path, method="HEAD")
@@ -90,7 +90,7 @@ async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
     def away():
         raise Unreachable("password=hunter2 host=db.internal")
 
-    monkeypatch.setattr(readiness, "look", away)
+    monkeypatch.setattr(readiness, "find_problems", away)
     monkeypatch.setattr(metrics.Metrics, "_count_new", lambda self: away())
     app = Probes(nothing_else)
     status, _, body = await ask(app, "/readyz")
@@ -109,7 +109,7 @@ async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeyp
         let_go.wait(60)
         return []
 
-    monkeypatch.setattr(readiness, "look", hang)
+    monkeypatch.setattr(readiness, "find_problems", hang)
     monkeypatch.setattr(probes, "PATIENCE", 0.05)
     monkeypatch.setattr(probes, "READY_FOR", 0.0)
     app = Probes(nothing_else)
@@ -187,9 +187,9 @@ def test_a_migration_that_has_not_run_is_said():
     assert {"approvals", "chats", "auth", "sessions"} <= set(apps)
     last = next(name for app, name in readiness._last_migrations() if app == "chats")
     recorder.record_unapplied("chats", last)
-    assert readiness.look() == ["migrations: not all applied in chats; run `manage.py migrate`"]
+    assert readiness.find_problems() == ["migrations: not all applied in chats; run `manage.py migrate`"]
     recorder.record_applied("chats", last)
-    assert readiness.look() == []
+    assert readiness.find_problems() == []
 
 
 @pytest.mark.django_db
@@ -197,13 +197,13 @@ def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(mo
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
     missing = ["workers: none was seen in the last 30 s; start `manage.py worker`"]
     now = timezone.now()
-    assert readiness.look() == missing
+    assert readiness.find_problems() == missing
     actions.record_heartbeat("web", WorkerKind.WEB, started_at=now, running=0)
-    assert readiness.look() == missing
+    assert readiness.find_problems() == missing
     actions.record_heartbeat("worker", WorkerKind.WORKER, started_at=now, running=2)
-    assert readiness.look() == []
+    assert readiness.find_problems() == []
     Worker.objects.update(seen_at=now - timedelta(seconds=31))
-    assert readiness.look() == missing
+    assert readiness.find_problems() == missing
 
 
 @pytest.mark.django_db
@@ -211,7 +211,7 @@ def test_readiness_costs_four_queries_at_most(django_assert_num_queries, monkeyp
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
     # Whether the table of migrations is there, what is in it, whether the triggers are on, and the workers.
     with django_assert_num_queries(4):
-        readiness.look()
+        readiness.find_problems()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_readiness_costs_four_queries_at_most(django_assert_num_queries, monkeyp
     ],
 )
 def test_who_is_on_this_machine(client, here):
-    assert is_here(client) is here
+    assert is_on_this_machine(client) is here
 
 
 @pytest.mark.asyncio

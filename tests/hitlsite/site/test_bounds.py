@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hitlsite.server.body_limit import MAX_BODY, BodyBound, declared
+from hitlsite.server.body_limit import MAX_BODY, BodyBound, declared_length
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 MIB = b"x" * (1 << 20)
@@ -25,7 +25,7 @@ MIB = b"x" * (1 << 20)
     ],
 )
 def test_what_a_request_says_of_its_length(sent, length):
-    assert declared(sent) == length
+    assert declared_length(sent) == length
 
 
 async def through(pieces, headers=(), app=None):

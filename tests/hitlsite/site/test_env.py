@@ -101,13 +101,17 @@ def test_a_postgresql_server_is_named_by_its_url(monkeypatch):
 
 def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", " a , ,b,")
-    assert (env.text("NAME"), env.words("NAME")) == ("a , ,b,", ["a", "b"])
+    assert (env.text("NAME"), env.comma_separated("NAME")) == ("a , ,b,", ["a", "b"])
     monkeypatch.setenv("NAME", "https://a.example, http://b.example:8000")
     assert env.origins("NAME") == ["https://a.example", "http://b.example:8000"]
     monkeypatch.setenv("NAME", " , ")
-    assert env.words("NAME", default=("x",)) == ["x"]
+    assert env.comma_separated("NAME", default=("x",)) == ["x"]
     monkeypatch.setenv("NAME", "sqlite:////var/lib/desk.db")
     assert env.database("NAME", Path("x"))["NAME"] == Path("/var/lib/desk.db")
     monkeypatch.setenv("NAME", "")
-    assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
+    assert (env.text("NAME", "x"), env.comma_separated("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == (
+        "x",
+        ["x"],
+        "a",
+    )
     assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hitlsite.logs import Line
+from hitlsite.logs import LineFormatter
 
 FORMAT = "%(levelname)s %(name)s: %(message)s"
 
@@ -19,7 +19,9 @@ def written(message: str, *args: object, error: Exception | None = None) -> str:
             raise error
         except Exception:
             found = sys.exc_info()
-    return Line(FORMAT).format(logging.LogRecord("django.request", logging.ERROR, "x.py", 1, message, args, found))
+    return LineFormatter(FORMAT).format(
+        logging.LogRecord("django.request", logging.ERROR, "x.py", 1, message, args, found)
+    )
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def limits(monkeypatch):
 
     def keep_to(given: timeouts.Limits) -> None:
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
-        timeouts.keep_to(given)
+        timeouts.apply_limits(given)
 
     yield keep_to
     monkeypatch.undo()
