@@ -1,8 +1,8 @@
-"""Where a webhook may go: addresses of the public internet, and of private networks only where the operator says so.
+"""Check where a webhook may go: the public internet, and private networks only where the operator allows them.
 
-Whoever names an address makes this server call it, from inside the network where the server stands. So the name is
-resolved once, every address behind it is checked, and `approvals.outbound.http_post` connects to one of exactly these:
-between check and connection no name can change its meaning.
+Clients choose these addresses, and this server calls them from inside its own network. So the host name is resolved once,
+every address behind it is checked, and `approvals.outbound.http_post` connects to exactly one of these: DNS cannot change
+between the check and the connection.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ def _networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network,
     return tuple(map(ipaddress.ip_network, text.split()))
 
 
-#: Refused whatever is allowed: what clouds tell their machines, credentials among it.
+#: Always refused: the metadata services of clouds, which hand out credentials.
 METADATA = _networks(
     "169.254.0.0/16 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32 fd00:ec2::254/128 fd20:ce::254/128"
 )
-#: One's own machine and network; the one thing that can be allowed.
+#: This machine and private networks, which the operator may allow.
 PRIVATE = _networks("10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 ::1/128 fc00::/7")
-#: The rest of what is not a host on the internet (IANA's special-purpose registries). IPv6 that carries an IPv4 address
-#: (mapped, 6to4, Teredo, NAT64) is among it: it reaches what that address reaches.
+#: Other addresses that are not hosts on the internet (IANA's special-purpose registries). IPv6 addresses that embed an
+#: IPv4 address (mapped, 6to4, Teredo, NAT64) are included, because they reach that IPv4 address.
 SPECIAL = _networks(
     "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4"
     " 2001::/23 2001:db8::/32 2002::/16 3fff::/20"
 )
-#: All of IPv6 that has been given to hosts on the internet.
+#: The range of IPv6 that is allocated to hosts on the internet.
 GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 
-#: Looking up a name cannot be broken off; a server that does not answer keeps one of these threads and no other.
+#: A DNS lookup cannot be interrupted, so a name server that does not answer blocks only one of these threads.
 _resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="pausepoint-names")
 
 
 class RefusedAddress(ValueError):
-    """The address is none that may be called; the message says why."""
+    """This address must not be called; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """An address, taken apart: `path` begins with a slash and holds the query."""
+    """The parts of an address; `path` begins with a slash and includes the query."""
 
     scheme: str
     host: str
@@ -59,15 +59,15 @@ class Destination:
 
     @property
     def authority(self) -> str:
-        """Host and port as they stand in a Host header; the port where it is not the scheme's own."""
+        """Return host and port for the Host header; the port is left out where it is the default of the scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def parse_destination(url: str, *, allow_private: bool = False) -> Destination:
-    """The parts of an `https://` address; `http://` only where private networks are allowed. Raises Refused.
+    """Return the parts of an `https://` address, or `http://` where private networks are allowed.
 
-    Looks at the text alone; an address written as a number is checked here already, a name when it is called.
+    Only the text is checked: an IP address here, a host name later in `resolve`. Raises RefusedAddress.
     """
     if len(url) > MAX_URL or not re.fullmatch(r"[!-~]+", url) or "\\" in url:
         raise RefusedAddress(f"must be an address of at most {MAX_URL} characters, without spaces and in plain ASCII")
@@ -96,7 +96,7 @@ def parse_destination(url: str, *, allow_private: bool = False) -> Destination:
 
 
 def check_address(address: IPAddress, *, allow_private: bool) -> None:
-    """Raise Refused unless a webhook may go to this address."""
+    """Raise RefusedAddress unless a webhook may go to this address."""
     if _in(address, METADATA):
         raise RefusedAddress(f"leads to {address}, which is never called")
     if _in(address, PRIVATE):
@@ -108,7 +108,10 @@ def check_address(address: IPAddress, *, allow_private: bool) -> None:
 
 
 def resolve(host: str, port: int, *, allow_private: bool, seconds: float) -> list[IPAddress]:
-    """All addresses of a host, each of them checked. Raises Refused, or OSError where there are none in time."""
+    """Return all addresses of a host after checking each.
+
+    Raises RefusedAddress, and OSError (TimeoutError after `seconds`) where the lookup fails.
+    """
     looked_up = _resolver.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         found = looked_up.result(timeout=seconds)

@@ -1,7 +1,7 @@
-"""Rows that may never change: database triggers refuse UPDATE and DELETE, on SQLite and on PostgreSQL.
+"""Append-only tables: database triggers refuse UPDATE and DELETE, on SQLite and on PostgreSQL.
 
-SQLite drops a table's triggers whenever a migration rebuilds it, so they are put back after every `migrate`, and a
-system check reports a missing one. The one way past them is `maintenance()`, for retention and test teardown.
+SQLite drops the triggers of a table when a migration rebuilds it, so they are created again after every `migrate`, and a
+system check reports missing ones. Only `maintenance()`, for retention and test teardown, may change these rows.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ logger = logging.getLogger(__name__)
 
 SWITCH = "pausepoint_maintenance"
 REFUSAL = "is append-only: rows are never changed or deleted"
-#: What `check` and `/readyz` say about it.
+#: Shown by `manage.py check` and `/readyz`.
 SWITCH_LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
 
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
 
 def protect(model: type[models.Model], *, may_change: frozenset[str] = frozenset()) -> None:
-    """Declare a model append-only, but for the columns in `may_change`."""
+    """Declare a model append-only except for the columns in `may_change`."""
     _protected[model._meta.db_table] = (model, may_change)
 
 
@@ -52,21 +52,21 @@ def create_triggers(connection: BaseDatabaseWrapper) -> None:
 
 
 def find_switch_rows(connection: Any) -> list[str]:
-    """Return the reasons of rows left in the switch: `maintenance()` commits none, and with one no trigger refuses."""
+    """Return the reasons in the switch table. `maintenance()` never commits a row, and any row disables all triggers."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT reason FROM {SWITCH} LIMIT 10")
         return [str(row[0]) for row in cursor.fetchall()]
 
 
 def enable_recursive_triggers(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """For every new connection: SQLite, unless told to, lets an INSERT OR REPLACE remove rows past the DELETE trigger."""
+    """Set up a new connection: by default, SQLite does not run DELETE triggers for INSERT OR REPLACE."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA recursive_triggers = ON")
 
 
 def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of triggers that should be there and are not, or are switched off, for tables that exist."""
+    """Return the names of triggers that are missing or disabled, for tables that exist."""
     query = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
         "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",
@@ -81,9 +81,9 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
 
 @contextmanager
 def maintenance(connection: Any, reason: str) -> Iterator[None]:
-    """Let this transaction, and no other, change protected rows.
+    """Let this transaction, and no other, change append-only rows.
 
-    The switch is a row that never commits: other connections cannot see it, and a crash takes it away.
+    The switch is a row that is never committed: other connections cannot see it, and a crash removes it.
     """
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         cursor.execute(f"INSERT INTO {SWITCH} (reason) VALUES (%s)", [reason])
@@ -93,7 +93,7 @@ def maintenance(connection: Any, reason: str) -> Iterator[None]:
 
 def _names(vendor: str, table: str) -> list[str]:
     names = [f"{table}_no_update", f"{table}_no_delete"]
-    # Emptying a whole table at once is a trigger of its own, where there is such a thing.
+    # PostgreSQL has a separate trigger for TRUNCATE.
     return names + [f"{table}_no_delete_all"] * (vendor == "postgresql")
 
 

@@ -10,6 +10,8 @@ from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 
+from approvals.runtime.canonical import utc
+
 
 def number_from(text: str, *, digits: int = 18) -> int | None:
     """Return the number that `text` from an address spells in ASCII digits, at most `digits`; otherwise None."""
@@ -41,7 +43,7 @@ class Cursor:
 
 
 def _format(value: object) -> str:
-    return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else str(value)
+    return utc(value) if isinstance(value, datetime) else str(value)
 
 
 def _number(text: str) -> int:
