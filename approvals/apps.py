@@ -1,4 +1,4 @@
-"""Start-up of the desk."""
+"""Set up the desk app: triggers, sweep duties, checks and signals."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class ApprovalsConfig(AppConfig):
 
 
 def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
-    """At a log-out: the user's open pages check whether it was theirs."""
+    """On log-out, notify the user's open pages, which check whether their session has ended."""
     if user is not None:
-        # The signal comes before the session goes; a page that looks at once must not find it any more.
+        # Django sends the signal before it flushes the session; a page that checks at once must not find it.
         request.session.flush()
         doorbell.notify(doorbell.user_group(user.pk), {"type": "session.ended"})
 
 
 def install_triggers(using: str, **_: Any) -> None:
-    """After every app's migrations: SQLite loses triggers when it rebuilds a table."""
+    """Create the triggers after the migrations of every app: SQLite loses them when it rebuilds a table."""
     append_only.create_triggers(connections[using])

@@ -1,4 +1,4 @@
-"""System checks: what is configured by halves is said aloud, before anything runs."""
+"""System checks of the desk: event handlers and append-only triggers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from approvals.runtime import append_only
 
 
 def check_event_handlers(**_: Any) -> list[CheckMessage]:
-    """Every event handler can be loaded."""
+    """Check that every event handler can be imported."""
     found: list[CheckMessage] = []
     for path in settings.HITL_EVENT_HANDLERS:
         try:
@@ -25,7 +25,7 @@ def check_event_handlers(**_: Any) -> list[CheckMessage]:
 
 
 def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """The append-only triggers are in place, and nothing switches them off."""
+    """Check that the append-only triggers exist and are not switched off."""
     found: list[CheckMessage] = []
     for alias in databases or []:
         if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.find_switch_rows(

@@ -1,6 +1,6 @@
-"""AgentForge's human-in-the-loop events: what was asked and how it ended, as named messages with JSON data.
+"""Encode requests and their outcomes as AgentForge's human-in-the-loop events: named messages with JSON data.
 
-`human_timeout` and `human_error` are in AgentForge's guide only; their data is in the style of the others.
+`human_timeout` and `human_error` appear only in AgentForge's guide; their data follows the style of the other events.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from approvals.live import sse
 from approvals.runtime.cursors import Cursor
 
 HEARTBEAT = b": heartbeat\n\n"
-#: JavaScript's timers hold 31 bits of milliseconds (24.8 days); a longer one goes off at once.
+#: JavaScript timers hold 31 bits of milliseconds (24.8 days); longer ones fire at once.
 LONGEST_TIMER = 2**31 - 1
 MAX_TITLE = 200
 
@@ -28,7 +28,7 @@ _ID_PREFIX = re.compile(r"^[\w-]{1,80};", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request as it was asked. Times in ms since 1970, `timeout` in ms (0 is none); `default` None is none."""
+    """A request as it was asked: times in ms since 1970, `timeout` in ms (0 means none), `default` None without one."""
 
     request_id: str
     thread_id: str
@@ -48,8 +48,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a request ended: `status` is the desk's own word. `value` is the answer or an edited input, `words` its text;
-    `given` tells a null that was given from none. `stopped`: the agent was stopped with it.
+    """How a request ended.
+
+    `status` is a value of `states.Status`. `value` is the answer or the edited input, and `words` its text; `given`
+    distinguishes a null from no value. `stopped`: the agent was stopped with it.
     """
 
     status: str
@@ -63,7 +65,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its name, AgentForge's id ("" where it has none) and its data."""
+    """One event: its name, AgentForge's id ("" without one) and its data."""
 
     event: str
     id: str
@@ -89,27 +91,27 @@ class StreamCursor(Cursor):
         return cls.parse(_ID_PREFIX.sub("", event_id, count=1))
 
 
-def frames(entry: int, told: Sequence[Event], *, skip: int = 0) -> list[bytes]:
-    """The events of one audit entry as Server-Sent Events, without the first `skip`.
+def frames(entry: int, events: Sequence[Event], *, skip: int = 0) -> list[bytes]:
+    """Return the events of one audit entry as Server-Sent Events, without the first `skip`.
 
-    An id is AgentForge's own, a semicolon, and the cursor behind the event; only a cursor says where to go on, since
+    Each id is AgentForge's id, a semicolon, and the cursor after the event. Only the cursor says where to continue, because
     AgentForge gives a request and its interrupt the same id.
     """
     found = []
-    for place, one in enumerate(told, 1):
-        cursor = str(StreamCursor(entry + 1) if place == len(told) else StreamCursor(entry, place))
+    for place, one in enumerate(events, 1):
+        cursor = str(StreamCursor(entry + 1) if place == len(events) else StreamCursor(entry, place))
         data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
         found.append(sse.frame(data, event=one.event, id=f"{one.id};{cursor}" if one.id else cursor))
     return found[skip:]
 
 
 def opening(cursor: StreamCursor) -> bytes:
-    """No event, but a place: a client that breaks off before the first event goes on here."""
+    """Return a frame with a cursor and no event: a client that reconnects before the first event continues here."""
     return f": connected\nid: {cursor}\n\n".encode()
 
 
 def request_events(asked: Asked, *, first: bool) -> list[Event]:
-    """What is told when something is asked; `first`: the agent waits from now on."""
+    """Return the events of a new request; `first`: the agent waits from now on."""
     interrupt = _event("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
     found = (
         [_event("human_request", asked, asked.request_id, request=human_request(asked))] if _is_question(asked) else []
@@ -119,7 +121,7 @@ def request_events(asked: Asked, *, first: bool) -> list[Event]:
 
 
 def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Event]:
-    """What is told when a request has ended; `last`: the agent waits for nothing more."""
+    """Return the events of a request that has ended; `last`: the agent waits for nothing more."""
     found = []
     if ended.status == "expired":
         default = {} if asked.default is None else {"defaultResponse": asked.default}
@@ -140,7 +142,7 @@ def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Event]:
 
 
 def human_request(asked: Asked) -> dict[str, Any]:
-    """AgentForge's HumanRequest, as it was when it was asked."""
+    """Return AgentForge's HumanRequest, as it was when it was asked."""
     context = asked.context if isinstance(asked.context, dict) else {"context": asked.context}
     return {
         "id": asked.request_id,
@@ -156,7 +158,7 @@ def human_request(asked: Asked) -> dict[str, Any]:
 
 
 def question_of(asked: Asked) -> str:
-    """The whole question: a message that only repeats a shortened title stands alone."""
+    """Return title and message; the message alone where it begins with the title."""
     if not asked.message.strip():
         return asked.title
     repeats = asked.message.strip().startswith(asked.title.removesuffix("…"))
@@ -164,14 +166,14 @@ def question_of(asked: Asked) -> str:
 
 
 def response_of(ended: Ended) -> str:
-    """The text that the agent gets for a question that a person, or its default, has answered."""
+    """Return the text that the agent gets as the answer to a question."""
     if ended.status == "rejected":
         return f"{DECLINED} Their words: {ended.comment}" if ended.comment else DECLINED
     return ended.words
 
 
 def error_of(asked: Asked, ended: Ended) -> str | None:
-    """Why the agent gets no answer; None if it gets one. An approval that nobody gave is a no, which is an answer."""
+    """Return why the agent gets no answer; None if it gets one. An expired approval counts as rejected, which is an answer."""
     if ended.status == "cancelled":
         return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
     if ended.status == "expired" and not ended.given and asked.kind != "approval":
@@ -180,7 +182,7 @@ def error_of(asked: Asked, ended: Ended) -> str | None:
 
 
 def title_and_message(text: str) -> tuple[str, str]:
-    """A title of at most MAX_TITLE characters, and the whole text where the title does not hold it."""
+    """Return a title of at most MAX_TITLE characters, and the whole text where the title is only a part of it."""
     first_line = text.strip().splitlines()[0] if text.strip() else "Question"
     if first_line == text.strip() and len(first_line) <= MAX_TITLE:
         return first_line, ""

@@ -1,4 +1,4 @@
-"""AgentForge's `ask-human`: a question in its input shape, answered in its output shape, now or later."""
+"""AgentForge's `ask-human`: ask a question in its input shape and return the answer in its output shape."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical, digest
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
 
-#: The longest wait for an answer in one request; after it, ask again for the outcome.
+#: Seconds that one HTTP request may wait for an answer; afterwards, the client polls the outcome.
 MAX_WAIT = 600
-#: A deadline beyond this is no deadline, and no calendar could hold many of them.
+#: Longer timeouts are refused: datetime could not represent their deadlines.
 MAX_TIMEOUT_DAYS = 36_500
 MAX_TIMEOUT = MAX_TIMEOUT_DAYS * 86_400_000
 
@@ -37,9 +37,9 @@ _WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 
 @endpoint("POST")
 def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Ask a person; 202 with the request's id, or with `?wait=SECONDS` what comes of it, if it comes in time.
+    """Ask a person. Responds 202 with the request's id, or with `?wait=SECONDS` the answer if it comes in time.
 
-    The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
+    Repeating an `Idempotency-Key` does not ask again; it returns the existing question and its answer.
     """
     caller.need("ask")
     caller.count_ask()
@@ -62,14 +62,14 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @endpoint("GET")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
-    """What came of a question, in the same words and with the same `?wait=`."""
+    """Return the outcome of a question in the same shape and with the same `?wait=`."""
     caller.need("read")
     _refuse_tokens(caller)
     return _respond(request, _question_for(caller, pk), _parse_wait(request))
 
 
 def parse_question(body: Mapping[str, Any]) -> Ask:
-    """The question in a body of AgentForge's shape. Unknown fields count for nothing; Invalid names each wrong one."""
+    """Return the question in a body of AgentForge's shape, ignoring unknown fields. Raises Invalid with an error per field."""
     errors = {name: error for name, check in CHECKS.items() if name in body and (error := check(body[name]))}
     if "question" not in body:
         errors["question"] = "is missing"
@@ -138,7 +138,7 @@ def _json_error(value: Any) -> str:
     return ""
 
 
-#: AgentForge's fields; each says what is wrong with a value, "" if nothing is. null is wrong everywhere.
+#: AgentForge's fields: each check returns what is wrong with a value, or "". null is never valid.
 CHECKS: Mapping[str, Callable[[Any], str]] = {
     "question": _question_error,
     "context": _context_error,
@@ -155,7 +155,7 @@ def _refuse_tokens(caller: Caller) -> None:
 
 
 def _parse_wait(request: HttpRequest) -> float:
-    """`?wait=`, in seconds; 0 without."""
+    """Return `?wait=` in seconds; 0 without it. Raises Invalid."""
     text = request.GET.get("wait", "0")
     if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
         raise Invalid("This is no time to wait.", {"wait": f"is not a number of seconds from 0 to {MAX_WAIT}"})
@@ -178,7 +178,7 @@ def _respond(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> Ht
 
 
 def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
-    """202 while it waits, 200 with the answer; Expired or Withdrawn if there will be none."""
+    """Return 202 while the question is pending and 200 with the answer. Raises Expired and Withdrawn where there is none."""
     if asked.pending:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)

@@ -1,7 +1,7 @@
-"""What happens to requests, as it happens: Server-Sent Events in AgentForge's shapes.
+"""Stream what happens to requests as Server-Sent Events in AgentForge's shapes.
 
-A follower holds no thread and no database connection. Who it is is looked up anew for every reading, so a revoked key, an
-old token or a closed session gets nothing more.
+A follower holds no thread and no database connection. Its credentials are checked at every read, so a revoked key, an expired
+token or a closed session receives nothing more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 
 @endpoint("GET")
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
+    """Stream events from now on, or after `Last-Event-ID` (`?after=` for a first connection); `?thread=` selects one thread."""
     caller.need("read")
     thread = parse_thread(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
@@ -41,7 +41,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def parse_thread(request: HttpRequest) -> str:
-    """`?thread=`, or "". Invalid for what can be no thread's id."""
+    """Return `?thread=`, or "". Raises Invalid."""
     thread = request.GET.get("thread", "")
     try:
         canonical(thread)

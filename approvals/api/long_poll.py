@@ -1,4 +1,4 @@
-"""Answers that come when a request has ended: no thread and no connection waits along."""
+"""Respond when a request has ended; no thread and no database connection waits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from approvals.runtime import database
 
 
 def respond_when_ended(
-    request: HttpRequest, request_id: UUID, seconds: float, tell: Callable[[Caller], HttpResponse]
+    request: HttpRequest, request_id: UUID, seconds: float, respond: Callable[[Caller], HttpResponse]
 ) -> HttpResponse:
-    """What `tell` says when the request has ended, at the latest after `seconds`; who calls is looked up anew by then."""
+    """Return a response that `respond` makes when the request has ended, or after `seconds`.
+
+    The caller is looked up again by then, because a key may have been revoked.
+    """
     credentials = callers.credentials_of(request)
 
     def now() -> HttpResponse:
@@ -27,7 +30,7 @@ def respond_when_ended(
             caller = credentials.caller()
             if caller is None:
                 raise NotAuthenticated
-            return tell(caller)
+            return respond(caller)
         except Refusal as refusal:
             return refusal_page(request, refusal)
 

@@ -1,4 +1,4 @@
-"""The pulse of a process: every few seconds it says that it lives, for `/readyz`, `/metrics` and the system checks."""
+"""Record the heartbeat of this process every few seconds, for `/readyz`, `/metrics` and the system checks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ logger = logging.getLogger(__name__)
 
 
 def new_process_name() -> str:
-    """`host:pid:random`."""
+    """Return a unique name for this process: `host:pid:random`."""
     return f"{socket.gethostname()[:150]}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
 def no_turns() -> int:
-    """What a process says of its turns that runs none."""
+    """Return 0, for a process that runs no turns."""
     return 0
 
 
 async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
-    """Say every BEAT seconds that this process lives, until cancelled; then that it has ended."""
+    """Record a heartbeat every BEAT seconds until cancelled, then remove the process.
+
+    `running` returns the number of turns that the process runs now.
+    """
     name, started_at = new_process_name(), timezone.now()
     try:
         while True:
@@ -38,9 +41,9 @@ async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
             except database.AWAY as error:
                 database.outage.record_failure(error)
             except Exception:
-                # The next beat tries again.
-                logger.warning("This process cannot say that it lives", exc_info=True)
+                # The next heartbeat tries again.
+                logger.warning("The heartbeat of this process could not be recorded", exc_info=True)
             await asyncio.sleep(BEAT)
     finally:
-        # Not awaited by a task that is being cancelled; should it get lost, the row grows old.
+        # A cancelled task must not wait for it. If this write is lost, the row goes stale, as after a kill.
         database.submit(actions.remove_process, name)

@@ -1,4 +1,4 @@
-"""What every command of ours refuses before it begins: no text, no database, or one that is not migrated."""
+"""The base of our commands: refuse invalid text, a missing database and unapplied migrations with one line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.db import Error
 from django.db import connection as proxy
 from django.db.migrations.executor import MigrationExecutor
 
-#: Typed as what all databases have; its module and how it is reached are each backend's own.
+#: Untyped, because its module and connection parameters differ between backends.
 connection: Any = proxy
-#: Seconds for which a server may leave a first connection unanswered, unless DATABASE_URL says another number.
-PATIENCE = 10
+#: Seconds to wait for a first connection, unless DATABASE_URL says otherwise.
+CONNECT_TIMEOUT = 10
 
 
 class RefusingCommand(BaseCommand):
-    """A command that works on the migrated database, or says in one line why it does not."""
+    """A command that needs a migrated database, and otherwise reports the reason in one line."""
 
     requires_migrations_checks = True
 
@@ -30,13 +30,13 @@ class RefusingCommand(BaseCommand):
             if isinstance(value, str | Path) and not _is_text(str(value)):
                 raise CommandError(f"What is given for {name} is no UTF-8: {str(value)!r}. Write it in UTF-8.")
         if self.requires_migrations_checks:
-            # Before Django's own checks: since 6.1 they ask SQLite what it can, which makes the file that is not there.
+            # Before Django's own checks: since 6.1 they connect to SQLite, which creates a missing file.
             with _database_errors_as_command_errors():
                 _connect()
         return super().execute(*args, **options)
 
     def check_migrations(self) -> None:
-        """Django's own prints a notice, and lets the command run into the first table that is missing."""
+        """Refuse unapplied migrations; Django's own check only prints a notice."""
         with _database_errors_as_command_errors():
             executor = MigrationExecutor(connection)
             plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -50,7 +50,7 @@ class RefusingCommand(BaseCommand):
 
 @contextmanager
 def _database_errors_as_command_errors() -> Iterator[None]:
-    """What the database refuses, in one line."""
+    """Turn database errors into a CommandError of one line."""
     try:
         yield
     except (Error, connection.Database.Error) as error:
@@ -60,17 +60,17 @@ def _database_errors_as_command_errors() -> Iterator[None]:
 
 def _connect() -> None:
     if connection.vendor == "postgresql":
-        # Without what keeps connections: that would say only that there is none, and not why.
+        # Without the pool, whose error does not include the reason.
         known = connection.get_connection_params()
-        connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
+        connection.Database.connect(**{"connect_timeout": CONNECT_TIMEOUT} | known).close()
     elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
-        # SQLite would make an empty one.
+        # SQLite would create an empty file.
         raise CommandError(f"There is no database {_database_name()}. Check DATABASE_URL, or run `manage.py migrate`.")
     connection.ensure_connection()
 
 
 def _database_name() -> str:
-    """Which database, and never its password."""
+    """Return the name of the database, without its password."""
     known = connection.settings_dict
     if connection.vendor == "sqlite":
         return str(known["NAME"])

@@ -21,12 +21,12 @@ class Command(RefusingCommand):
         parser.add_argument("action", choices=["check"], help="what to do")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        number = altered = 0
+        total = altered = 0
         for found in integrity.checked():
-            number += 1
+            total += 1
             if found is not None:
                 altered += 1
                 self.stdout.write(f"Changed since it was recorded: {found}")
         if altered:
-            raise CommandError(f"{altered:,} of {number:,} audit entries were changed since they were recorded.")
-        self.stdout.write(f"{number:,} audit entries say what was recorded.")
+            raise CommandError(f"{altered:,} of {total:,} audit entries were changed since they were recorded.")
+        self.stdout.write(f"{total:,} audit entries say what was recorded.")
