@@ -1,4 +1,4 @@
-"""System checks of the whole installation: what is configured by halves is said in words that say what to do."""
+"""System checks of the installation: settings that do not fit together, and processes that share a SQLite database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 def check_set_up(**_: Any) -> list[CheckMessage]:
-    """The settings fit together."""
+    """Check that the settings fit together."""
     return [*_services(), *([] if settings.DEBUG else _addresses())]
 
 
@@ -69,7 +69,7 @@ def _addresses() -> Iterator[CheckMessage]:
 
 
 def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """SQLite has one process only."""
+    """Check that no other process serves the same SQLite database."""
     found: list[CheckMessage] = []
     for alias in databases or []:
         if connections[alias].vendor != "sqlite":
@@ -90,12 +90,12 @@ def _names(alias: str) -> list[str]:
     try:
         return list(processes.alive().using(alias).values_list("name", flat=True))
     except DatabaseError:
-        # There is no such table before the first `migrate`.
+        # The table does not exist before the first `migrate`.
         return []
 
 
 def _is_running(name: str) -> bool:
-    """Whether the process of that name, seen a moment ago, still runs; one of another machine is taken at its word."""
+    """Return whether the process of this name still runs; for one on another machine its recent heartbeat decides."""
     host, pid, _ = name.rsplit(":", 2)
     if host != socket.gethostname()[:150]:
         return True

@@ -28,7 +28,7 @@ ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", default=("localhost", "127.
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
-#: Addresses for machines: keys and tokens count there, refusals are problem documents. `/chats/` is for people.
+#: Paths of the API: they accept keys and tokens, and refuse with problem documents. `/chats/` is for people.
 MACHINE_URLS_REGEX = r"^/(?:api/|chat(?:/|\Z))"
 CORS_URLS_REGEX = MACHINE_URLS_REGEX
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
@@ -98,7 +98,7 @@ TEMPLATES = [
 
 DATA_DIR = BASE_DIR / "var"
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3")}
-# Only for a file in it: with a database elsewhere the project may be read-only.
+# Only for a SQLite file in this folder: otherwise the project may be read-only.
 if DATABASES["default"]["NAME"] == DATA_DIR / "pausepoint.sqlite3":
     DATA_DIR.mkdir(exist_ok=True)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -117,14 +117,14 @@ if _many_processes:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.redis_url("REDIS_URL")
-#: What happens in one process shows at once in the pages of all: through Redis, or within the only process there is.
+#: Notifies the pages of all processes through Redis, or of the only process in memory.
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {"BACKEND": "approvals.live.redis_layer.ReconnectingLayer", "CONFIG": {"hosts": [REDIS_URL]}}
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
-#: Keeps the counts behind the limits of log-ins, and nothing that says who may do what.
+#: Only for the counts of the rate limits of log-ins; it holds no permissions.
 CACHES: dict[str, Any] = {
     "default": {
         "BACKEND": "hitlsite.cache.FallbackCache",
@@ -136,7 +136,7 @@ CACHES: dict[str, Any] = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
-# In the place of Django's first, whose hashes it makes and reads.
+# Replaces Django's first hasher, with the same hashes.
 PASSWORD_HASHERS = ["hitlsite.accounts.hashing.PooledPBKDF2PasswordHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -146,7 +146,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
-#: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
+#: The number of proxies in front that add the client's address to `X-Forwarded-For`.
 TRUSTED_PROXIES = env.whole_number("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
 ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
@@ -158,13 +158,13 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
-#: Django's: allauth's would store addresses of people in a table of its own.
+#: Django's generator: allauth's would store mail addresses in a table of its own.
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
-#: Seconds for which the link in a mail is good.
+#: Seconds for which the link in a mail is valid.
 PASSWORD_RESET_TIMEOUT = 3600
-#: The window of all limits below; whoever is refused is told to wait this long.
+#: The window of all limits below, and the wait that a refused client is told.
 LIMIT_SECONDS = 300
-#: Wrong passwords count per account and address (`key`) and per address. Log-ins under way count until they succeed.
+#: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
 ACCOUNT_RATE_LIMITS = {
     "login": None,
     "login_failed": f"20/{LIMIT_SECONDS}s/key,100/{LIMIT_SECONDS}s/ip",
@@ -175,15 +175,15 @@ ACCOUNT_RATE_LIMITS = {
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-#: The proxy in front says by `X-Forwarded-Proto` whether people came over HTTPS, and takes that header from nobody else.
+#: The proxy in front sets `X-Forwarded-Proto` and removes the header that a client sends.
 TRUST_FORWARDED_PROTO = env.boolean("TRUST_FORWARDED_PROTO", default=False)
 if TRUST_FORWARDED_PROTO:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Only then: to a server that cannot tell, every request would look like one to be sent elsewhere.
+# Only then: without that header every request would look like plain HTTP and be redirected.
 SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
-#: Seconds for which browsers come over HTTPS only, once they did.
+#: Seconds for which browsers use only HTTPS after the first visit.
 SECURE_HSTS_SECONDS = env.whole_number("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
-# Other names below the site's, and browsers' built-in lists, are not this site's to promise for.
+# Subdomains and browsers' preload lists are not for this site to decide.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -198,7 +198,7 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 if not DEBUG:
-    # Compressed once, and named by their content, so that browsers keep them for good.
+    # Compressed once and named by their content, so that browsers can cache them forever.
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -218,27 +218,27 @@ LOGGING = {
         "approvals": {"level": "INFO"},
         "chats": {"level": "INFO"},
         "hitlsite": {"level": "INFO"},
-        # Without handlers of its own: Django's write nothing, or everything twice.
+        # No handlers of its own, because Django's would write nothing or everything twice.
         "django": {"level": "INFO"},
-        # An address that is not there is nobody's mistake here.
+        # A 404 is not an error of this site.
         "django.request": {"level": "ERROR"},
     },
 }
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
 HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
-#: Dotted paths of functions that are told what happens (`approvals.outbound.outbox.Event`), at least once, in order per workflow.
+#: Dotted paths of functions that receive each `approvals.outbound.outbox.Event` at least once, in order per workflow.
 HITL_EVENT_HANDLERS = env.comma_separated("HITL_EVENT_HANDLERS")
-#: Webhooks may go to this machine and to private networks, and over plain HTTP.
+#: Allow webhooks to this machine, to private networks and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
-#: Seconds between two messages to one person; what comes up meanwhile is told together.
+#: Seconds between two messages to one person; later events are collected into the next message.
 HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
-#: Hours for which the stream of a turn that has ended is kept; its messages, steps and checkpoints stay.
+#: Hours for which the stream of an ended turn is kept; its messages, steps and checkpoints stay.
 HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
-#: Questions, approvals and messages that one key may ask in a minute, and wrong keys that one address may try; 0 is no limit.
+#: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.
 HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
 HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
-#: What reads `/metrics` has to send; without it only programs on this machine may.
+#: The token for `/metrics`; without it, only programs on this machine may read them.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 
 _mail_server = {
@@ -253,13 +253,13 @@ _mail_server = {
 if _mail_server["use_ssl"]:
     _mail_server["use_tls"] = False
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "pausepoint@localhost")
-#: Mail can leave: there is a server, or (with DEBUG) it is printed instead.
+#: Whether mail can be sent: by a server, or printed with DEBUG.
 HITL_MAIL = bool(_mail_server["host"]) or DEBUG
 _mail_backend = "smtp" if _mail_server["host"] else "console" if DEBUG else "dummy"
 if _mail_backend == "dummy":
-    # Without a server no mail is ever made (HITL_MAIL); Django 6.1 takes that for a forgotten one.
+    # Without a mail server no mail is sent (HITL_MAIL), but Django 6.1 would report a missing setting.
     SILENCED_SYSTEM_CHECKS.append("mail.E001")
-# The one branch between versions: 6.1 refuses the settings of 5.2 beside its own, and warns of them alone.
+# Django 6.1 refuses the mail settings of 5.2 beside its own, and warns about them alone.
 if django.VERSION >= (6, 1):
     MAILERS = {
         "default": {
@@ -281,5 +281,5 @@ HITL_PROVIDER = env.choice(
     {"scripted", "anthropic"},
     default="anthropic" if ANTHROPIC_API_KEY else "scripted" if DEBUG else "",
 )
-#: The model that Claude's provider asks, unless the agent names one.
+#: The model that the Anthropic provider uses, unless the agent names one.
 HITL_MODEL = env.text("HITL_MODEL", "claude-sonnet-5-5")

@@ -1,4 +1,4 @@
-"""The demo's conversations, held through the same actions and the same runner as real ones."""
+"""Create the demo's conversations with the same actions and the same runner as real ones."""
 
 from __future__ import annotations
 

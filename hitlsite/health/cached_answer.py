@@ -1,4 +1,4 @@
-"""An answer that many ask for, found once and good for a moment: however many ask, one look at a time is under way."""
+"""Cache an answer for a moment, so that many clients share one computation."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ T = TypeVar("T")
 
 
 class CachedAnswer(Generic[T]):
-    """What `find` gives, for `seconds` from when it was asked. `find` has to end by itself, and not to raise."""
+    """The result of `find`, reused for `seconds` after it was started. `find` must end by itself and must not raise."""
 
     def __init__(self, find: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> None:
         self._find, self._seconds = find, seconds
-        self._looking: asyncio.Task[T] | None = None
+        self._task: asyncio.Task[T] | None = None
         self._until = 0.0
 
     async def get(self) -> T:
         loop = asyncio.get_running_loop()
-        if self._looking is None or (self._looking.done() and loop.time() >= self._until):
+        if self._task is None or (self._task.done() and loop.time() >= self._until):
             self._until = loop.time() + self._seconds
-            # A fresh context: what is found belongs to no request.
-            self._looking = loop.create_task(self._find(), context=contextvars.Context())
-        # Shielded: a client that leaves does not take the answer from the others.
-        return await asyncio.shield(self._looking)
+            # A fresh context, because the answer belongs to no request.
+            self._task = loop.create_task(self._find(), context=contextvars.Context())
+        # Shielded: a client that disconnects must not cancel the answer of the others.
+        return await asyncio.shield(self._task)

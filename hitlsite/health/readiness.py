@@ -1,4 +1,4 @@
-"""Whether this process can do its work: the database, its migrations, the workers, the channel layer."""
+"""Check whether this process can work: the database, its migrations, the workers, the channel layer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ logger = logging.getLogger(__name__)
 
 
 def workers_run_turns() -> bool:
-    """Whether pages are served without the processes that run turns."""
+    """Return whether turns are run by workers and not by the processes that serve pages."""
     return bool(settings.HITL_DISPATCH == "workers")
 
 
 def find_problems() -> list[str]:
-    """What the database says is wrong, a line each. Raises what the database raises when it is away."""
+    """Return the problems that the database shows, a line each. Raises what the database raises when it is away."""
     missing = unapplied_apps()
     if missing:
         return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
@@ -37,7 +37,7 @@ def find_problems() -> list[str]:
 
 
 def unapplied_apps() -> list[str]:
-    """The apps whose last migration has not run on this database."""
+    """Return the apps whose last migration has not run on this database."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted({app for app, name in _last_migrations() if (app, name) not in applied})
 
@@ -48,7 +48,7 @@ def _last_migrations() -> list[tuple[str, str]]:
 
 
 async def check_channel_layer(round_trip: RoundTrip, seconds: float) -> list[str]:
-    """What is wrong with the channel layer, a line; it may take so many seconds."""
+    """Return the problems of the channel layer, a line each, within `seconds`."""
     try:
         await round_trip.check(seconds)
     except Exception as error:

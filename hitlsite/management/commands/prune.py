@@ -1,4 +1,4 @@
-"""`manage.py prune`: what is older than is kept. Says first what would go; `--yes` removes it, beside running servers."""
+"""`manage.py prune`: list data older than the retention period; with `--yes`, remove it while servers run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from approvals.management.refusing import RefusingCommand
 if apps.is_installed("chats"):
     from chats import actions as chats
 
-#: Chats that are looked up at once.
+#: Chats that one query reads.
 PAGE = 200
 
-#: What is in a chat, by table.
+#: The contents of a chat, by table.
 INSIDE = {
     "message": "messages",
     "turn": "turns",
@@ -34,7 +34,7 @@ INSIDE = {
 
 
 def age(text: str) -> timedelta:
-    """`180d`: whole days, 1 to 36500."""
+    """Parse an age in whole days, 1 to 36500: `180d`."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}d", text) or int(text[:-1]) > 36_500:
         raise ArgumentTypeError(f"{text!r} is not an age. Write it in days, like 180d.")
     return timedelta(days=int(text[:-1]))
@@ -54,7 +54,7 @@ class Command(RefusingCommand):
     def handle(self, *args: Any, older_than: timedelta, yes: bool, **options: Any) -> None:
         before = timezone.now() - older_than
         if not yes:
-            self._say_what_would_go(before)
+            self._list_what_would_go(before)
             return
         if apps.is_installed("chats"):
             self._prune_chats(before)
@@ -68,21 +68,21 @@ class Command(RefusingCommand):
             sessions += removed
         self.stdout.write(f"{sessions:,} ended sessions removed.")
 
-    def _say_what_would_go(self, before: datetime) -> None:
+    def _list_what_would_go(self, before: datetime) -> None:
         self.stdout.write(f"Older than {before:%Y-%m-%d %H:%M} UTC:")
         if apps.is_installed("chats"):
-            self._say(chats.old_chats(before).count(), "chats, and in them:")
+            self._print_count(chats.old_chats(before).count(), "chats, and in them:")
             inside: Counter[str] = Counter()
             for pks in _pages(before):
                 inside.update(chats.contents(pks))
             for table, words in INSIDE.items():
-                self._say(inside[table], f"  {words}")
-            self._say(chats.half_pruned().count(), "chats of which a killed run has left something")
-        self._say(desk.old_delivered(before).count(), "delivered events")
-        self._say(desk.old_sessions().count(), "ended sessions, whatever their age")
+                self._print_count(inside[table], f"  {words}")
+            self._print_count(chats.half_pruned().count(), "chats of which a killed run has left something")
+        self._print_count(desk.old_delivered(before).count(), "delivered events")
+        self._print_count(desk.old_sessions().count(), "ended sessions, whatever their age")
         self.stdout.write("Nothing was changed: add --yes to remove it. Requests, decisions and the audit log stay.")
 
-    def _say(self, number: int, words: str) -> None:
+    def _print_count(self, number: int, words: str) -> None:
         self.stdout.write(f"{number:>12,} {words}")
 
     def _prune_chats(self, before: datetime) -> None:
@@ -105,7 +105,7 @@ class Command(RefusingCommand):
 
 
 def _pages(before: datetime) -> Iterator[list[int]]:
-    """The ids of old chats, PAGE at a time, each once."""
+    """Yield the ids of old chats, PAGE at a time."""
     last = 0
     while pks := list(chats.old_chats(before).filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:PAGE]):
         yield pks

@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: the demo's people and a few conversations, once; only with DEBUG."""
+"""`manage.py seed_demo`: create the demo's people and a few conversations once; only with DEBUG."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Command(RefusingCommand):
         fresh = not User.objects.filter(username="requester").exists()
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
-        # Conversations are scripted: a real model would cost money, and say something else.
+        # Only with the scripted provider: a real model would cost money and write other texts.
         if fresh and apps.is_installed("chats") and settings.HITL_PROVIDER == "scripted":
             asyncio.run(converse(people["requester"], people["approver"]))
         self.stdout.write(f"Log in with the password “{PASSWORD}” as:")
@@ -47,7 +47,7 @@ class Command(RefusingCommand):
 
 
 def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
-    """The demo's person of that name, made on first use."""
+    """Return the demo's person of this name, and create them on first use."""
     person, made = User.objects.get_or_create(
         username=name, defaults={"is_staff": staff, "is_superuser": name == "admin"}
     )

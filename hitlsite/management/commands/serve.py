@@ -1,4 +1,4 @@
-"""`manage.py serve`: web pages, running turns and the sweep in one process; with workers beside it, pages alone."""
+"""`manage.py serve`: serve pages, and run turns and the sweep unless workers do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Command(RefusingCommand):
             )
         timeouts.apply_limits(timeouts.PAGES)
         self.check(databases=["default"])
-        # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
+        # Close the connection of the checks: the loop's thread needs none, and would keep it forever.
         connections.close_all()
         if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
             raise CommandError("The static files are not collected. Run `manage.py collectstatic --no-input` first.")
@@ -50,7 +50,7 @@ class Command(RefusingCommand):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there; a name other than localhost may mean anything."""
+    """Return whether only this machine can reach `host`; any name other than localhost may mean anything."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -58,7 +58,7 @@ def is_loopback(host: str) -> bool:
 
 
 def start_work() -> None:
-    """Put what runs beside the pages on the server's own loop, and take it off before the loop stops."""
+    """Start the background work on the server's loop, and stop it before the loop stops."""
     the_reactor: Any = reactor
     loop: asyncio.AbstractEventLoop = the_reactor._asyncioEventloop
     work = BackgroundWork(loop, runs_turns=settings.HITL_DISPATCH == "here")

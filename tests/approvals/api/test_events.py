@@ -205,7 +205,7 @@ def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
             make_request(owner, Kind.QUESTION, workflow=make_workflow(owner))
         with CaptureQueriesContext(connection) as found:
             page = feed.read_page(place)
-            frames, rest = feed.FrameCache().tell(page.entries)
+            frames, rest = feed.FrameCache().frames(page.entries)
         assert (len(frames), rest) == (3 * how_many, None)
         costs.append(len(found.captured_queries))
     assert costs == [4, 4]
@@ -213,19 +213,19 @@ def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
 
 def test_a_look_loads_only_what_may_be_heard_and_only_so_much_of_it(monkeypatch):
     monkeypatch.setattr(feed, "LOADED", 5000)
-    owner, place, teller = alice(), feed.start_cursor(""), feed.FrameCache()
+    owner, place, encoder = alice(), feed.start_cursor(""), feed.FrameCache()
     large = [make_request(owner, Kind.QUESTION, context={"text": "x" * 2000}) for _ in range(5)]
     page = feed.read_page(place)
     heard = page.entries[1:]
     told = []
     while heard:
         with CaptureQueriesContext(connection) as found:
-            frames, rest = teller.tell(heard)
+            frames, rest = encoder.frames(heard)
         told.append((len(frames), len(found.captured_queries)))
         heard = [entry for entry in heard if rest is not None and entry.pk >= rest.entry]
     assert told == [(6, 1), (6, 1)]
     with CaptureQueriesContext(connection) as found:
-        again, _ = teller.tell(page.entries[3:])
+        again, _ = encoder.frames(page.entries[3:])
     assert (len(again), len(found.captured_queries)) == (6, 0)
     assert str(large[0].pk).encode() not in b"".join(again)
 

@@ -110,7 +110,7 @@ async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeyp
         return []
 
     monkeypatch.setattr(readiness, "find_problems", hang)
-    monkeypatch.setattr(probes, "PATIENCE", 0.05)
+    monkeypatch.setattr(probes, "TIMEOUT", 0.05)
     monkeypatch.setattr(probes, "READY_FOR", 0.0)
     app = Probes(nothing_else)
     try:
