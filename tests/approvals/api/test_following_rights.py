@@ -1,4 +1,4 @@
-"""Who may follow the events, what each hears, and that who may no more is closed."""
+"""Who may follow events, what each follower receives, and that losing access closes the stream."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def token(owner: User, thread: str) -> Machine:
     return Machine(callers.client_token(caller, thread=thread))
 
 
-def test_each_caller_hears_what_they_may_see_and_nothing_else():
+def test_each_caller_receives_only_what_they_may_see():
     people = [alice(), bob(), carol(), mallory()]
     owner, decider, _, stranger = people
     hears = [machine(one, "read") for one in people]
@@ -52,7 +52,7 @@ def test_each_caller_hears_what_they_may_see_and_nothing_else():
     assert served(story) == [3, 9, 9, 6]
 
 
-def test_a_client_token_hears_its_own_thread_even_if_its_user_may_see_all():
+def test_a_client_token_receives_only_its_own_thread():
     owner, decider = alice(), bob()
     own = token(decider, "t-1")
 
@@ -100,7 +100,7 @@ def browser_app(owner: User) -> Machine:
         (browser_app, is_deactivated),
     ],
 )
-def test_who_may_follow_no_more_gets_nothing_more_and_is_closed(made, end):
+def test_a_follower_who_loses_access_receives_nothing_more_and_is_closed(made, end):
     owner = alice()
     follows = made(owner)
 
@@ -114,7 +114,7 @@ def test_who_may_follow_no_more_gets_nothing_more_and_is_closed(made, end):
     assert served(story) == []
 
 
-def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeypatch):
+def test_a_follower_who_loses_the_right_during_a_read_receives_nothing_of_it(monkeypatch):
     owner, read = alice(), feed.read_page
     _, key = permissions.create_key(owner, name="follows", scopes=("read",))
     make_request(owner, Kind.QUESTION)
@@ -129,7 +129,7 @@ def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeyp
     assert followers._read_all(None, [wish]) == [None]
 
 
-def test_a_session_that_has_ended_is_closed_at_once(monkeypatch):
+def test_a_follower_is_closed_as_soon_as_its_session_ends(monkeypatch):
     # So it is the ring that closes it, and not the next look.
     monkeypatch.setattr(followers, "POLL", 3600.0)
     owner = alice()
@@ -150,7 +150,7 @@ def test_a_session_that_has_ended_is_closed_at_once(monkeypatch):
     served(story)
 
 
-def test_a_token_that_grows_too_old_is_closed_at_the_next_look(monkeypatch):
+def test_a_follower_is_closed_at_the_next_read_after_its_token_expires(monkeypatch):
     monkeypatch.setattr(followers, "POLL", 0.2)
     owner = alice()
     caller = callers.Caller(user=owner, scopes=callers.ALL)
@@ -166,7 +166,7 @@ def test_a_token_that_grows_too_old_is_closed_at_the_next_look(monkeypatch):
     served(story)
 
 
-def test_odd_threads_and_callers_are_refused():
+def test_invalid_threads_and_callers_are_refused():
     owner = alice()
     asker, cannot = machine(owner, "read"), machine(owner, "ask")
     assert [asker.get(f"{ADDRESS}?thread={t}").code for t in ("x" * 201, "%00")] == ["invalid", "invalid"]

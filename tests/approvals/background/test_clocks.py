@@ -1,4 +1,4 @@
-"""A process whose clock is wrong does no harm: leases, the sweep and deliveries go by the clock of the database."""
+"""A process with a wrong clock does no harm: leases, the sweep and deliveries use the clock of the database."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def rung() -> list[int]:
     return found
 
 
-def test_a_live_turn_is_not_taken_by_a_process_whose_clock_is_ahead(elsewhere):
+def test_a_process_with_a_fast_clock_does_not_take_a_running_turn(elsewhere):
     turn = say(make_chat(alice()), "hello")
     assert actions.claim_turn(turn.pk, owner="at work") is not None
     with elsewhere(SECONDS):
@@ -64,7 +64,7 @@ def test_a_live_turn_is_not_taken_by_a_process_whose_clock_is_ahead(elsewhere):
 
 
 @pytest.mark.parametrize("seconds", [-3600, 3600])
-def test_a_lease_is_as_long_as_it_is_whatever_its_holders_clock_says(elsewhere, seconds):
+def test_the_length_of_a_lease_does_not_depend_on_the_holders_clock(elsewhere, seconds):
     turn = say(make_chat(alice()), "hello")
     with elsewhere(seconds):
         claim, _, _ = actions.claim_turn(turn.pk, owner="wrong")
@@ -75,7 +75,7 @@ def test_a_lease_is_as_long_as_it_is_whatever_its_holders_clock_says(elsewhere, 
     assert [timedelta(seconds=12) < each < timedelta(seconds=16) for each in left] == [True, True]
 
 
-def test_a_lapsed_lease_is_seen_by_a_process_whose_clock_is_behind(elsewhere):
+def test_a_process_with_a_slow_clock_notices_a_lapsed_lease(elsewhere):
     turn = say(make_chat(alice()), "hello")
     actions.claim_turn(turn.pk, owner="gone")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -85,14 +85,14 @@ def test_a_lapsed_lease_is_seen_by_a_process_whose_clock_is_behind(elsewhere):
 
 
 @pytest.mark.parametrize(("seconds", "deadline", "status"), [(SECONDS, 10, "pending"), (-SECONDS, -10, "expired")])
-def test_deadlines_are_kept_by_the_databases_clock(elsewhere, seconds, deadline, status):
+def test_deadlines_follow_the_databases_clock(elsewhere, seconds, deadline, status):
     request = make_request(alice(), deadline_at=timezone.now() + timedelta(seconds=deadline))
     with elsewhere(seconds):
         sweep.expire_due_requests()
     assert ApprovalRequest.objects.get(pk=request.pk).status == status
 
 
-def test_who_took_a_request_keeps_it_for_a_while_whatever_their_processs_clock_says(elsewhere):
+def test_how_long_an_assignment_lasts_does_not_depend_on_the_process_clock(elsewhere):
     request, decider = make_request(alice()), bob()
     with elsewhere(-LAPSES.total_seconds()):
         desk.claim(request.pk, by=decider, via=Door.DASHBOARD)
@@ -107,7 +107,7 @@ def leaving(channel: Channel, target: str = "x") -> OutboxEvent:
     return OutboxEvent.objects.create(**told, channel=channel, target=target, lane=target)
 
 
-def test_an_event_is_due_at_once_though_its_writers_clock_is_ahead(elsewhere, settings):
+def test_an_event_is_due_at_once_even_if_its_writers_clock_is_fast(elsewhere, settings):
     settings.HITL_EVENT_HANDLERS = ["tests.approvals.background.test_clocks.nobody"]
     with elsewhere(SECONDS):
         outbox.enqueue("request.created", stream="s", data={"run_id": "r"})
@@ -119,7 +119,7 @@ def nobody(event: outbox.Event) -> None:
 
 
 @pytest.mark.parametrize("seconds", [SECONDS * 60, -SECONDS * 60])
-def test_a_delivery_belongs_to_its_process_for_as_long_as_it_may_take(elsewhere, seconds):
+def test_a_delivery_stays_claimed_for_as_long_as_it_may_take(elsewhere, seconds):
     row = leaving(Channel.HANDLER)
     OutboxEvent.objects.update(next_attempt_at=timezone.now() - timedelta(seconds=1))
     row.refresh_from_db()
@@ -132,7 +132,7 @@ def test_a_delivery_belongs_to_its_process_for_as_long_as_it_may_take(elsewhere,
     assert outbox.CLAIM - timedelta(seconds=5) < left <= outbox.CLAIM + timedelta(seconds=1)
 
 
-def test_nothing_is_given_up_by_a_process_whose_clock_is_a_week_ahead(elsewhere):
+def test_a_process_with_a_clock_a_week_fast_gives_up_no_delivery(elsewhere):
     row = leaving(Channel.HANDLER)
     with elsewhere(7 * 86400):
         outbox.failed(row, "the search index is down")
@@ -144,7 +144,7 @@ def test_nothing_is_given_up_by_a_process_whose_clock_is_a_week_ahead(elsewhere)
     assert row.dead_at is not None
 
 
-def test_nobody_is_told_twice_by_processes_whose_clocks_differ(elsewhere):
+def test_processes_with_different_clocks_notify_each_person_once(elsewhere):
     last = LastNotice(recipient="mail:1")
     assert notifications._claimed(last)
     with elsewhere(3600):
@@ -152,7 +152,7 @@ def test_nobody_is_told_twice_by_processes_whose_clocks_differ(elsewhere):
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
-def test_a_living_process_is_seen_to_live_whatever_its_clock_says(elsewhere, seconds):
+def test_a_process_is_alive_whatever_its_clock_says(elsewhere, seconds):
     with elsewhere(seconds):
         desk.record_heartbeat("host:1:a", WorkerKind.WORKER, started_at=timezone.now(), running=0)
     assert processes.alive().count() == 1
@@ -161,7 +161,7 @@ def test_a_living_process_is_seen_to_live_whatever_its_clock_says(elsewhere, sec
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
-def test_followers_of_the_record_wait_no_longer_for_a_process_whose_clock_is_ahead(elsewhere, monkeypatch, seconds):
+def test_followers_do_not_wait_longer_for_a_process_with_a_fast_clock(elsewhere, monkeypatch, seconds):
     monkeypatch.setattr(feed, "_seen", {})
     now = [1000.0]
     monkeypatch.setattr(feed, "monotonic", lambda: now[0])
@@ -171,7 +171,7 @@ def test_followers_of_the_record_wait_no_longer_for_a_process_whose_clock_is_ahe
     assert not feed._is_recent(row)
 
 
-def test_a_comment_keeps_a_request_for_as_long_as_it_is_whatever_its_process_takes_for_now(elsewhere):
+def test_a_comment_extends_an_assignment_by_the_databases_clock(elsewhere):
     request, decider = make_request(alice()), bob()
     desk.claim(request.pk, by=decider, via=Door.DASHBOARD)
     with elsewhere(SECONDS):

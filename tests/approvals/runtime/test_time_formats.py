@@ -1,4 +1,4 @@
-"""A moment reads the same wherever a program meets it."""
+"""Times have the same format everywhere in the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.people import alice, bob
 pytestmark = pytest.mark.django_db
 
 
-def test_when_a_request_was_decided_reads_the_same_in_the_request_and_in_the_refusal_of_another_decision():
+def test_the_time_of_a_decision_has_the_same_format_in_the_request_and_in_later_refusals():
     asking, deciding = Machine(alice()), Machine(bob())
     asked = asking.ask()
     assert deciding.decide(asked, "approve").status == 200

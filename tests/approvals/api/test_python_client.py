@@ -1,4 +1,4 @@
-"""What the Python client says and hears, whatever carries it: repeats, refusals, and how its fields are written."""
+"""The Python client without a network: repeats, refusals, and how fields are serialized."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ failures = st.lists(
 
 
 @given(failures)
-def test_whatever_is_lost_on_the_way_the_same_is_sent_until_it_is_answered(lost):
+def test_the_same_request_is_sent_until_it_is_answered(lost):
     talk = pausepoint._await_human(1000, "Pay?", "", None, {"input": {"amount": 120}})
     outcome, calls, pauses = carry_out(talk, [*lost, said(PENDING, 201), *lost, said(PENDING), said(APPROVED)])
     posts, gets = calls[: len(lost) + 1], calls[len(lost) + 1 :]
@@ -85,7 +85,7 @@ def test_whatever_is_lost_on_the_way_the_same_is_sent_until_it_is_answered(lost)
     assert all(0 < pause.seconds <= 1.5 * pausepoint.LONGEST_PAUSE for pause in pauses)
 
 
-def test_the_pauses_grow_and_are_as_long_as_the_desk_asks_for():
+def test_pauses_grow_and_respect_retry_after():
     busy = Answer(429, b"", retry_after=7)
     _, _, pauses = carry_out(pausepoint._end(1000, "w", "completed"), [busy, *[Lost("gone")] * 7, said({})])
     seconds = [pause.seconds for pause in pauses]
@@ -96,7 +96,7 @@ def test_the_pauses_grow_and_are_as_long_as_the_desk_asks_for():
 @pytest.mark.parametrize(
     ("heard", "words"), [(Lost("ConnectError"), "ConnectError"), (Answer(503, b""), "it answered 503")]
 )
-def test_a_desk_that_stays_away_is_unreachable_when_patience_is_at_its_end(monkeypatch, heard, words):
+def test_a_desk_that_stays_away_is_reported_as_unreachable(monkeypatch, heard, words):
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr(pausepoint.time, "monotonic", lambda: next(clock))
     with pytest.raises(pausepoint.Unreachable, match=words):
@@ -111,16 +111,16 @@ def test_a_refusal_is_raised_with_its_code_and_the_fields():
 
 
 @pytest.mark.parametrize("answer", [Answer(200, b"<html>"), Answer(301, b""), said([1]), said("x", 404)])
-def test_what_is_no_desk_is_said_to_be_none(answer):
+def test_a_server_that_is_not_a_desk_is_reported(answer):
     with pytest.raises(pausepoint.Refused, match="Is the address right"):
         carry_out(pausepoint._ask(60, "Pay?", "", {}), [answer])
 
 
-def test_every_field_of_the_api_can_be_given_and_no_other():
+def test_exactly_the_fields_of_the_api_can_be_given():
     assert set(pausepoint.Asked.__annotations__) | {"title"} == set(NewRequest.model_fields)
 
 
-def test_fields_are_written_as_the_api_reads_them():
+def test_fields_are_serialized_as_the_api_expects():
     call = asking(
         kind="question",
         options=["S", {"label": "M", "id": "m"}],
@@ -137,13 +137,13 @@ def test_fields_are_written_as_the_api_reads_them():
     assert asking(timeout=5000).body["timeout"] == 5000
 
 
-def test_a_request_is_known_by_its_tool_call_or_its_key_or_by_one_made_for_it():
+def test_a_request_is_identified_by_its_tool_call_or_a_given_or_generated_key():
     assert asking(tool_call_id="call-1").headers == {}
     assert asking(tool_call_id="call-1", key="k").headers == {"Idempotency-Key": "k"}
     assert asking().headers["Idempotency-Key"] != asking().headers["Idempotency-Key"]
 
 
-def test_what_had_ended_before_is_not_waited_for():
+def test_a_request_that_has_ended_is_not_waited_for():
     outcome, calls, _ = carry_out(pausepoint._await_human(60, "Size?", "k", None, {}), [said(EXPIRED)])
     assert (outcome.status, outcome.answer, outcome.by, outcome.timed_out, len(calls)) == (
         "expired",
@@ -154,13 +154,13 @@ def test_what_had_ended_before_is_not_waited_for():
     )
 
 
-def test_waiting_gives_up_when_it_was_told_to():
+def test_waiting_ends_after_the_given_time():
     with pytest.raises(pausepoint.StillWaiting, match="https://desk/requests/r1/") as waiting:
         carry_out(pausepoint._wait(60, "r1", 0), [said(PENDING)])
     assert waiting.value.request_id == "r1"
 
 
-def test_withdrawing_twice_is_withdrawing_and_somebody_elses_answer_is_not():
+def test_cancelling_twice_succeeds_but_not_after_a_decision():
     gone = {"code": "already_decided", "decision": {"verdict": "cancel"}}
     cancelled = {**EXPIRED, "status": "cancelled"}
     outcome, calls, _ = carry_out(pausepoint._cancel(60, "r1", ""), [said(gone, 409), said(cancelled)])
@@ -169,14 +169,14 @@ def test_withdrawing_twice_is_withdrawing_and_somebody_elses_answer_is_not():
         carry_out(pausepoint._cancel(60, "r1", ""), [said({**gone, "decision": {"verdict": "approve"}}, 409)])
 
 
-def test_nothing_is_reported_of_what_was_not_approved():
+def test_no_result_is_reported_for_an_unapproved_request():
     outcome = pausepoint._outcome(EXPIRED)
     with pytest.raises(ValueError, match="not approved"):
         carry_out(pausepoint._report(60, outcome, {"output": 1}), [])
 
 
 @pytest.mark.parametrize("kind", [pausepoint.Desk, pausepoint.AsyncDesk])
-def test_where_the_desk_is_has_to_be_said(kind, monkeypatch):
+def test_the_address_of_the_desk_is_required(kind, monkeypatch):
     monkeypatch.delenv("PAUSEPOINT_URL", raising=False)
     monkeypatch.setenv("PAUSEPOINT_KEY", "pp_x")
     with pytest.raises(ValueError, match="PAUSEPOINT_URL"):
@@ -187,19 +187,19 @@ def test_where_the_desk_is_has_to_be_said(kind, monkeypatch):
     assert kind().base == "https://desk.example.com/api/v1"
 
 
-def test_no_tool_call_id_is_none_given():
+def test_an_empty_tool_call_id_is_left_out():
     assert len(asking(tool_call_id=None).headers["Idempotency-Key"]) == 36
     assert asking(tool_call_id="call-1").headers == {}
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\x00", "schlüssel"])
-def test_what_no_header_can_carry_is_said_at_once(value):
+def test_a_value_that_no_header_can_carry_is_refused_at_once(value):
     with pytest.raises(ValueError, match="idempotency_key may hold printable ASCII only"):
         asking(key=value)
     with pytest.raises(ValueError, match="key may hold printable ASCII only"):
         pausepoint.Desk("http://desk", value)
 
 
-def test_an_id_stays_one_part_of_the_address():
+def test_an_id_stays_one_segment_of_the_url():
     _, (call,), _ = carry_out(pausepoint._end(60, "a/../b?c", "completed"), [said({})])
     assert call.path == "/workflows/a%2F..%2Fb%3Fc/end"

@@ -1,4 +1,4 @@
-"""What fails hundreds of times a minute is a line when it begins and a line when it is over; an end of a process is quiet."""
+"""An outage is logged once when it begins and once when it is over, and a stopping process logs no errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clock():
 
 
 @pytest.fixture
-def trouble(clock):
+def outage(clock):
     return OutageLog(LOG, "It fails (%s).", "It works.", clock=lambda: clock[0])
 
 
@@ -35,28 +35,28 @@ def lines(caplog) -> list[str]:
     return [record.getMessage() for record in caplog.records]
 
 
-def test_one_line_when_it_begins_and_one_when_it_is_over(caplog, trouble, clock):
+def test_an_outage_is_logged_when_it_begins_and_when_it_is_over(caplog, outage, clock):
     for _ in range(2870):
-        trouble.record_failure("gone\nwith details")
+        outage.record_failure("gone\nwith details")
     clock[0] = QUIET
     for _ in range(10):
-        trouble.record_success()
+        outage.record_success()
     assert lines(caplog) == ["It fails (gone).", "It works. (failures meanwhile: 2870)"]
 
 
-def test_what_fails_every_other_time_is_still_failing(caplog, trouble, clock):
+def test_failing_every_other_time_is_one_outage(caplog, outage, clock):
     for _ in range(100):
-        trouble.record_failure("full")
-        trouble.record_success()
+        outage.record_failure("full")
+        outage.record_success()
         clock[0] += QUIET / 20
     assert lines(caplog) == ["It fails (full)."]
 
 
-def test_a_second_outage_is_news_though_nobody_saw_the_end_of_the_first(caplog, trouble, clock):
-    trouble.record_failure("one")
-    trouble.record_success()
+def test_a_second_outage_is_logged_even_if_the_end_of_the_first_was_not(caplog, outage, clock):
+    outage.record_failure("one")
+    outage.record_success()
     clock[0] = 2 * QUIET
-    assert trouble.record_failure("two")
+    assert outage.record_failure("two")
     assert lines(caplog) == ["It fails (one).", "It fails (two)."]
 
 
@@ -75,7 +75,7 @@ async def test_lost_notifications_are_logged_once(caplog, monkeypatch):
     assert [record.exc_info for record in caplog.records] == [None]
 
 
-async def test_a_layer_that_cannot_be_listened_to_is_one_traceback(caplog, monkeypatch):
+async def test_a_channel_layer_that_fails_is_logged_with_one_traceback(caplog, monkeypatch):
     tried = asyncio.Semaphore(0)
 
     class Dead:
@@ -94,7 +94,7 @@ async def test_a_layer_that_cannot_be_listened_to_is_one_traceback(caplog, monke
     assert [record.exc_info is not None for record in caplog.records] == [False, True]
 
 
-async def test_turns_that_a_full_disk_keeps_from_being_taken_are_one_line_and_no_traceback(caplog, monkeypatch):
+async def test_turns_that_cannot_be_claimed_because_the_disk_is_full_are_one_log_line(caplog, monkeypatch):
     def full(*args, **kwargs):
         raise FULL
 
@@ -107,7 +107,7 @@ async def test_turns_that_a_full_disk_keeps_from_being_taken_are_one_line_and_no
     assert lines(caplog) == ["The database is away (database or disk is full)."]
 
 
-def test_who_ends_begins_no_delivery_and_says_nothing_of_those_that_its_end_cuts_off(caplog):
+def test_a_stopping_process_starts_no_delivery_and_logs_no_error_for_interrupted_ones(caplog):
     caplog.set_level(logging.INFO, "approvals.outbound.delivery_lanes")
     begun, go = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Processes show that they live: one row each, fresh while they do, and gone with them."""
+"""Heartbeats: one row per process, fresh while it runs and removed when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row() -> tuple[str, str, int]:
 
 
 @pytest.mark.django_db
-def test_a_process_has_one_row_however_often_it_is_seen():
+def test_a_process_has_one_row_for_all_its_heartbeats():
     started = timezone.now() - timedelta(hours=1)
     actions.record_heartbeat("a", WorkerKind.WORKER, started_at=started, running=0)
     Worker.objects.update(seen_at=started)
@@ -36,7 +36,7 @@ def test_a_process_has_one_row_however_often_it_is_seen():
 
 
 @pytest.mark.django_db
-def test_who_was_not_seen_for_a_while_does_not_live_and_is_forgotten_after_a_day():
+def test_a_process_without_heartbeats_is_not_alive_and_is_deleted_after_a_day():
     now = timezone.now()
     for name in ("new", "old", "dead"):
         actions.record_heartbeat(name, WorkerKind.WEB, started_at=now, running=0)
@@ -49,7 +49,7 @@ def test_who_was_not_seen_for_a_while_does_not_live_and_is_forgotten_after_a_day
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_process_is_seen_with_its_turns_and_goes_when_it_ends():
+async def test_a_process_records_its_running_turns_and_is_removed_when_it_ends():
     beating = asyncio.create_task(heartbeat.send_heartbeats(WorkerKind.WORKER, lambda: 7))
     while not (found := await database.run(lambda: list(Worker.objects.all()))):
         await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_a_process_is_seen_with_its_turns_and_goes_when_it_ends():
 
 
 @pytest.mark.asyncio
-async def test_a_database_that_is_away_does_not_end_the_beat(monkeypatch):
+async def test_heartbeats_continue_after_a_database_outage(monkeypatch):
     tries, again = [], asyncio.Event()
 
     def away(*_: object, **__: object) -> None:
@@ -81,7 +81,7 @@ async def test_a_database_that_is_away_does_not_end_the_beat(monkeypatch):
     await asyncio.gather(beating, return_exceptions=True)
 
 
-def test_two_starts_of_one_process_have_two_names():
+def test_each_start_of_a_process_has_its_own_name():
     first, second = heartbeat.new_process_name(), heartbeat.new_process_name()
     assert first != second
     assert first.rsplit(":", 1)[0] == second.rsplit(":", 1)[0]
