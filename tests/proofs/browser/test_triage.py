@@ -14,7 +14,7 @@ batches = itertools.count(1)
 ASK = """
 from django.contrib.auth.models import User
 from approvals import actions
-from approvals.asks import Ask
+from approvals.asking.asks import Ask
 from approvals.states import Kind, Priority
 owner = User.objects.get(username="requester")
 workflow = actions.open_workflow(scope="key:9", key="{word}", title="By itself", source="api", owner=owner)

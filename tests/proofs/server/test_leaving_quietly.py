@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 DUE = """
 from uuid import uuid4
-from approvals import outbox, signing
 from approvals.models import OutboxEvent
-from approvals.subscriptions import WebhookEndpoint
+from approvals.models.subscriptions import WebhookEndpoint
+from approvals.outbound import outbox, signing
 for place in range(2, 62):
     url = f"http://127.0.0.{place}:PORT/hook"
     endpoint = WebhookEndpoint.objects.create(url=url, events=["request.created"])

@@ -15,11 +15,13 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 ASK = """
 from django.contrib.auth.models import User
-from approvals import actions, auth, signing
-from approvals.asks import Ask
+from approvals import actions
+from approvals.asking.asks import Ask
+from approvals.management.commands.createkey import create_key
+from approvals.outbound import signing
 from approvals.states import Kind
 owner = User.objects.get(username="requester")
-key, _ = auth.create_key(owner, name="agent")
+key, _ = create_key(owner, name="agent")
 secret = signing.new_secret(key)
 workflow = actions.open_workflow(scope=f"key:{key.pk}", key="run-1", title="A refund", source="api", owner=owner)
 ask = Ask(kind=Kind.APPROVAL, title="Refund 4711?", input={"amount": 120}, callback_url=%r)
@@ -89,7 +91,7 @@ def test_a_server_is_not_kept_from_stopping_by_a_silent_receiver(tmp_path):
 
 RULE = """
 from django.contrib.auth.models import User
-from approvals.subscriptions import NotificationRule
+from approvals.models.subscriptions import NotificationRule
 person = User.objects.get(username="approver")
 person.email = "bob@example.org"
 person.save()

@@ -20,7 +20,7 @@ LOADED = """
 import sys
 from django.core.management import call_command
 call_command("check", verbosity=0)
-import hitlsite.asgi, chats.runner, chats.providers
+import hitlsite.asgi, chats.engine.runner, chats.providers
 chats.providers.current()
 print(sorted({"anthropic", "httpx2"} & set(sys.modules)))
 """
