@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from approvals import append_only
 from approvals.markdown import to_html
+from approvals.states import Door
 from approvals.visible import visible
 
 register = template.Library()
@@ -23,6 +24,12 @@ def markdown(text: str) -> SafeString:
 
 
 register.filter("visible", visible)
+
+
+@register.filter
+def via(value: str) -> str:
+    """Return the name that people read for a stored `via` value."""
+    return str(Door(value).label) if value in Door.values else value
 
 
 @register.simple_tag
