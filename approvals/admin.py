@@ -56,11 +56,11 @@ class EventFilter(admin.SimpleListFilter):
 
 
 class FromDay(DayFilter):
-    title, parameter_name, column = "from day (UTC)", "from", "at__gte"
+    title, parameter_name, column = "first day (UTC)", "from", "at__gte"
 
 
 class UntilDay(DayFilter):
-    title, parameter_name, column, shift = "until day (UTC)", "until", "at__lt", timedelta(days=1)
+    title, parameter_name, column, shift = "last day (UTC)", "until", "at__lt", timedelta(days=1)
 
 
 @admin.register(AuditEntry)

@@ -56,9 +56,9 @@ def free_port() -> int:
 def prepare(page: Page, name: str) -> None:
     """What a person does before the picture is taken."""
     if name == "edit":
-        page.get_by_text("Edit the input, then approve").click()
+        page.get_by_text("Approve with changes…").click()
         page.get_by_label("amount").fill("945")
-        page.get_by_role("button", name="Review the changes").click()
+        page.get_by_role("button", name="Review changes").click()
         page.locator(".review").wait_for()
     if name == "bulk":
         for box in page.locator("[name=pick]").all():

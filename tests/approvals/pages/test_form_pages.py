@@ -135,7 +135,7 @@ def test_an_edit_is_shown_before_it_is_sent_and_can_be_changed_again(refund):
     client, page = browser(bob()), refund.get_absolute_url()
     (form,) = forms(client.get(page).text, "review/")
     typed = {"input.amount": "100", "input.to.iban": "DE2", "comment": "Less."}
-    shown = press(client, form, "Review the changes", **typed)
+    shown = press(client, form, "Review changes", **typed)
     assert (shown.status_code, Decision.objects.count()) == (200, 0)
     review = only(shown.text, "div", class_="review")
     assert review.find("h5")[0].words == "You are about to approve this with 2 changes"
@@ -156,7 +156,7 @@ def test_an_edit_is_shown_before_it_is_sent_and_can_be_changed_again(refund):
 def test_a_review_of_no_change_says_so_and_approves(refund):
     client = browser(bob())
     (form,) = forms(client.get(refund.get_absolute_url()).text, "review/")
-    shown = press(client, form, "Review the changes")
+    shown = press(client, form, "Review changes")
     assert only(shown.text, "p", class_="review-title").words.startswith("Nothing was changed")
     assert press(client, forms(shown.text, "decide/")[0], "Approve").status_code == 302
     assert Decision.objects.get().verdict == "approve"

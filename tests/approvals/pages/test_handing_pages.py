@@ -36,15 +36,15 @@ def test_everybody_who_sees_a_request_sees_who_is_on_it_and_gets_their_own_butto
     owner, by, auditor = alice(), bob(), carol()
     other, request = make_person("dora", "decide_approvalrequest"), make_request(owner)
     assert lines(request, owner, by, auditor) == [
-        ("Nobody is on it", []),
-        ("Nobody is on it", ["Take it"]),
-        ("Nobody is on it", []),
+        ("Unassigned", []),
+        ("Unassigned", ["Assign to me"]),
+        ("Unassigned", []),
     ]
     take(request, by)
     free = "free again 14 minutes from now"
     assert lines(request, owner, by, other) == [
         (f"bob is on it {free}", []),
-        (f"You are on it {free}", ["Give back"]),
+        (f"You are on it {free}", ["Unassign"]),
         (f"bob is on it {free}", ["Take over from bob"]),
     ]
     decide(request, other, Verdict.APPROVE)
@@ -54,7 +54,7 @@ def test_everybody_who_sees_a_request_sees_who_is_on_it_and_gets_their_own_butto
 def test_the_button_takes_it_and_leads_back_to_the_page_where_it_was_pressed():
     request, by = make_request(alice()), bob()
     for address in ("/", request.workflow.get_absolute_url(), request.get_absolute_url()):
-        for action, button in (("claim/", "Take it"), ("release/", "Give back")):
+        for action, button in (("claim/", "Assign to me"), ("release/", "Unassign")):
             client = browser(by)
             (form,) = forms(client.get(address).text, action)
             answer = press(client, form, button)
@@ -67,7 +67,7 @@ def test_htmx_gets_the_line_alone():
     answer = browser(by).post(f"{request.get_absolute_url()}claim/", headers=HTMX)
     (only,) = parse(answer.text).inside
     assert (answer.status_code, only.attributes["id"]) == (200, f"holder-{request.pk}")
-    assert line(answer.text)[1] == ["Give back"]
+    assert line(answer.text)[1] == ["Unassign"]
 
 
 def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
@@ -94,7 +94,7 @@ def test_bob_hands_a_question_to_mallory_who_hands_it_back_and_sees_it_no_more()
     (form,) = forms(client.get(request.get_absolute_url()).text, "assign/")
     assert press(client, form, "Hand over", to="mallory").headers["Location"] == f"{request.get_absolute_url()}#talk"
     page = theirs.get(request.get_absolute_url()).text
-    assert line(page) == ("Nobody is on it assigned to you", ["Take it"])
+    assert line(page) == ("Nobody is on it assigned to you", ["Assign to me"])
     assert parse(page).find("option") == []
     (form,) = forms(page, "assign/")
     left = press(theirs, form, "Hand it back to all")

@@ -51,7 +51,7 @@ async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_m
         await run(lambda: act(actions.claim, request, by))
         seen = [holders(await page.until("is on it")) for page in (hers, doras)]
         assert seen == [{id_: []}, {id_: ["Take over from bob"]}]
-        assert holders(await his.until("You are on it")) == {id_: ["Give back"]}
+        assert holders(await his.until("Assigned to you")) == {id_: ["Unassign"]}
         assert await none.receive_nothing(QUIET)
 
 

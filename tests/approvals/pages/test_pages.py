@@ -107,8 +107,8 @@ def test_buttons_are_for_those_who_may_press_them():
     seen = {person: buttons(browser(user).get(request.get_absolute_url()).text) for person, user in
             {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
     assert seen == {
-        "Alice": ["Withdraw"],
-        "Bob": ["Approve", "Reject", "Review the changes", "Withdraw"],
+        "Alice": ["Cancel request"],
+        "Bob": ["Approve", "Reject", "Review changes", "Cancel request"],
         "Carol": [],
     }
 
@@ -131,7 +131,7 @@ def test_a_question_to_alice_offers_her_its_answers_and_carol_none():
     owner = alice()
     options = [{"label": "Standard", "description": "free"}, {"label": "Express"}]
     request = make_request(owner, Kind.QUESTION, options=options, allow_text=True, input={})
-    assert buttons(browser(owner).get("/").text) == ["Standard free", "Express", "Answer", "Decline", "Withdraw"]
+    assert buttons(browser(owner).get("/").text) == ["Standard free", "Express", "Answer", "Decline", "Cancel request"]
     assert buttons(browser(carol()).get(request.get_absolute_url()).text) == []
 
 
@@ -218,7 +218,7 @@ def test_a_place_that_nobody_was_given_is_no_error(address):
 def test_a_request_whose_deadline_has_passed_cannot_be_told_from_one_that_waits_until_the_sweep_has_been():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw"]
+    assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request"]
     assert actions.expire(request.pk)
     page = browser(carol()).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")

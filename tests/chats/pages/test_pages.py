@@ -219,7 +219,7 @@ def test_carol_reads_but_has_no_composer_and_may_not_write_or_stop(chat):
 def test_bob_decides_and_stops_in_alices_chat_but_does_not_write_in_it(chat):
     paused(chat)
     page = browser(bob()).get(chat.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw", "Stop"]
+    assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request", "Stop"]
 
 
 def test_the_state_of_a_turn_is_told_in_words(chat):
