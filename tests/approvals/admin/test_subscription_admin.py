@@ -109,7 +109,7 @@ def test_two_secrets_are_never_on_one_page(root):
     page = root.post(
         ENDPOINTS, {"action": "new_webhook_secret", "_selected_action": pair}, follow=True
     ).content.decode()
-    assert ("Choose one." in page, "whsec_" in page) == (True, False)
+    assert ("Select exactly one." in page, "whsec_" in page) == (True, False)
 
 
 def test_who_may_only_look_gets_no_secret():

@@ -40,7 +40,7 @@ def test_a_plain_form_approves_with_changes(refund):
     (form,) = forms(client.get(page).text, "review/")
     shown = press(client, form, "Review changes", **{"input.amount": "125.50"})
     (form,) = forms(shown.text, "decide/")
-    answer = press(client, form, "Approve with these changes")
+    answer = press(client, form, "Approve with changes")
     assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert decision(refund) == ("edit", "bob", "dashboard", "")
     assert Decision.objects.get().edited_input == {"amount": 125.5, "orderId": "4711"}

@@ -93,7 +93,7 @@ def test_an_edit_is_asked_about_once_on_its_way_through_the_review(asked):
     (form,) = forms(again.text, "review/")
     review = press(client, form, "Review changes")
     (form,) = forms(review.text, "decide/")
-    assert press(client, form, "Approve with these changes").status_code == 302
+    assert press(client, form, "Approve with changes").status_code == 302
     assert decision(asked)[0] == "edit"
 
 
