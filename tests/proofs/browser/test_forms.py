@@ -108,8 +108,8 @@ def test_a_moment_is_entered_in_utc_and_said_in_the_persons_own_time(windows, pe
     page.get_by_role("button", name="Add a row").click()
     # Whether there is a comma depends on the age of the browser.
     assert [text.replace(",", "") for text in page.locator("output.same-time").all_inner_texts() if text] == [
-        "Thursday 24 December 2026 at 15:00 in your zone (Europe/Vienna)",
-        "Thursday 2 July 2026 at 01:30 in your zone (Europe/Vienna)",
+        "Thursday 24 December 2026 at 15:00 in your time zone (Europe/Vienna)",
+        "Thursday 2 July 2026 at 01:30 in your time zone (Europe/Vienna)",
     ]
     page.get_by_role("button", name="Answer").click()
     page.locator(".outcome").wait_for()
