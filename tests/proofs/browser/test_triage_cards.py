@@ -141,7 +141,7 @@ def test_a_key_without_a_button_leads_to_what_answers_the_request(windows, peopl
     page = windows.open(people("approver"), f"/requests/?q={word}")
     opened(page, question)
     page.keyboard.press("a")
-    announced(page, "This asks for something else: choose on the card.")
+    announced(page, "Choose one of the answers on the card.")
     assert page.evaluate("document.activeElement.textContent.trim()") == "Red"
     reviewed(page, request, "450")
     page.keyboard.press("a")
