@@ -9,7 +9,7 @@ from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
 
-LOST = "The desk does not answer. Press again when it is back: nothing is decided twice."
+LOST = "The server does not respond. Try again in a moment. Nothing is decided twice."
 
 
 def test_a_decision_that_does_not_arrive_says_so_above_its_form_once_and_can_be_pressed_again(windows, people):
