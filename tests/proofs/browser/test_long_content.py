@@ -270,7 +270,7 @@ def test_long_names_are_cut_in_a_row_and_what_follows_them_is_seen(windows, desk
         });
     }""")
     assert [one["words"][:4] for one in pieces][:3] == ["TTTT", "AAAA", "requ"]
-    assert pieces[-1]["words"].startswith("ends")
+    assert pieces[-1]["words"].startswith("expires")
     assert [one["seen"] for one in pieces] == [True] * 5
     assert [one["whole"] for one in pieces] == [False, False, True, True, True]
 
