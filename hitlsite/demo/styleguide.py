@@ -95,7 +95,10 @@ def cards() -> list[tuple[str, Card]]:
         ("Critical", waiting(3, critical)),
         ("A question with options", waiting(4, {**question, "options": options})),
         ("A question with several answers", waiting(5, {**question, "options": options, "multiple": True})),
-        ("A question answered in your own words", waiting(6, {**question, "suggestions": ["Small", "Large"], "allow_text": True})),
+        (
+            "A question answered in your own words",
+            waiting(6, {**question, "suggestions": ["Small", "Large"], "allow_text": True}),
+        ),
         ("A form", waiting(7, form)),
         ("A form with errors", waiting(8, form, refusal="The answer is not valid.", errors=wrong, typed=sent)),
         ("Outcome unknown", waiting(9, {"kind": Kind.RECOVERY, "title": "Did the refund go out?"})),
