@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.db import connections
 
-from approvals import append_only, outbox
+from approvals.outbound import outbox
+from approvals.runtime import append_only
 
 
 def check_event_handlers(**_: Any) -> list[CheckMessage]:

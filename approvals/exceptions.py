@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
-from approvals.canonical import utc
+from approvals.runtime.canonical import utc
 from approvals.states import Kind
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from approvals.adminsite import ReadOnlyAdmin, text_filter
+from approvals.admin.base import ReadOnlyAdmin, text_filter
 from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
 
 

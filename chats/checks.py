@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Error
 
 from chats import providers
 from chats.agent import registry
-from chats.providers.base import ProviderError
+from chats.agent.provider import ProviderError
 
 
 def check_agents(**_: Any) -> list[CheckMessage]:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Warning
 from django.db import DatabaseError, connections
 
-from approvals import presence
+from approvals.models import processes
 
 HERE = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
@@ -88,7 +88,7 @@ def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list
 
 def _names(alias: str) -> list[str]:
     try:
-        return list(presence.alive().using(alias).values_list("name", flat=True))
+        return list(processes.alive().using(alias).values_list("name", flat=True))
     except DatabaseError:
         # There is no such table before the first `migrate`.
         return []

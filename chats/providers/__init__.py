@@ -7,7 +7,7 @@ from importlib import import_module
 
 from django.conf import settings
 
-from chats.providers.base import Provider, ProviderError
+from chats.agent.provider import Provider, ProviderError
 from chats.providers.scripted import ScriptedProvider
 
 

@@ -22,8 +22,8 @@ import httpx2
 
 from chats.agent.agent import ADAPTIVE, Agent
 from chats.agent.events import Event
+from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.providers.anthropic_stream import Answer
-from chats.providers.base import ModelMessage, ModelRequest, ProviderError
 
 TRIES = 4
 #: Seconds: the first wait between two tries (doubled each time), and the longest; who is asked to wait longer gives up.

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management import CommandError
 
-from approvals import integrity
 from approvals.management.refusing import RefusingCommand
+from approvals.record import integrity
 
 
 class Command(RefusingCommand):

@@ -8,9 +8,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management import CommandError
 
-from approvals.auth import DEFAULT_SCOPES, SCOPES, create_key
-from approvals.keys import MAX_KEY_NAME
+from approvals.access.permissions import DEFAULT_SCOPES, SCOPES, create_key
 from approvals.management.refusing import RefusingCommand
+from approvals.models.keys import MAX_KEY_NAME
 
 
 class Command(RefusingCommand):

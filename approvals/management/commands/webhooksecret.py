@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management import CommandError
 
-from approvals.keys import ApiKey
 from approvals.management.refusing import RefusingCommand
-from approvals.signing import new_secret
+from approvals.models.keys import ApiKey
+from approvals.outbound.signing import new_secret
 
 
 class Command(RefusingCommand):

@@ -15,12 +15,12 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
 
-from approvals.auth import DEFAULT_SCOPES
-from approvals.keys import ApiKey
+from approvals.access.permissions import DEFAULT_SCOPES
 from approvals.management.refusing import RefusingCommand
+from approvals.models.keys import ApiKey
 
 if apps.is_installed("chats"):
-    from hitlsite.demo import converse
+    from hitlsite.demo.conversations import converse
 
 PASSWORD = "pausepoint"  # noqa: S105 - a demo on your own machine
 PEOPLE = {
@@ -53,12 +53,13 @@ class Command(RefusingCommand):
 
 
 def first_steps(key: str) -> str:
-    """Say how to log in, and how a program asks its first question."""
+    """Say how to log in, and how a program asks its first question; `key` is empty if it was revoked."""
     people = "\n".join(f"  {name:<10} {does}" for name, (does, _, _) in PEOPLE.items())
+    log_in = f"Open {settings.PUBLIC_URL}/ and log in with the password “{PASSWORD}” as:\n{people}\n"
+    if not key:
+        return f"{log_in}\nThe API key of the demo was revoked. To make another one: make key USER=requester\n"
     return f"""\
-Open {settings.PUBLIC_URL}/ and log in with the password “{PASSWORD}” as:
-{people}
-
+{log_in}
 API key for programs (user requester):
   {key}
 
@@ -91,21 +92,13 @@ def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
 
 
 def make_key(person: User) -> str:
-    """Return the demo's API key, made on first use.
+    """Return the demo's API key, made on first use; empty if somebody has revoked it.
 
-    It is computed from SECRET_KEY, since only its hash is stored: every start of the demo can print the same key.
+    It is computed from SECRET_KEY: only its hash is stored, and every start of the demo prints the same key.
     """
     secret = hmac.new(settings.SECRET_KEY.encode(), b"pausepoint demo key", hashlib.sha256).hexdigest()
     prefix, text = secret[:8], f"pp_{secret[:8]}_{secret[8:]}"
-    found, made = ApiKey.objects.get_or_create(
-        prefix=prefix,
-        defaults={
-            "user": person,
-            "name": "demo",
-            "secret_hash": hashlib.sha256(text.encode()).hexdigest(),
-            "scopes": list(DEFAULT_SCOPES),
-        },
-    )
-    if not made and found.revoked_at is not None:
-        return f"revoked; make another one with `make key USER={person.username}`"
-    return text
+    secret_hash = hashlib.sha256(text.encode()).hexdigest()
+    given = {"user": person, "name": "demo", "secret_hash": secret_hash, "scopes": list(DEFAULT_SCOPES)}
+    key, _ = ApiKey.objects.get_or_create(prefix=prefix, defaults=given)
+    return text if key.revoked_at is None else ""

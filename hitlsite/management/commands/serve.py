@@ -14,10 +14,10 @@ from django.db import connections
 from twisted.internet import defer, reactor
 
 from approvals.management.refusing import RefusingCommand
-from hitlsite import patience
 from hitlsite.asgi import application
-from hitlsite.serving import DeskServer
-from hitlsite.working import DeskWork
+from hitlsite.server import timeouts
+from hitlsite.server.daphne import DeskServer
+from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
@@ -32,7 +32,7 @@ class Command(RefusingCommand):
             raise CommandError(
                 f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
             )
-        patience.keep_to(patience.PAGES)
+        timeouts.keep_to(timeouts.PAGES)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()

@@ -11,8 +11,8 @@ from django.core.management import CommandError
 from django.db import connections
 
 from approvals.management.refusing import RefusingCommand
-from hitlsite import patience
-from hitlsite.working import DeskWork
+from hitlsite.server import timeouts
+from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
@@ -24,7 +24,7 @@ class Command(RefusingCommand):
                 "Turns are run by `manage.py serve` here. For workers set DATABASE_URL=postgresql://… "
                 "and leave HITL_DISPATCH unset (or set it to workers)."
             )
-        patience.keep_to(patience.WORK)
+        timeouts.keep_to(timeouts.WORK)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()

@@ -9,8 +9,8 @@ import pytest
 
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
+from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.base import ModelMessage, ModelRequest, ProviderError
 from tests.support.anthropic_server import (
     KEY,
     AnthropicServer,

@@ -1,0 +1,47 @@
+"""What requests from machines bring: JSON bodies, bounded before they are read and strict when they are; names for a repeat."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import HttpRequest
+
+from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
+from approvals.runtime.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load
+
+#: What an `Idempotency-Key` may be: no spaces, and nothing that a header could not carry.
+KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200
+#: On the answer to what was there already.
+REPLAYED = "Idempotent-Replayed"
+
+
+def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> Any:
+    """The body as JSON. NotJson (another content type), TooLarge, BadBody."""
+    if request.content_type != "application/json":
+        raise NotJson
+    # Not by the length that the client declares: it may declare none.
+    body = request.read(max_bytes + 1)
+    if len(body) > max_bytes:
+        raise TooLarge(f"The body is larger than {max_bytes:,} bytes.")
+    try:
+        return load(body, max_values=max_values)
+    except NotCanonical as error:
+        raise BadBody(f"The body cannot be used: {error}.") from error
+
+
+def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
+    """The body as a JSON object."""
+    body = json_body(request, max_bytes=max_bytes)
+    if not isinstance(body, dict):
+        raise BadBody("The body has to be a JSON object.")
+    return body
+
+
+def idempotency_key(request: HttpRequest) -> str | None:
+    """The `Idempotency-Key` header, None without. Invalid."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and (len(key) > MAX_KEY or not re.fullmatch(KEY_PATTERN, key)):
+        words = f"is not 1 to {MAX_KEY} printable ASCII characters without a space"
+        raise Invalid("This name for a repeat cannot be used.", {"Idempotency-Key": words})
+    return key

@@ -1,0 +1,57 @@
+"""Whether this process can do its work: the database, its migrations, the workers, the channel layer."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from approvals.live.echo import Echo
+from approvals.models import processes
+from approvals.models.processes import WorkerKind
+from approvals.runtime import append_only
+
+logger = logging.getLogger(__name__)
+
+
+def workers_run_turns() -> bool:
+    """Whether pages are served without the processes that run turns."""
+    return bool(settings.HITL_DISPATCH == "workers")
+
+
+def look() -> list[str]:
+    """What the database says is wrong, a line each. Raises what the database raises when it is away."""
+    missing = unapplied()
+    if missing:
+        return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
+    if append_only.left_on(connection):
+        return [f"record: {append_only.LEFT_ON}; see `manage.py check --database default`"]
+    if workers_run_turns() and not processes.alive().filter(kind=WorkerKind.WORKER).exists():
+        seconds = int(processes.ALIVE.total_seconds())
+        return [f"workers: none was seen in the last {seconds} s; start `manage.py worker`"]
+    return []
+
+
+def unapplied() -> list[str]:
+    """The apps whose last migration has not run on this database."""
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted({app for app, name in _last_migrations() if (app, name) not in applied})
+
+
+@cache
+def _last_migrations() -> list[tuple[str, str]]:
+    return list(MigrationLoader(None).graph.leaf_nodes())
+
+
+async def listen(echo: Echo, seconds: float) -> list[str]:
+    """What is wrong with the channel layer, a line; it may take so many seconds."""
+    try:
+        await echo.come_back(seconds)
+    except Exception as error:
+        logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
+        return ["channel layer: it does not answer"]
+    return []
