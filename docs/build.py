@@ -93,16 +93,21 @@ def problems(site: Path) -> list[str]:
     return found
 
 
-def build(folder: Path) -> list[str]:
-    """Build the site in `folder`/site and return what is wrong with it."""
-    if missing := navigation_problems():
-        return missing
-    shutil.rmtree(folder, ignore_errors=True)
+def copy_pages(folder: Path) -> None:
+    """Copy the pages, the files that they link to, and the configuration."""
     for path in {*pages(), *(file for page in pages() for file in linked_files(page) if file.is_file())}:
         copy = folder / "pages" / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     shutil.copyfile(CONFIG, folder / CONFIG.name)
+
+
+def build(folder: Path) -> list[str]:
+    """Build the site in `folder`/site and return what is wrong with it."""
+    if missing := navigation_problems():
+        return missing
+    shutil.rmtree(folder, ignore_errors=True)
+    copy_pages(folder)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", CONFIG.name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
