@@ -28,7 +28,7 @@ from tests.support.services import CHROMIUM
 ASK = """
 from django.contrib.auth.models import User
 from approvals import actions
-from approvals.asks import Ask
+from approvals.asking.asks import Ask
 from approvals.states import Kind
 owner = User.objects.get(username="requester")
 for number in range({rows}):
