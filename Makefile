@@ -11,11 +11,13 @@ PY := $(VENV)/bin/python
 $(VENV)/ready: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pausepoint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "This Python cannot make virtual environments. On Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
-	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo 'Installing requirements.txt' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
 $(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt docs/requirements.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	@echo 'Installing tests/requirements.txt' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
 
 # A database, demo users and conversations; then serve. PORT=9000 takes another port, and every link follows it.
@@ -65,7 +67,8 @@ format: $(VENV)/ready-for-tests
 
 # The documentation as a site, in build/docs/site. A broken link, a missing page or any warning is a failure.
 $(VENV)/ready-for-docs: $(VENV)/ready docs/requirements.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@echo 'Installing docs/requirements.txt' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	@touch $@
 
 docs: $(VENV)/ready-for-docs

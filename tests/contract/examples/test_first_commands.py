@@ -177,11 +177,11 @@ def test_the_commands_of_a_page_work_when_they_are_pasted(demo, page, tmp_path):
             demo.clone.run(f"{commands}\nexport -p > {variables}", **settings)
 
 
-def test_every_block_that_is_not_run_is_listed_once_and_is_there():
+def test_every_exception_is_one_block_that_exists():
     meant = [entry for block in BLOCKS for entry in block.not_run]
     assert sorted(set(meant)) == sorted(NOT_RUN)
     assert all(len(block.not_run) < 2 for block in BLOCKS)
-    assert len(BLOCKS) > 2 * len(NOT_RUN) - 20
+    assert len([block for block in BLOCKS if not block.not_run]) >= 20
 
 
 @pytest.mark.server
