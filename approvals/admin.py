@@ -98,9 +98,9 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         try:
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
-            raise BadRequest("The list has no such page.") from error
+            raise BadRequest("Page not found. The list has fewer pages.") from error
         if any(getattr(found, "error", "") for found in shown.filter_specs):
-            raise BadRequest("A filter holds what is no day.")
+            raise BadRequest("A filter has an invalid date. Write it like 2026-11-21.")
         return export(shown.get_queryset(request), kind)
 
 
@@ -124,7 +124,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.decide_approvalrequest"))
 
-    @admin.action(description="Withdraw selected requests", permissions=["decide"])
+    @admin.action(description="Cancel selected requests", permissions=["decide"])
     def withdraw(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
         """Each on its own, through the same corridor as every other decision."""
         for found in queryset.order_by("created_at", "id"):
@@ -133,7 +133,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
             except Refusal as refusal:
                 self.message_user(request, f"“{found.title}”: {refusal}", messages.WARNING)
             else:
-                self.message_user(request, f"“{found.title}” is withdrawn.", messages.SUCCESS)
+                self.message_user(request, f"“{found.title}” was cancelled.", messages.SUCCESS)
 
 
 @admin.register(Decision)
@@ -174,7 +174,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
         """Delivered ones too: whoever gets a repeated event knows it by its id."""
         sent = outbox.send_again(queryset, by=request.user)  # type: ignore[arg-type]
-        self.message_user(request, f"{sent} will be sent within a second.", messages.SUCCESS)
+        self.message_user(request, f"{sent} events will be sent within a second.", messages.SUCCESS)
 
 
 @admin.register(ApiKey)
@@ -196,4 +196,4 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         by: Any = request.user
         revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
-        self.message_user(request, f"{revoked} revoked.", messages.SUCCESS)
+        self.message_user(request, f"{revoked} keys were revoked.", messages.SUCCESS)

@@ -112,7 +112,7 @@ class DayFilter(TextFilter):
 
     @property
     def error(self) -> str:
-        return "Not a day: write it like 2026-11-21." if self.text and self.day is None else ""
+        return "Enter a date like 2026-11-21." if self.text and self.day is None else ""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(**{self.column: self.day}) if self.day is not None else queryset

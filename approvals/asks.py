@@ -77,33 +77,33 @@ class Ask:
         """Raise Invalid, naming every field that is out of bounds."""
         errors = dict(self._errors())
         if errors:
-            raise Invalid("The request cannot be asked like this.", errors)
+            raise Invalid("The request is invalid.", errors)
 
     def _errors(self) -> list[tuple[str, str]]:
         found = []
         if not 1 <= len(self.title) <= MAX_TITLE:
-            found.append(("title", f"needs 1 to {MAX_TITLE} characters"))
+            found.append(("title", f"must have 1 to {MAX_TITLE} characters"))
         if len(self.message) > MAX_MESSAGE:
-            found.append(("message", f"holds more than {MAX_MESSAGE:,} characters"))
+            found.append(("message", f"is longer than {MAX_MESSAGE:,} characters"))
         for name, limit in MAX_LENGTHS.items():
             if len(getattr(self, name) or "") > limit:
-                found.append((name, f"holds more than {limit} characters"))
+                found.append((name, f"is longer than {limit} characters"))
         if problem := tool_name_problem(self.tool_name):
             found.append(("tool_name", problem))
         if len(self.options) > MAX_OPTIONS:
-            found.append(("options", f"more than {MAX_OPTIONS}"))
+            found.append(("options", f"has more than {MAX_OPTIONS} items"))
         if len(self.suggestions) > MAX_SUGGESTIONS:
-            found.append(("suggestions", f"more than {MAX_SUGGESTIONS}"))
+            found.append(("suggestions", f"has more than {MAX_SUGGESTIONS} items"))
         labels = [option.get("label") for option in self.options] + list(self.suggestions)
         if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
-            found.append(("options", f"every label is a text of at most {MAX_LABEL} characters"))
+            found.append(("options", f"every label must be text of at most {MAX_LABEL} characters"))
         if self.callback_url:
             try:
                 destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
             except Refused as error:
                 found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
-            found.append(("default_response", "an approval can only be rejected by default"))
+            found.append(("default_response", "is not allowed for an approval, which is rejected at the deadline"))
         if problem := transcripts.problem(self.said_before):
             found.append(("said_before", problem))
         return found + self._json_errors() + self._schema_errors() + self._choice_errors()

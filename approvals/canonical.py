@@ -83,7 +83,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise NotCanonical(f"holds the name {name[:60]!r} more than once")
+            raise NotCanonical(f"has the name {name[:60]!r} more than once")
         found[name] = value
     return found
 
@@ -115,7 +115,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _too_many(max_values: int) -> NotCanonical:
-    return NotCanonical(f"holds more than {max_values:,} values")
+    return NotCanonical(f"has more than {max_values:,} values")
 
 
 def _holds_more(text: str, values: int) -> bool:
@@ -145,12 +145,12 @@ def _check(value: Any, levels_left: int) -> None:
     match value:
         case str():
             if _is_dirty(value):
-                raise NotCanonical("text holds a NUL or half a character")
+                raise NotCanonical("text contains a NUL or half of a surrogate pair")
         case bool() | None:
             return
         case int():
             if abs(value) > MAX_SAFE_INTEGER:
-                raise NotCanonical("an integer is beyond 2^53; send it as a string")
+                raise NotCanonical("an integer is larger than 2^53; send it as a string")
         case float():
             if not math.isfinite(value):
                 raise NotCanonical("NaN and Infinity are not JSON")

@@ -31,14 +31,14 @@ def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[
             connections[alias]
         ):
             hint = (
-                "Find out who left it. `manage.py migrate --skip-checks` removes it; then run `manage.py audit check`."
+                "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, then `manage.py audit check`."
             )
             found.append(Error(f"{append_only.LEFT_ON}.", hint=hint, id="approvals.E003"))
         for trigger in append_only.missing(connections[alias]):
             hint = (
-                "Run `manage.py migrate --skip-checks`: it puts the triggers back, and would not begin with this error."
+                "Run `manage.py migrate --skip-checks` to restore the triggers."
             )
             found.append(
-                Error(f"The trigger {trigger} is missing: its rows can be changed.", hint=hint, id="approvals.E001")
+                Error(f"The trigger {trigger} is missing, so protected rows can be changed.", hint=hint, id="approvals.E001")
             )
     return found

@@ -61,8 +61,8 @@ class CriticalElsewhere(OnItsPageOnly):
     code = "decide_on_page"
 
     def __init__(self, request: ApprovalRequest) -> None:
-        critical = _("This is critical. It can only be decided on its own page in Pausepoint:")
-        recovery = _("What became of a call can only be said on its own page in Pausepoint:")
+        critical = _("This request is critical. Decide it on its own page in Pausepoint:")
+        recovery = _("This request asks for the outcome of a call. Decide it on its own page in Pausepoint:")
         super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
 
 
@@ -73,7 +73,7 @@ class AskedByOwnKey(OnItsPageOnly):
 
     def __init__(self, request: ApprovalRequest) -> None:
         words = _(
-            "An API key of the same user asked this, so none of that user's keys can decide it. Decide it in a browser:"
+            "This request was made with an API key of the same user, so that user's keys cannot decide it. Decide it in a browser:"
         )
         super().__init__(words, request)
 
@@ -85,7 +85,7 @@ class NotAuthenticated(Refusal):
     status = 401
 
     def __init__(self) -> None:
-        super().__init__(_("Send a valid key as `Authorization: Bearer …`, or log in."))
+        super().__init__(_("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in."))
 
 
 class ScopeMissing(Refusal):
@@ -96,7 +96,7 @@ class ScopeMissing(Refusal):
 
     def __init__(self, scope: str) -> None:
         super().__init__(
-            _("This key or token lacks the scope “%(scope)s”. Make one with it, or use another.") % {"scope": scope}
+            _("This key or token does not have the scope “%(scope)s”. Use one that has it.") % {"scope": scope}
         )
 
 
@@ -116,7 +116,7 @@ class WrongMethod(Refusal):
     status = 405
 
     def __init__(self, allowed: str) -> None:
-        super().__init__(_("This address takes %(allowed)s only.") % {"allowed": allowed})
+        super().__init__(_("This URL only accepts %(allowed)s.") % {"allowed": allowed})
 
 
 class NotJson(Refusal):
@@ -124,7 +124,7 @@ class NotJson(Refusal):
     status = 415
 
     def __init__(self) -> None:
-        super().__init__(_("Send JSON, with `Content-Type: application/json`."))
+        super().__init__(_("The body must be JSON. Send it with `Content-Type: application/json`."))
 
 
 class AlreadyDecided(Refusal):
@@ -179,7 +179,7 @@ class Changed(Refusal):
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
         super().__init__(
-            _("This is not what your page showed, so nothing was decided. Read it as it is now, then decide.")
+            _("This request is not what your page showed, so nothing was decided. Read it again, then decide.")
         )
 
     def members(self) -> dict[str, Any]:
@@ -221,8 +221,8 @@ class CannotBeAssigned(Invalid):
     """Unknown, not active, or without the right to decide it: all alike, so that nobody learns who has an account here."""
 
     def __init__(self, field: str) -> None:
-        words = _("It cannot be assigned to that user.")
-        super().__init__(words, {field: _("is not the name of a user who can be asked this")})
+        words = _("This request cannot be assigned to that user.")
+        super().__init__(words, {field: _("is not the name of a user who can answer this request")})
 
 
 class Conflict(Refusal):
@@ -261,7 +261,7 @@ class NotApproved(Refusal):
 
     def __init__(self, request: ApprovalRequest) -> None:
         super().__init__(
-            _("Only an approved call has a result; this %(kind)s is %(status)s.")
+            _("Only an approved call can have a result. This %(kind)s is %(status)s.")
             % {"kind": request.kind, "status": request.status}
         )
 
@@ -274,7 +274,7 @@ class OtherInput(Refusal):
 
     def __init__(self, approved_digest: str) -> None:
         self.approved_digest = approved_digest
-        super().__init__(_("The input that was run is not the one that was approved. Nothing was recorded."))
+        super().__init__(_("The input that ran is not the input that was approved. Nothing was recorded."))
 
     def members(self) -> dict[str, Any]:
         return {"approved_digest": self.approved_digest}

@@ -84,10 +84,10 @@ def start(text: str) -> Cursor:
         return Cursor(gaps.first_open() or last + 1)
     cursor = agentforge.cursor_from(text)
     if cursor is None:
-        raise Invalid("This is no place in the stream.", {"Last-Event-ID": "is not the id of an event from here"})
+        raise Invalid("The `Last-Event-ID` header is invalid.", {"Last-Event-ID": "is not the id of an event of this stream"})
     if cursor.entry > last + 1:
-        words = "is ahead of the record, which may have been restored from a backup"
-        raise Invalid("This place has not been reached. Connect without one.", {"Last-Event-ID": words})
+        words = "is later than the newest event; the database may have been restored from a backup"
+        raise Invalid("This event does not exist yet. Connect without `Last-Event-ID`.", {"Last-Event-ID": words})
     return cursor
 
 

@@ -168,14 +168,14 @@ class Reading:
             return self._nothing(control, proposed)
         place = _place(sent, len(control.offers))
         if place is None:
-            return self._wrong(control, _("is not among the options"))
+            return self._wrong(control, _("is not one of the options"))
         return control.offers[place].value
 
     def _several(self, control: Control, proposed: Any) -> Any:
         sent = self.data.getlist(control.name(self.prefix))
         places = {place for text in sent if (place := _place(text, len(control.offers))) is not None}
         if len(places) < len(set(sent)):
-            return self._wrong(control, _("is not among the options"))
+            return self._wrong(control, _("is not one of the options"))
         chosen = [control.offers[place].value for place in sorted(places)]
         if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
             return proposed
@@ -252,12 +252,12 @@ def lines(text: str) -> str:
 
 def _number(text: str) -> int | float:
     if _THOUSANDS.fullmatch(text.strip()):
-        raise NotCanonical("can be read in two ways; write it without a thousands separator")
+        raise NotCanonical("is ambiguous; write it without a thousands separator")
     try:
         value = parse(text.strip().replace(",", "."))
     except NotCanonical as error:
         if _NUMBER.fullmatch(text.strip()):
-            raise NotCanonical(_("is too large, or too exact, for a number; a text could hold it")) from error
+            raise NotCanonical(_("is too large or too precise for a number")) from error
         value = None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value

@@ -37,7 +37,7 @@ def link(request: ApprovalRequest) -> str:
 
 
 def _count(requests: Sequence[ApprovalRequest]) -> str:
-    return "A request waits for a person" if len(requests) == 1 else f"{len(requests)} requests wait for people"
+    return "1 request is waiting" if len(requests) == 1 else f"{len(requests)} requests are waiting"
 
 
 def _more(requests: Sequence[ApprovalRequest]) -> str:

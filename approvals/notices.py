@@ -131,7 +131,7 @@ def _tell(last: LastNotice) -> bool:
         return error.reached
     if not told:
         LastNotice.objects.filter(pk=last.pk).update(at=last.at)
-    outbox.delivered(*rows, note="" if told else "nobody had to be told any more")
+    outbox.delivered(*rows, note="" if told else "no longer needed")
     return True
 
 
@@ -158,7 +158,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     if person is None or not requests:
         return False
     if not settings.HITL_MAIL:
-        raise NotTold("no mail can be sent: EMAIL_HOST is not set", reached=True)
+        raise NotTold("no e-mail can be sent because EMAIL_HOST is not set", reached=True)
     message = letters.mail(person.email, requests)
     connections.close_all()
     try:

@@ -55,7 +55,7 @@ def tls() -> ssl.SSLContext:
 
 def _connected(to: Destination, found: list[IPAddress], deadline: float) -> socket.socket:
     """A connection to the first of the addresses that takes one."""
-    refused: OSError = OSError("the name has no address")
+    refused: OSError = OSError("the host has no address")
     for number, address in enumerate(found):
         plain = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
         try:
@@ -95,7 +95,7 @@ def _status(connection: socket.socket, deadline: float) -> int:
         if end:
             line = STATUS_LINE.match(head + b"\r\n")
             if line is None:
-                raise Undelivered("the answer is no HTTP")
+                raise Undelivered("the answer is not HTTP")
             if line[1] != b"101" and line[1].startswith(b"1"):
                 received = rest
                 continue
@@ -103,9 +103,9 @@ def _status(connection: socket.socket, deadline: float) -> int:
         connection.settimeout(_left(deadline))
         chunk = connection.recv(4096)
         if not chunk:
-            raise Undelivered("the connection ended before there was an answer")
+            raise Undelivered("the connection was closed before an answer arrived")
         received += chunk
-    raise Undelivered(f"the head of the answer is longer than {MAX_HEAD:,} bytes")
+    raise Undelivered(f"the headers of the answer are longer than {MAX_HEAD:,} bytes")
 
 
 def _left(deadline: float) -> float:

@@ -44,8 +44,8 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
     """The ruling as it may be stored; raises Invalid, naming each field that does not fit."""
     if ruling.verdict not in VERDICTS[Kind(request.kind)]:
         raise Invalid(
-            _("“%(verdict)s” is no answer to this kind of request.") % {"verdict": ruling.verdict.value},
-            {"verdict": _("does not fit")},
+            _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": ruling.verdict.value},
+            {"verdict": _("is not possible for this kind of request")},
         )
     ruling = normalised(request, ruling)
     errors = _comment_errors(ruling)
@@ -54,13 +54,13 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
         ("answer", ruling.answer, ruling.verdict == Verdict.RESPOND),
     ):
         if wanted != (value is not ABSENT):
-            errors[name] = _("is missing") if wanted else _("does not belong to this verdict")
+            errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value)
     if not errors and _is_choice(request, ruling):
         shaped(request, ruling.answer)
     if errors:
-        raise Invalid(_("This cannot be stored as it is."), errors)
+        raise Invalid(_("The decision is invalid."), errors)
     return ruling
 
 
@@ -68,7 +68,7 @@ def withdrawal(*, by: Actor, via: Door, comment: str) -> Ruling:
     """The end by a person who takes the question back; raises Invalid if the comment is too long."""
     ruling = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip()))
     if errors := _comment_errors(ruling):
-        raise Invalid(_("This cannot be stored as it is."), errors)
+        raise Invalid(_("The decision is invalid."), errors)
     return ruling
 
 
@@ -119,7 +119,7 @@ def _said(ruling: Ruling) -> tuple[str, str, Any, Any]:
 
 def _comment_errors(ruling: Ruling) -> dict[str, str]:
     too_long = len(ruling.comment) > MAX_COMMENT
-    return {"comment": _("holds more than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
+    return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
 
 
 def _same(one: Any, other: Any) -> bool:

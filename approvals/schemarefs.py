@@ -31,7 +31,7 @@ def target_of(schema: Any, reference: str) -> Any:
             case list() if name.isascii() and name.isdigit() and int(name) < len(found):
                 found = found[int(name)]
             case _:
-                raise NoTarget(f"refers to {reference[:100]!r}, which is not in it")
+                raise NoTarget(f"refers to {reference[:100]!r}, which it does not contain")
     return found
 
 
@@ -63,7 +63,7 @@ def check_references(schema: dict[str, Any]) -> None:
             continue
         room -= weight(target)
         if not isinstance(target, dict) or room < 0 or not _is_schema(target):
-            raise ValueError(f"refers to {reference[:100]!r}, which is no JSON Schema")
+            raise ValueError(f"refers to {reference[:100]!r}, which is not a JSON Schema")
         new = {id(one): one for one in _subschemas(target) if id(one) not in places}
         places |= new
         left += new.values()

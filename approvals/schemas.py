@@ -59,7 +59,7 @@ def schema_problem(schema: Any) -> str:
     try:
         canonical(schema, max_depth=MAX_SCHEMA_DEPTH, max_bytes=MAX_SCHEMA_BYTES)
         if weight(schema) > MAX_SCHEMA_VALUES:
-            return f"holds more than {MAX_SCHEMA_VALUES:,} values"
+            return f"has more than {MAX_SCHEMA_VALUES:,} values"
         for name, value in _members(schema):
             _check_member(name, value)
         # Without formats: what a pattern may be is RE2's to say, and not Python's own `re`'s, which knows no `\\p{L}`.
@@ -83,11 +83,11 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str
         first = itertools.islice(validator.iter_errors(value), MAX_ERRORS)
         found = sorted(first, key=lambda error: list(map(str, error.path)))
     except _TooCostly:
-        return {"": "takes too long to check against the request's schema; send something smaller"}
+        return {"": "takes too long to check against the request's schema; send a smaller value"}
     except Exception as error:
         # A schema of a stranger's that slipped through what is checked when it is asked must not bring down who answers.
         logger.warning("An answer could not be checked against its request's schema: %r", error)
-        return {"": "cannot be checked: the request's own schema does not make sense"}
+        return {"": "cannot be checked because the request's schema is invalid"}
     finally:
         _steps_left.reset(token)
     return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}
@@ -108,9 +108,9 @@ def _members(schema: Any) -> Iterator[tuple[str, Any]]:
 def _check_member(name: str, value: Any) -> None:
     """ValueError in words for what is not taken."""
     if name in UNSUPPORTED and not isinstance(value, dict):
-        raise ValueError(f"holds {name!r}, which is not supported")
+        raise ValueError(f"uses {name!r}, which is not supported")
     if name == "$ref" and isinstance(value, str) and not (value == "#" or value.startswith("#/")):
-        raise ValueError(f"refers to {value[:100]!r}; only references within it, such as '#/$defs/name', are followed")
+        raise ValueError(f"refers to {value[:100]!r}; only references within the schema are supported, such as '#/$defs/name'")
     patterns = {"pattern": [value], "patternProperties": value if isinstance(value, dict) else []}.get(name, [])
     for pattern in patterns:
         if isinstance(pattern, str):
@@ -121,7 +121,7 @@ def _check_member(name: str, value: Any) -> None:
 def _compiled(pattern: str) -> Any:
     """A pattern as RE2 has it; ValueError in words if it has none."""
     if _BYTE.search(pattern):
-        raise ValueError(f"holds the pattern {pattern[:100]!r}, which cannot be used: \\C stands for half a character")
+        raise ValueError(f"has the pattern {pattern[:100]!r}, which is not supported: \\C matches part of a character")
     options = re2.Options()
     options.max_mem, options.log_errors = PATTERN_BYTES, False
     # ECMA 262 writes a character's number like this; RE2 does not.
@@ -132,7 +132,7 @@ def _compiled(pattern: str) -> Any:
         (reason,) = error.args
         words = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(
-            f"holds the pattern {pattern[:100]!r}, which cannot be used ({words[:100]}): "
+            f"has the pattern {pattern[:100]!r}, which is not supported ({words[:100]}): "
             "look-around, back-references and very large repetitions are not supported"
         ) from error
 
@@ -196,7 +196,7 @@ def _additional_properties(validator: Any, below: Any, instance: Any, schema: An
         if name in known or any(_found(pattern, name) for pattern in patterns):
             continue
         if below is False:
-            yield ValidationError(f"{name[:100]!r} is not expected here")
+            yield ValidationError(f"{name[:100]!r} is not allowed here")
         else:
             yield from validator.descend(value, below, path=name)
 
@@ -204,12 +204,12 @@ def _additional_properties(validator: Any, below: Any, instance: Any, schema: An
 def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     # jsonschema compares each with each.
     if wanted and isinstance(instance, list) and len({canonical(item) for item in instance}) < len(instance):
-        yield ValidationError("holds the same item twice")
+        yield ValidationError("has the same item twice")
 
 
 def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not has_format(name, instance):
-        yield ValidationError(f"{instance[:100]!r} is no {name}")
+        yield ValidationError(f"{instance[:100]!r} is not a valid {name}")
 
 
 _OWN: dict[str, Keyword] = {

@@ -104,7 +104,7 @@ class NotificationRule(models.Model):
             words = "is needed to tell people in Slack" if self.route == Route.SLACK else "belongs to Slack only"
             raise ValidationError({"slack_url": f"The address {words}."})
         if self.route == Route.MAIL and not settings.HITL_MAIL:
-            raise ValidationError({"route": "No mail can be sent: EMAIL_HOST is not set."})
+            raise ValidationError({"route": "No e-mail can be sent because EMAIL_HOST is not set."})
 
 
 class LastNotice(models.Model):

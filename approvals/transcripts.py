@@ -17,14 +17,14 @@ CUT = "\n\n[…]"
 def problem(messages: Sequence[Any]) -> str:
     """Why this cannot be kept, in words that go behind its name; empty if it can."""
     if len(messages) > MAX_MESSAGES:
-        return f"holds more than {MAX_MESSAGES} messages; send the last ones"
+        return f"has more than {MAX_MESSAGES} messages; send the last ones"
     for message in messages:
         if not isinstance(message, Mapping) or set(message) != {"role", "text"}:
-            return "holds what is no {role, text} object"
+            return "has an item that is not a {role, text} object"
         if message["role"] not in ROLES or not isinstance(message["text"], str):
-            return f"every message has a role ({', '.join(ROLES)}) and a text"
+            return f"every message must have a role ({', '.join(ROLES)}) and text"
     if sum(map(_size, messages)) > MAX_TEXT_BYTES:
-        return f"holds more than {MAX_TEXT_BYTES:,} bytes of text; send less of it"
+        return f"has more than {MAX_TEXT_BYTES:,} bytes of text; send less"
     return ""
 
 

@@ -81,7 +81,7 @@ def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
         return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row))
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
     if endpoint is None or not endpoint.active:
-        raise Unsendable("the endpoint was deleted" if endpoint is None else "the endpoint is switched off")
+        raise Unsendable("the endpoint was deleted" if endpoint is None else "the endpoint is not active")
     details = _everything(row) if endpoint.include_payload else {}
     return endpoint.url, secrets_of(endpoint), body_of(row, details)
 
@@ -92,10 +92,10 @@ def _asking_key(row: OutboxEvent) -> ApiKey:
     scope, _, pk = request.scope.partition(":") if request else ("", "", "")
     key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
     if key is None:
-        raise Unsendable("the request was not asked with an API key, whose secret could sign this")
+        raise Unsendable("the request was not made with an API key, so there is no secret to sign with")
     if key.revoked_at is not None or not key.user.is_active:
         # Whoever stole it may have named the address, too.
-        raise Unsendable("the key that asked was revoked, or its user is not active any more")
+        raise Unsendable("the request's API key was revoked, or its user is no longer active")
     return key
 
 

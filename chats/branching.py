@@ -47,7 +47,7 @@ def opened_at(chat: Chat, checkpoint: TurnCheckpoint, parts: Sequence[dict[str, 
     ids = open_part_ids(parts)
     if nesting.conversations(chat.pk, ids):
         raise BranchRefused(
-            "A sub-agent was at work at this checkpoint, in a conversation of its own that cannot be copied half-way. "
+            "A sub-agent was at work at this checkpoint, in its own conversation, which cannot be copied. "
             "Branch from a checkpoint before or after it."
         )
     asked = ApprovalRequest.objects.filter(
@@ -61,7 +61,7 @@ def turn_of(checkpoint: TurnCheckpoint) -> Turn:
     """The turn that made a checkpoint. BranchRefused if it is there no more."""
     turn = Turn.objects.filter(pk=checkpoint.turn_pk).first()
     if turn is None:
-        raise BranchRefused("The turn of this checkpoint has been deleted. Branch from a later one.")
+        raise BranchRefused("The turn of this checkpoint was deleted. Branch from a later checkpoint.")
     return turn
 
 

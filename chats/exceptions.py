@@ -16,7 +16,7 @@ class ChatNotFound(Refusal):
     status = 404
 
     def __init__(self) -> None:
-        super().__init__("There is no such chat, or it is not yours.")
+        super().__init__("Chat not found. It may not exist, or you may not have access.")
 
 
 class ChatPruned(Refusal):
@@ -26,7 +26,7 @@ class ChatPruned(Refusal):
     status = 410
 
     def __init__(self) -> None:
-        super().__init__("This conversation was removed because of its age. Start a new one.")
+        super().__init__("This conversation was removed because of its age. Start a new chat.")
 
 
 class TurnRunning(Refusal):
@@ -34,7 +34,7 @@ class TurnRunning(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("The assistant is still answering. Wait for it, or stop it first.")
+        super().__init__("The assistant is still answering. Wait for it to finish, or stop it.")
 
 
 class ApprovalPending(Refusal):
@@ -70,7 +70,7 @@ class UnknownMessage(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("There is no such message in this chat (any more). Read the chat again.")
+        super().__init__("This chat has no such message. Reload the chat and try again.")
 
 
 class HistoryDiffers(Refusal):
@@ -80,7 +80,7 @@ class HistoryDiffers(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("Your copy of the chat differs from what is stored. Read the chat again.")
+        super().__init__("Your copy of the chat differs from the stored chat. Reload the chat and try again.")
 
 
 class MessageKnown(Refusal):
@@ -90,7 +90,7 @@ class MessageKnown(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("This message has arrived before. Read the chat to see what became of it.")
+        super().__init__("This message was already sent. Reload the chat to see it.")
 
 
 class Forged(Refusal):
@@ -114,7 +114,7 @@ class NothingNew(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("There is no new answer in this message. Read the chat again.")
+        super().__init__("This message contains no new answer. Reload the chat.")
 
 
 class BranchRefused(Refusal):

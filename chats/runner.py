@@ -45,7 +45,7 @@ FINISH_REASONS = {
     "model_context_window_exceeded": FinishReason.LENGTH,
     "refusal": FinishReason.CONTENT_FILTER,
 }
-SORRY = "Something went wrong inside Pausepoint; the log of the server says what. Send your message again."
+SORRY = "Something went wrong in Pausepoint. The server's log has the details. Send your message again."
 
 
 async def advance(turn_id: int, stop: asyncio.Event) -> None:
@@ -66,7 +66,7 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
     except LeaseLost as lost:
         logger.info("Stepped back: %s", lost)
     except dbpool.AWAY as error:
-        # What was committed is not known here: as after a crash, the next runner reads it from the rows.
+        # What was committed is unknown: as after a crash, the next runner reads it from the rows.
         logger.warning("Turn %s is handed over: the database went away (%s)", turn_id, error)
         await dbpool.insist(actions.release_turn, claim)
     except asyncio.CancelledError:
@@ -174,7 +174,7 @@ class Run:
             if isinstance(event, events.TextDelta):
                 self.said.append(event.text)
             self.ledger.record(event)
-        raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
+        raise ProviderError("The model's answer ended before it was complete. Send your message again.")
 
     async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
         planned = loop.plan_calls(agent, finished.blocks)

@@ -35,7 +35,7 @@ def agent_named(name: str) -> Agent:
     """The listed agent of that name; BadMessage if there is none."""
     found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
     if found is None:
-        raise BadMessage(f"There is no agent named {name!r} here. Start a new chat with another agent.")
+        raise BadMessage(f"No agent is named {name!r}. Start a new chat with another agent.")
     return found
 
 

@@ -16,12 +16,12 @@ class BackupFailed(Exception):
 def back_up(database: Path, target: Path) -> int:
     """Copy `database` into a new file `target`, readable by its owner only. Bytes of the copy. BackupFailed."""
     if target.exists():
-        raise BackupFailed(f"{target} exists already. Choose another name, or remove it first.")
+        raise BackupFailed(f"{target} already exists. Choose another name, or remove it first.")
     try:
         # Beside the target: only within one file system can a file get its name at once.
         number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
-        raise BackupFailed(f"{target} cannot be written: {error.strerror}.") from error
+        raise BackupFailed(f"Cannot write {target}: {error.strerror}.") from error
     os.close(number)
     part = Path(name)
     try:
@@ -33,9 +33,9 @@ def back_up(database: Path, target: Path) -> int:
         os.link(part, target)
         _sync_folder(target.parent)
     except FileExistsError as error:
-        raise BackupFailed(f"{target} has appeared meanwhile. Choose another name.") from error
+        raise BackupFailed(f"{target} was created by another program in the meantime. Choose another name.") from error
     except (OSError, sqlite3.Error) as error:
-        raise BackupFailed(f"The backup failed, and there is no copy: {error}.") from error
+        raise BackupFailed(f"The backup failed and no copy was made: {error}.") from error
     finally:
         part.unlink(missing_ok=True)
     return target.stat().st_size
@@ -57,10 +57,10 @@ def _check(part: Path) -> None:
         found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
         broken = copy.execute("PRAGMA foreign_key_check").fetchone()
     if found != ["ok"]:
-        raise BackupFailed(f"The database is damaged: {'; '.join(found)}. Keep it as it is, and your last backup.")
+        raise BackupFailed(f"The database is damaged: {'; '.join(found)}. Keep the database file and your last backup.")
     if broken is not None:
         raise BackupFailed(
-            f"The database is damaged: a row of {broken[0]} refers to one of {broken[2]} that is not there."
+            f"The database is damaged: a row of {broken[0]} refers to a row of {broken[2]} that does not exist."
         )
 
 
@@ -71,8 +71,8 @@ def _recognise(part: Path, database: Path) -> None:
         ours = "SELECT 1 FROM django_migrations WHERE app = 'approvals'"
         if "django_migrations" not in tables or copy.execute(ours).fetchone() is None:
             raise BackupFailed(
-                f"There is no Pausepoint in {database}, and so no copy of it. Check DATABASE_URL; "
-                "for a new database run `manage.py migrate` first."
+                f"{database} is not a Pausepoint database, so it was not copied. Check DATABASE_URL. "
+                "For a new database, run `manage.py migrate` first."
             )
 
 

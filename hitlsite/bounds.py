@@ -44,19 +44,19 @@ LARGE_BODY = Bound(
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "Content Too Large",
     "too_large",
-    f"The body is larger than {MAX_BODY:,} bytes, and was not read. Send less at a time.",
+    f"The body is larger than {MAX_BODY:,} bytes and was not read. Send less at a time.",
 )
 LONG_ADDRESS = Bound(
     HTTPStatus.REQUEST_URI_TOO_LONG,
     "URI Too Long",
     "address_too_long",
-    "The address is longer than 16,000 bytes, and was not read. Send what is long in the body.",
+    "The URL is longer than 16,000 bytes and was not read. Send long values in the body.",
 )
 LONG_HEADERS = Bound(
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     "Request Header Fields Too Large",
     "headers_too_large",
-    "The headers are larger than 16,000 bytes, and were not read. Send fewer cookies, or shorter headers.",
+    "The headers are larger than 16,000 bytes and were not read. Send fewer cookies or shorter headers.",
 )
 
 

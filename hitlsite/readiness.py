@@ -26,12 +26,12 @@ def look() -> list[str]:
     """What the database says is wrong, a line each. Raises what the database raises when it is away."""
     missing = unapplied()
     if missing:
-        return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
+        return [f"migrations: not all are applied in {', '.join(missing)}; run `manage.py migrate`"]
     if append_only.left_on(connection):
         return [f"record: {append_only.LEFT_ON}; see `manage.py check --database default`"]
     if workers_run_turns() and not presence.alive().filter(kind=WorkerKind.WORKER).exists():
         seconds = int(presence.ALIVE.total_seconds())
-        return [f"workers: none was seen in the last {seconds} s; start `manage.py worker`"]
+        return [f"workers: none was running in the last {seconds} s; start `manage.py worker`"]
     return []
 
 
@@ -52,5 +52,5 @@ async def listen(echo: Echo, seconds: float) -> list[str]:
         await echo.come_back(seconds)
     except Exception as error:
         logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
-        return ["channel layer: it does not answer"]
+        return ["channel layer: no answer"]
     return []

@@ -107,7 +107,7 @@ class PossibleInAdmin(_BeforeView):
             text for sent in (request.GET, request.POST) for name, texts in sent.lists() for text in (name, *texts)
         ]
         if any("\0" in text for text in given):
-            words = "There is a NUL in what was sent, which no text here can hold. Take it out and try again."
+            words = "The request contains a NUL character. Remove it and try again."
             return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_text")
         model_admin = getattr(view_func, "model_admin", None)
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)

@@ -140,7 +140,7 @@ class DeskServer(server.Server):
         super().listen_success(port)
         host, number = self.listening_addresses[-1]
         shown = f"[{host}]" if ":" in host else host
-        print(f"Pausepoint listens on http://{shown}:{number}/ (Ctrl+C stops it)", flush=True)
+        print(f"Pausepoint is listening on http://{shown}:{number}/ (press Ctrl+C to stop)", flush=True)
 
     def listen_error(self, failure: Any) -> None:
         self.stop()  # the command says why, in one line

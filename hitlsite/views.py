@@ -21,11 +21,11 @@ from approvals import dbpool, views
 from hitlsite.outages import unavailable
 
 WORDS = {
-    HTTPStatus.BAD_REQUEST: _("The request could not be understood. Go back, reload the page and try again."),
-    HTTPStatus.FORBIDDEN: _("You may not do this. Ask somebody with the right to, or log in as another user."),
-    HTTPStatus.NOT_FOUND: _("There is nothing here, or it is not for you to see."),
+    HTTPStatus.BAD_REQUEST: _("The request is invalid. Go back, reload the page, and try again."),
+    HTTPStatus.FORBIDDEN: _("You do not have permission to do this. Ask an administrator, or log in as another user."),
+    HTTPStatus.NOT_FOUND: _("Page not found. It may not exist, or you may not have access."),
     HTTPStatus.INTERNAL_SERVER_ERROR: _(
-        "Something went wrong on our side. It has been logged; nothing that was recorded is lost."
+        "Something went wrong. The error was logged, and no recorded data was lost."
     ),
 }
 
@@ -95,5 +95,5 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    words = "This form was too old or came from elsewhere. Reload the page and try again."
+    words = "This form has expired or came from another site. Reload the page and try again."
     return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

@@ -56,7 +56,7 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Do
             # A workflow of one request has ended with its withdrawal; what its client says of it counts.
             Workflow.objects.filter(pk=workflow_id).update(state=state)
         elif workflow.state != state:
-            raise Conflict(f"The workflow has ended before: {workflow.state}.")
+            raise Conflict(f"This workflow has already ended with the state {workflow.state}.")
     return not known
 
 
@@ -71,7 +71,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if request.scope != scope:
-            raise NotAllowed("Only the client that asked can say what came of it.")
+            raise NotAllowed("Only the client that made this request can report its result.")
         if request.kind != Kind.APPROVAL or request.status != Status.APPROVED:
             raise NotApproved(request)
         if result.input_digest != request.decision.approved_digest:
@@ -82,7 +82,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
         subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
         known = audit.recorded("tool.result", subject)
         if known is not None and _bytes(known.data) != _bytes(data):
-            raise Conflict("Another result of this call was reported before.", str(request.pk))
+            raise Conflict("A different result was already reported for this call.", str(request.pk))
         if not audit.record_once("tool.result", subject, data=data, actor=by, via=via):
             return False
         _tell(request, subject, data)

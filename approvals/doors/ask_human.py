@@ -74,7 +74,7 @@ def question_from(body: Mapping[str, Any]) -> Ask:
     if "question" not in body:
         errors["question"] = "is missing"
     if errors:
-        raise Invalid("This is no question that can be asked.", errors)
+        raise Invalid("The question is invalid.", errors)
     title, message = agentforge.title_and_message(body["question"])
     timeout = body.get("timeout", 0)
     return Ask(
@@ -94,7 +94,7 @@ def question_from(body: Mapping[str, Any]) -> Ask:
 def _text_error(value: Any, *, longest: int = MAX_MESSAGE) -> str:
     if not isinstance(value, str):
         return "is not text"
-    return f"holds more than {longest:,} characters" if len(value) > longest else _json_error(value)
+    return f"is longer than {longest:,} characters" if len(value) > longest else _json_error(value)
 
 
 def _question_error(value: Any) -> str:
@@ -107,22 +107,22 @@ def _context_error(value: Any) -> str:
 
 def _priority_error(value: Any) -> str:
     known = isinstance(value, str) and value in Priority.values
-    return "" if known else f"is none of {', '.join(Priority.values)}"
+    return "" if known else f"must be one of {', '.join(Priority.values)}"
 
 
 def _timeout_error(value: Any) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        return "is not a number (of milliseconds)"
+        return "must be a number of milliseconds"
     if not 0 <= value <= MAX_TIMEOUT:
-        return f"is not between 0 (none) and {MAX_TIMEOUT} ms ({MAX_TIMEOUT_DAYS} days)"
+        return f"must be between 0 (none) and {MAX_TIMEOUT} ms ({MAX_TIMEOUT_DAYS} days)"
     return ""
 
 
 def _suggestions_error(value: Any) -> str:
     if not isinstance(value, list):
-        return "is not a list of texts"
+        return "must be a list of texts"
     if len(value) > MAX_SUGGESTIONS:
-        return f"holds more than {MAX_SUGGESTIONS}"
+        return f"has more than {MAX_SUGGESTIONS} items"
     return next((f"{place}: {error}" for place, one in enumerate(value) if (error := _label_error(one))), "")
 
 
@@ -151,14 +151,14 @@ CHECKS: Mapping[str, Callable[[Any], str]] = {
 
 def _refuse_tokens(caller: Caller) -> None:
     if caller.thread is not None:
-        raise NotAllowed("A client token is for the chat it was made for. Use a key.")
+        raise NotAllowed("A client token only works for its own chat. Use an API key.")
 
 
 def _wait_of(request: HttpRequest) -> float:
     """`?wait=`, in seconds; 0 without."""
     text = request.GET.get("wait", "0")
     if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
-        raise Invalid("This is no time to wait.", {"wait": f"is not a number of seconds from 0 to {MAX_WAIT}"})
+        raise Invalid("The `wait` parameter is invalid.", {"wait": f"must be a number of seconds from 0 to {MAX_WAIT}"})
     return float(text)
 
 

@@ -26,7 +26,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("read")
     thread = thread_of(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
-        raise NotAllowed("A client token follows its own thread only. Leave `thread` away, or use a key.")
+        raise NotAllowed("A client token only works for its own thread. Leave out `thread`, or use an API key.")
     cursor = feed.start(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
@@ -42,7 +42,7 @@ def thread_of(request: HttpRequest) -> str:
     try:
         canonical(thread)
     except NotCanonical as error:
-        raise Invalid("This is no thread.", {"thread": str(error)}) from error
+        raise Invalid("The thread is invalid.", {"thread": str(error)}) from error
     if len(thread) > MAX_THREAD:
-        raise Invalid("This is no thread.", {"thread": f"holds more than {MAX_THREAD} characters"})
+        raise Invalid("The thread is invalid.", {"thread": f"is longer than {MAX_THREAD} characters"})
     return thread

@@ -28,7 +28,7 @@ class RefusingCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         for name, value in options.items():
             if isinstance(value, str | Path) and not _is_text(str(value)):
-                raise CommandError(f"What is given for {name} is no UTF-8: {str(value)!r}. Write it in UTF-8.")
+                raise CommandError(f"{name} is not valid UTF-8: {str(value)!r}.")
         if self.requires_migrations_checks:
             # Before Django's own checks: since 6.1 they ask SQLite what it can, which makes the file that is not there.
             with _refused():
@@ -43,8 +43,8 @@ class RefusingCommand(BaseCommand):
         missing = sorted({migration.app_label for migration, _ in plan})
         if missing:
             raise CommandError(
-                f"The database {_named()} is not migrated: not all is applied in {', '.join(missing)}; "
-                "run `manage.py migrate`."
+                f"The database {_named()} has unapplied migrations in {', '.join(missing)}. "
+                "Run `manage.py migrate`."
             )
 
 
@@ -55,7 +55,7 @@ def _refused() -> Iterator[None]:
         yield
     except (Error, connection.Database.Error) as error:
         words = " ".join(str(error).split()) or type(error).__name__
-        raise CommandError(f"The database {_named()} cannot be used: {words}") from error
+        raise CommandError(f"Cannot use the database {_named()}: {words}") from error
 
 
 def _connect() -> None:
@@ -65,7 +65,7 @@ def _connect() -> None:
         connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
     elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
         # SQLite would make an empty one.
-        raise CommandError(f"There is no database {_named()}. Check DATABASE_URL, or run `manage.py migrate`.")
+        raise CommandError(f"The database {_named()} does not exist. Check DATABASE_URL, or run `manage.py migrate`.")
     connection.ensure_connection()
 
 

@@ -23,7 +23,7 @@ VERDICT_WORDS = (Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND,
 
 def _known_verdict(word: str) -> str:
     if word not in VERDICT_WORDS:
-        raise ValueError(f"is none of {', '.join(VERDICT_WORDS)}")
+        raise ValueError(f"must be one of {', '.join(VERDICT_WORDS)}")
     return word
 
 

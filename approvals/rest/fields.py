@@ -32,19 +32,19 @@ def _moment(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     if not isinstance(value, str):
-        raise ValueError("write it as text, like 2026-11-21T12:00:00Z")
+        raise ValueError("must be text, like 2026-11-21T12:00:00Z")
     try:
         found = datetime.fromisoformat(value)
         if found.tzinfo is None or "T" not in value.upper():
             raise ValueError
         return found.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError("is no moment with a time zone; write it like 2026-11-21T12:00:00Z") from error
+        raise ValueError("must be a date and time with a time zone, like 2026-11-21T12:00:00Z") from error
 
 
 def _web_address(value: str) -> str:
     if "@" in value.partition("//")[2].partition("/")[0]:
-        raise ValueError("holds a name or a password; sign with a secret instead")
+        raise ValueError("must not contain a username or password")
     return value
 
 
@@ -73,7 +73,7 @@ class _JsonModel(BodyModel):
         try:
             canonical(value)
         except NotCanonical as error:
-            raise BadBody(f"The body cannot be used: {error}.") from error
+            raise BadBody(f"The body could not be read: {error}.") from error
         return {cls.__read_from_single_attr__: value}
 
 
@@ -92,10 +92,10 @@ def only_known(request: HttpRequest, known: set[str]) -> None:
     errors: dict[str, str] = {}
     for name, values in request.GET.lists():
         if name not in known:
-            errors[name[:100]] = "is not known here"
+            errors[name[:100]] = "is unknown"
         elif len(values) != 1:
-            errors[name] = "is there more than once"
+            errors[name] = "is given more than once"
         elif "\x00" in values[0] or len(values[0]) > 1000:
-            errors[name] = "holds a NUL or is too long"
+            errors[name] = "contains a NUL or is too long"
     if errors:
-        raise Invalid("These parameters cannot be used.", errors)
+        raise Invalid("The query parameters are invalid.", errors)

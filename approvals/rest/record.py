@@ -52,7 +52,7 @@ def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -
     caller = client_of(request, "audit")
     only_known(request, set(Entries.model_fields))
     if not caller.user.has_perm("approvals.view_auditentry"):
-        raise NotAllowed("The audit log is for those who may view audit entries.")
+        raise NotAllowed("You do not have permission to view the audit log.")
     lookups = {
         "event": wanted.event,
         "scope": wanted.scope,

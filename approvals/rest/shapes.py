@@ -24,14 +24,14 @@ def ask_from(sent: NewRequest) -> Ask:
     """What the desk is to ask. Invalid for what no single field shows."""
     errors: dict[str, str] = {}
     if sent.timeout and sent.deadline:
-        errors["deadline"] = "give a timeout or a deadline, not both"
+        errors["deadline"] = "send a timeout or a deadline, not both"
     if sent.kind == "form" and sent.response_schema is None:
-        errors["response_schema"] = "is missing: a form is made from it"
+        errors["response_schema"] = "is required for a form"
     said_before = [message.model_dump() for message in sent.messages]
     if problem := transcripts.problem(said_before):
         errors["messages"] = problem
     if errors:
-        raise Invalid("The request cannot be asked like this.", errors)
+        raise Invalid("The request is invalid.", errors)
     return Ask(
         kind=Kind(sent.kind),
         title=sent.title,

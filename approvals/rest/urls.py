@@ -76,7 +76,7 @@ def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         allowed = ", ".join(sorted(known | {"OPTIONS"} | ({"HEAD"} if "GET" in known else set())))
         if asked == HTTPMethod.OPTIONS:
             return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"Allow": allowed})
-        words = f"This address takes {allowed}."
+        words = f"This URL only accepts {allowed}."
         refused = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
         refused.headers["Allow"] = allowed
         return refused

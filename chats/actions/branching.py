@@ -41,11 +41,11 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
     another branch's).
     """
     if chat.root_id is not None:
-        raise BranchRefused("An agent writes in this conversation. Branch the one above it.")
+        raise BranchRefused("Only an agent writes in this conversation. Branch the chat that started it.")
     if not branching.may_branch(by, chat):
-        raise NotAllowed("Only who writes in a chat can branch it.")
+        raise NotAllowed("Only the owner of a chat can branch it.")
     if not _TOKEN.fullmatch(token):
-        raise BadMessage("This form was not ours. Reload the page and try again.")
+        raise BadMessage("This form is invalid. Reload the page and try again.")
     try:
         with transaction.atomic():
             # A doubled press waits here, and then finds what the first one made.
@@ -63,7 +63,7 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
 def _made_before(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | None:
     made = Chat.objects.filter(owner=by, branch_token=token).first()
     if made is not None and made.branched_at != checkpoint.pk:
-        raise Conflict("This form has made another branch before. Reload the page and try again.")
+        raise Conflict("This form was already used for another branch. Reload the page and try again.")
     return made
 
 

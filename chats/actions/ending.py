@@ -75,7 +75,7 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
     NotAllowed for those who may only look.
     """
     if not auth.may_cancel(by, chat.owner_id):
-        raise NotAllowed("Only the chat's owner and those who may decide can stop it.")
+        raise NotAllowed("Only the chat's owner and people who can decide can stop it.")
     with transaction.atomic():
         found = queries.unfinished_turn(chat)
         return found is not None and _stop(found.pk, by=by, via=via)

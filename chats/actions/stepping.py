@@ -78,7 +78,7 @@ def commit_step(
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
-            raise ProviderError("The model gave a tool call the id of an earlier one; its answer cannot be used.")
+            raise ProviderError("The model used the id of an earlier tool call again, so its answer cannot be used. Send your message again.")
         step = Step.objects.create(
             turn=turn,
             index=index,

@@ -40,7 +40,7 @@ def get(paths: Sequence[str], name: str) -> Agent:
     """A listed agent, or one that a listed agent has as a tool. UnknownAgent."""
     found = _with_sub_agents(tuple(paths)).get(name)
     if found is None:
-        raise UnknownAgent(f"There is no agent named {name!r} here.")
+        raise UnknownAgent(f"No agent is named {name!r}.")
     return found
 
 

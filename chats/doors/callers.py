@@ -30,5 +30,5 @@ def chat_for(caller: Caller, public_id: str, agent: str) -> Chat:
     named = agent_named(agent or agents()[0].name)
     chat = actions.open_chat(owner=caller.user, agent=named, public_id=public_id)
     if agent and chat.agent != agent:
-        raise BadMessage(f"This chat is with the agent {chat.agent!r}. Start a new one for {agent!r}.")
+        raise BadMessage(f"This chat is with the agent {chat.agent!r}. Start a new chat for {agent!r}.")
     return chat

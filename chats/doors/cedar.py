@@ -102,7 +102,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("read")
     thread = request.GET.get("threadId", "") or caller.thread or ""
     if problem := cedar_body.name_problem(thread):
-        raise Invalid("This is no thread.", {"threadId": problem})
+        raise Invalid("The thread is invalid.", {"threadId": problem})
     if caller.thread not in {None, thread}:
         raise ChatNotFound
     found = runs.open_runs_of(caller.user, thread=thread)

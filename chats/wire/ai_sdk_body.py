@@ -51,17 +51,17 @@ class Posted:
 def read(body: object) -> Posted:
     """The body in our words; Invalid, naming each field that does not fit."""
     if not isinstance(body, dict):
-        raise Invalid("The body has to be a JSON object.", {"": "is not an object"})
+        raise Invalid("The body must be a JSON object.", {"": "is not an object"})
     errors: dict[str, str] = {}
     messages: Any = body["messages"] if "messages" in body else [body.get("message")]
     for name in ("id", "messageId", "agent"):
         if (name == "id" or body.get(name) is not None) and (problem := text_problem(body.get(name))):
             errors[name] = problem
     if body.get("trigger", SUBMIT) not in (SUBMIT, REGENERATE):
-        errors["trigger"] = f"is neither {SUBMIT} nor {REGENERATE}"
+        errors["trigger"] = f"must be {SUBMIT} or {REGENERATE}"
     errors |= _message_errors(messages)
     if errors:
-        raise Invalid("This is not what an AI SDK client sends.", errors)
+        raise Invalid("The body is not a valid AI SDK request.", errors)
     return _posted(body, messages)
 
 
@@ -90,19 +90,19 @@ def _check_kept(message: dict[str, Any]) -> None:
             raise NotCanonical(f"one is larger than {MAX_BYTES:,} bytes")
         canonical(message)
     except RecursionError as error:
-        raise Invalid("A message cannot be used.", {"messages": "nested too deeply"}) from error
+        raise Invalid("A message is invalid.", {"messages": "nested too deeply"}) from error
     except NotCanonical as error:
-        raise Invalid("A message cannot be used.", {"messages": str(error)}) from error
+        raise Invalid("A message is invalid.", {"messages": str(error)}) from error
 
 
 def texts(message: Mapping[str, Any]) -> list[str]:
     """The texts of a user's message; Invalid where it holds anything else."""
     if message["role"] != "user":
-        raise Invalid("Only a user's message can be sent.", {"role": f"is {message['role']}"})
+        raise Invalid("Only messages with the role “user” can be sent.", {"role": f"is {message['role']}"})
     found = {index: part for index, part in enumerate(message["parts"]) if part["type"] != "text"}
     if found:
-        errors = {f"parts.{index}": f"of type {part['type'][:50]!r} cannot be taken" for index, part in found.items()}
-        raise Invalid("A message may hold text only.", errors)
+        errors = {f"parts.{index}": f"has the type {part['type'][:50]!r}, which is not supported" for index, part in found.items()}
+        raise Invalid("A message can only contain text.", errors)
     return [part["text"] for part in message["parts"]]
 
 
@@ -119,7 +119,7 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 def text_problem(value: object) -> str:
     """What is wrong with an id; "" if nothing is."""
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
-        return f"has to be a text of 1 to {MAX_ID} characters"
+        return f"must be text of 1 to {MAX_ID} characters"
     try:
         canonical(value)
     except NotCanonical as error:
@@ -129,7 +129,7 @@ def text_problem(value: object) -> str:
 
 def _message_errors(messages: object) -> dict[str, str]:
     if not isinstance(messages, list) or not messages:
-        return {"messages": "has to be a list with at least one message"}
+        return {"messages": "must be a list with at least one message"}
     found = (problem for index, message in enumerate(messages) for problem in _problems(f"messages.{index}", message))
     return dict(islice(found, MAX_ERRORS))
 
@@ -144,7 +144,7 @@ def _problems(at: str, message: object) -> Iterator[tuple[str, str]]:
         yield f"{at}.role", "is not one of " + ", ".join(ROLES)
     parts = message.get("parts")
     if not isinstance(parts, list) or not (parts or message.get("role") == "assistant"):
-        yield f"{at}.parts", "has to be a list with at least one part"
+        yield f"{at}.parts", "must be a list with at least one part"
         return
     for place, part in enumerate(parts):
         if problem := _part_problem(part):

@@ -58,7 +58,7 @@ def read_said(body: Mapping[str, Any]) -> Said:
     """Invalid names each field that does not fit."""
     errors = {}
     if not isinstance(body.get("prompt"), str):
-        errors["prompt"] = "is missing, or is not text"
+        errors["prompt"] = "is missing or is not text"
     for name in ("threadId", "agent"):
         if problem := name_problem(body.get(name)):
             errors[name] = problem
@@ -66,7 +66,7 @@ def read_said(body: Mapping[str, Any]) -> Said:
     if problem := _context_problem(context):
         errors["additionalContext"] = problem
     if errors:
-        raise Invalid("This is not what a Cedar-OS front end sends.", errors)
+        raise Invalid("The body is not a valid Cedar-OS request.", errors)
     told = {name: value for name, value in (context or {}).items() if name not in PLUMBING}
     return Said(
         prompt=body["prompt"],
@@ -103,7 +103,7 @@ def read_resumed(body: Mapping[str, Any]) -> Resumed:
 def read_run_id(body: Mapping[str, Any]) -> UUID:
     value = body.get("runId")
     if not isinstance(value, str) or not value:
-        raise Invalid("Say which run this is for.", {"runId": "is missing, or is not text"})
+        raise Invalid("The body names no run.", {"runId": "is missing or is not text"})
     try:
         found = UUID(value)
     except ValueError as error:
@@ -128,7 +128,7 @@ def check_path(sent: Any, path: Sequence[str]) -> None:
         case _:
             same = sent is ABSENT
     if not same:
-        raise Invalid("This is not the step that waits.", {"stepPath": "is not the one that was sent with the run"})
+        raise Invalid("This is not the waiting step.", {"stepPath": "does not match the step path of the run"})
 
 
 def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
@@ -138,32 +138,32 @@ def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
     `{approved: false, feedback?}` declines it. A recovery is not answered here.
     """
     if data is ABSENT:
-        raise Invalid("Say what the answer is.", {"resumeData": "is missing"})
+        raise Invalid("The answer is missing.", {"resumeData": "is missing"})
     if kind == Kind.APPROVAL:
         return _verdict(data)
     approves = isinstance(data, dict) and "approved" in data and "approved" not in (schema or {}).get("properties", {})
     if approves and data["approved"] is False:
         return _verdict(data)
     if approves:
-        raise Invalid("This is a question. Send its answer.", {"resumeData": "approves, but does not answer"})
+        raise Invalid("This request is a question. Send an answer.", {"resumeData": "approves but does not answer"})
     if schema is None and data in (None, "", [], {}):
-        raise Invalid("This is a question. Send its answer.", {"resumeData": "says nothing"})
+        raise Invalid("This request is a question. Send an answer.", {"resumeData": "is empty"})
     return Word(verdict=Verdict.RESPOND, answer=data)
 
 
 def _verdict(data: Any) -> Word:
     if not isinstance(data, dict) or not isinstance(data.get("approved"), bool):
-        raise Invalid("This takes a yes or a no.", {"resumeData.approved": "is neither true nor false"})
+        raise Invalid("This request must be approved or rejected.", {"resumeData.approved": "must be true or false"})
     approved, errors = data["approved"], {}
-    # Whoever changes something in a way that is not known here must not see the unchanged thing happen.
+    # Whoever changes something in a way that is unknown must not see the unchanged thing happen.
     for name in data.keys() - {"approved", "input", *WORDS}:
-        errors[f"resumeData.{name[:100]}"] = "is not known here; changes go into `input`, words into `feedback`"
+        errors[f"resumeData.{name[:100]}"] = "is unknown; send changes in `input` and a comment in `feedback`"
     words = [name for name in WORDS if data.get(name) not in (None, "")]
     errors |= {f"resumeData.{name}": "is not text" for name in words if not isinstance(data[name], str)}
     if "input" in data and not approved:
-        errors["resumeData.input"] = "does not belong to a no"
+        errors["resumeData.input"] = "is not allowed with a rejection"
     if errors:
-        raise Invalid("This cannot be taken.", errors)
+        raise Invalid("The answer is invalid.", errors)
     comment = "\n".join(data[name] for name in words)
     if not approved:
         return Word(verdict=Verdict.REJECT, comment=comment)

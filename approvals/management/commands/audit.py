@@ -29,4 +29,4 @@ class Command(RefusingCommand):
                 self.stdout.write(f"Changed since it was recorded: {found}")
         if altered:
             raise CommandError(f"{altered:,} of {number:,} audit entries were changed since they were recorded.")
-        self.stdout.write(f"{number:,} audit entries say what was recorded.")
+        self.stdout.write(f"All {number:,} audit entries are unchanged.")

@@ -14,19 +14,19 @@ from approvals.management.refusing import RefusingCommand
 
 
 class Command(RefusingCommand):
-    help = "Make an API key for a user and print it, alone, on standard output. It is shown this once."
+    help = "Create an API key for a user and print it to standard output. It is only shown once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--user", required=True, help="for whom the key acts")
+        parser.add_argument("--user", required=True, help="the user the key acts for")
         parser.add_argument("--name", required=True, help="what the key is for, such as “billing agent”")
         parser.add_argument("--scopes", default=",".join(DEFAULT_SCOPES), help=f"some of {','.join(SCOPES)}")
 
     def handle(self, *args: Any, user: str, name: str, scopes: str, **options: Any) -> None:
         person = User.objects.filter(username=user).first()
         if person is None or not person.is_active:
-            raise CommandError(f"There is no active user named {user!r}.")
+            raise CommandError(f"No active user is named {user!r}.")
         if not 1 <= len(name.strip()) <= MAX_KEY_NAME:
-            raise CommandError(f"--name takes 1 to {MAX_KEY_NAME} characters: say what the key is for.")
+            raise CommandError(f"--name must have 1 to {MAX_KEY_NAME} characters. Say what the key is for.")
         wanted = tuple(dict.fromkeys(scope.strip() for scope in scopes.split(",") if scope.strip()))
         unknown = [scope for scope in wanted if scope not in SCOPES]
         if unknown or not wanted:

@@ -19,10 +19,10 @@ class Command(RefusingCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--key", required=True, help="the key's prefix: what stands between the first two _ of it")
+        parser.add_argument("--key", required=True, help="the key's prefix: the part between its first two underscores")
 
     def handle(self, *args: Any, key: str, **options: Any) -> None:
         found = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
         if found is None:
-            raise CommandError(f"There is no live key with the prefix {key!r}. The admin lists them.")
+            raise CommandError(f"No active key has the prefix {key!r}. The admin lists all keys.")
         self.stdout.write(new_secret(found))

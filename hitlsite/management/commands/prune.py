@@ -36,7 +36,7 @@ INSIDE = {
 def age(text: str) -> timedelta:
     """`180d`: whole days, 1 to 36500."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}d", text) or int(text[:-1]) > 36_500:
-        raise ArgumentTypeError(f"{text!r} is not an age. Write it in days, like 180d.")
+        raise ArgumentTypeError(f"{text!r} is not an age. Enter a number of days, like 180d.")
     return timedelta(days=int(text[:-1]))
 
 
@@ -48,8 +48,8 @@ class Command(RefusingCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--older-than", type=age, default=age("180d"), help="in days, like 180d (the default)")
-        parser.add_argument("--yes", action="store_true", help="remove it; without this nothing is changed")
+        parser.add_argument("--older-than", type=age, default=age("180d"), help="age in days, like 180d (the default)")
+        parser.add_argument("--yes", action="store_true", help="remove the data; without this option nothing is changed")
 
     def handle(self, *args: Any, older_than: timedelta, yes: bool, **options: Any) -> None:
         before = timezone.now() - older_than
@@ -62,11 +62,11 @@ class Command(RefusingCommand):
         while after is not None:
             removed, after = desk.prune_delivered(before, after=after)
             delivered += removed
-        self.stdout.write(f"{delivered:,} delivered events removed.")
+        self.stdout.write(f"Removed {delivered:,} delivered events.")
         sessions = 0
         while removed := desk.prune_sessions():
             sessions += removed
-        self.stdout.write(f"{sessions:,} ended sessions removed.")
+        self.stdout.write(f"Removed {sessions:,} ended sessions.")
 
     def _say_what_would_go(self, before: datetime) -> None:
         self.stdout.write(f"Older than {before:%Y-%m-%d %H:%M} UTC:")
@@ -77,10 +77,10 @@ class Command(RefusingCommand):
                 inside.update(chats.contents(pks))
             for table, words in INSIDE.items():
                 self._say(inside[table], f"  {words}")
-            self._say(chats.half_pruned().count(), "chats of which a killed run has left something")
+            self._say(chats.half_pruned().count(), "chats partly removed by an interrupted run")
         self._say(desk.old_delivered(before).count(), "delivered events")
-        self._say(desk.old_sessions().count(), "ended sessions, whatever their age")
-        self.stdout.write("Nothing was changed: add --yes to remove it. Requests, decisions and the audit log stay.")
+        self._say(desk.old_sessions().count(), "ended sessions of any age")
+        self.stdout.write("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")
 
     def _say(self, number: int, words: str) -> None:
         self.stdout.write(f"{number:>12,} {words}")
@@ -95,7 +95,7 @@ class Command(RefusingCommand):
                     rows, removed = rows + self._empty(pk), removed + 1
                 else:
                     skipped += 1
-        self.stdout.write(f"{removed:,} chats removed, {rows:,} rows; {skipped:,} are in use and stay.")
+        self.stdout.write(f"Removed {removed:,} chats ({rows:,} rows). {skipped:,} chats are in use and were kept.")
 
     def _empty(self, pk: int) -> int:
         rows = 0

@@ -30,11 +30,11 @@ PEOPLE = {
 
 
 class Command(RefusingCommand):
-    help = "Make the demo's accounts and conversations, where they are missing. Refused unless DEBUG is on."
+    help = "Create missing demo accounts and conversations. Only works with DEBUG=1."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
-            raise CommandError("The demo's accounts have a known password; they are only made with DEBUG=1.")
+            raise CommandError("Demo accounts have a public password, so they can only be created with DEBUG=1.")
         fresh = not User.objects.filter(username="requester").exists()
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}

@@ -21,7 +21,7 @@ from hitlsite.working import DeskWork
 
 
 class Command(RefusingCommand):
-    help = "Serve Pausepoint: pages, and without workers also running turns and the sweep. Stops cleanly on SIGTERM."
+    help = "Serve Pausepoint. Without workers, this process also runs turns and the sweep. It shuts down cleanly on SIGTERM."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
@@ -30,14 +30,14 @@ class Command(RefusingCommand):
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         if settings.DEBUG and not is_loopback(host):
             raise CommandError(
-                f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
+                f"With DEBUG=1 only this machine can be served, and {host} is not this machine. Unset DEBUG, or leave out --host."
             )
         patience.keep_to(patience.PAGES)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()
         if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
-            raise CommandError("The static files are not collected. Run `manage.py collectstatic --no-input` first.")
+            raise CommandError("The static files have not been collected. Run `manage.py collectstatic --no-input` first.")
         server = DeskServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
@@ -46,7 +46,7 @@ class Command(RefusingCommand):
         )
         server.run()
         if not server.listening_addresses:
-            raise CommandError(f"Port {port} on {host} is taken or not allowed. Choose another one with --port.")
+            raise CommandError(f"Cannot listen on port {port} of {host}: it is in use or not permitted. Choose another port with --port.")
 
 
 def is_loopback(host: str) -> bool:

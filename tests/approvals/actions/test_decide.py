@@ -153,10 +153,10 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
     ("kind", "verdict", "said", "errors"),
     [
         (Kind.QUESTION, Verdict.RESPOND, {}, {"answer": "is missing"}),
-        (Kind.QUESTION, Verdict.RESPOND, {"answer": "a\x00b"}, {"answer": "text holds a NUL or half a character"}),
-        (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "does not belong to this verdict"}),
+        (Kind.QUESTION, Verdict.RESPOND, {"answer": "a\x00b"}, {"answer": "text contains a NUL or half of a surrogate pair"}),
+        (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "is not allowed with this verdict"}),
         (Kind.APPROVAL, Verdict.EDIT, {}, {"edited_input": "is missing"}),
-        (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "does not belong to this verdict"}),
+        (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "is not allowed with this verdict"}),
         (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "holds more than 5,000 characters"}),
     ],
 )

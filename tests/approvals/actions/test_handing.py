@@ -228,7 +228,7 @@ def test_nothing_is_handed_to_who_is_not_active():
     gone.refresh_from_db()
     with pytest.raises(CannotBeAssigned) as refused:
         hand(request, by, gone)
-    assert refused.value.errors == {"to": "is not the name of a user who can be asked this"}
+    assert refused.value.errors == {"to": "is not the name of a user who can answer this request"}
 
 
 def test_who_is_handed_a_request_is_told_by_mail_and_who_hands_it_to_themselves_is_not(settings):

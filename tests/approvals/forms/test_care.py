@@ -60,7 +60,7 @@ def test_a_form_that_does_not_say_what_it_showed_is_refused_in_words(refund):
 
 def test_a_form_that_showed_something_else_is_refused_in_words(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": OTHER}, 409)
-    assert words == "This is not what your page showed, so nothing was decided. Read it as it is now, then decide."
+    assert words == "This request is not what your page showed, so nothing was decided. Read it again, then decide."
     assert stored(refund).status == "pending"
 
 

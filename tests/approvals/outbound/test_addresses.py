@@ -121,7 +121,7 @@ def test_any_text_is_an_address_or_refused(url):
         ("file:///etc/passwd", "must be an address like https://"),
         ("//app.example.org/", "must be an address like https://"),
         ("https://", "must be an address like https://"),
-        ("http://app.example.org/", "must begin with https://"),
+        ("http://app.example.org/", "must start with https://"),
         ("https://user:pass@app.example.org/", "no user name"),
         ("https://app.example.org@evil.example/", "no user name"),
         ("https://app.example.org/#here", "#fragment"),

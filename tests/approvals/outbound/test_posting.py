@@ -67,9 +67,9 @@ def test_the_body_of_an_answer_is_not_read():
     [
         (receiver.silent, SOON, r"no answer within 0\.5 s"),
         (receiver.drip, SOON, r"no answer within 0\.5 s"),
-        (receiver.die, PATIENCE, "the connection ended before there was an answer"),
-        (lambda handler: None, PATIENCE, "the connection ended before there was an answer"),
-        (receiver.nonsense, PATIENCE, "the answer is no HTTP"),
+        (receiver.die, PATIENCE, "the connection was closed before an answer arrived"),
+        (lambda handler: None, PATIENCE, "the connection was closed before an answer arrived"),
+        (receiver.nonsense, PATIENCE, "the answer is not HTTP"),
         (receiver.endless, PATIENCE, "the head of the answer is longer than 16,384 bytes"),
     ],
     ids=["silent", "dripping", "dying", "hanging up", "nonsense", "endless"],

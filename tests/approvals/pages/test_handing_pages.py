@@ -118,7 +118,7 @@ def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "It cannot be assigned to that user. to is not the name of a user who can be asked this",
+            "This request cannot be assigned to that user. to is not the name of a user who can answer this request",
         )
     assert stored(request).assigned_to is None
 

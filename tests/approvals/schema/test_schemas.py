@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from approvals import schemas
 from approvals.schemas import schema_errors, schema_problem
 
-TOO_COSTLY = {"": "takes too long to check against the request's schema; send something smaller"}
+TOO_COSTLY = {"": "takes too long to check against the request's schema; send a smaller value"}
 #: Of computing, whatever else the machine does; whoever answers waits for it. Measured: below 0.4 seconds.
 SECONDS = 10
 

@@ -115,7 +115,7 @@ def refusal(chat, data) -> tuple[int, str, str]:
 
 def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(chat):
     turn = say(chat, "hello")
-    busy = "The assistant is still answering. Wait for it, or stop it first."
+    busy = "The assistant is still answering. Wait for it to finish, or stop it."
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
     begin(turn)
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")

@@ -34,7 +34,7 @@ from tests.support.anthropic_server import (
 
 AGENT = Agent(name="clerk", tools=[getWeather])
 HELLO = [ModelMessage("user", [text("Hello")])]
-BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+BROKEN_OFF = "The model's answer ended before it was complete. Send your message again."
 WAIT = "Wait a minute, then send your message again."
 START = answer()[0]
 
@@ -141,8 +141,8 @@ UNREADABLE = {
     "[1, 2]": "not an object",
     '{"a": NaN}': "NaN is not JSON",
     '{"a": 1e999}': "NaN and Infinity are not JSON",
-    '{"a": 9007199254740993}': "an integer is beyond 2^53; send it as a string",
-    '{"a": "\\ud83d"}': "text holds a NUL or half a character",
+    '{"a": 9007199254740993}': "an integer is larger than 2^53; send it as a string",
+    '{"a": "\\ud83d"}': "text contains a NUL or half of a surrogate pair",
     '{"a":' * 900 + "1" + "}" * 900: "nested too deeply",
     '{"a":' * 100_000: "holds more than 10,000 values",
 }
@@ -289,5 +289,5 @@ async def test_an_answer_that_takes_too_long_is_cut_off(claude):
     claude.will(Reply(items=chain(BEGINNING, repeat(PING))))
     with pytest.raises(ProviderError) as failure:
         await ask(claude, longest=0.3)
-    assert str(failure.value) == "Claude's answer took too long and was cut off. Ask for less at once."
+    assert str(failure.value) == "Claude's answer took too long and was cut off. Ask for less at a time."
     assert await asyncio.to_thread(claude.requests[0].gone.wait, 60)

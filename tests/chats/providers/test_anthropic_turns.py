@@ -142,7 +142,7 @@ def test_parallel_calls_are_answered_in_one_message(claude):
     ]
 
 
-BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+BROKEN_OFF = "The model's answer ended before it was complete. Send your message again."
 STOP_REASONS = {
     "end_turn": (TurnState.COMPLETED, "stop", ""),
     "stop_sequence": (TurnState.COMPLETED, "stop", ""),

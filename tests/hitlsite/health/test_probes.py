@@ -93,7 +93,7 @@ async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
     monkeypatch.setattr(metrics.Metrics, "_count_new", lambda self: away())
     app = Probes(nothing_else)
     status, _, body = await ask(app, "/readyz")
-    assert (status, json.loads(body)) == (503, {"ready": False, "wrong": ["database: it does not answer"]})
+    assert (status, json.loads(body)) == (503, {"ready": False, "wrong": ["database: no answer"]})
     status, _, body = await ask(app, "/metrics")
     assert (status, body.splitlines()[-1]) == (200, "pausepoint_up 0.0")
     assert (await ask(app, "/healthz"))[0] == 200
@@ -161,7 +161,7 @@ async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
     layers = [Deaf()]
     monkeypatch.setattr(echo, "get_channel_layer", lambda: layers[0])
     probe = echo.Echo()
-    assert await readiness.listen(probe, 0.05) == ["channel layer: it does not answer"]
+    assert await readiness.listen(probe, 0.05) == ["channel layer: no answer"]
     layers[0] = InMemoryChannelLayer()
     assert await readiness.listen(probe, 30) == []
     assert await readiness.listen(probe, 30) == []

@@ -33,23 +33,23 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
 @pytest.mark.parametrize(
     ("read", "value", "words"),
     [
-        (lambda: env.boolean("NAME", default=False), "maybe", "NAME='maybe' is not a yes or no. Use 1 or 0."),
-        (lambda: env.boolean("NAME", default=False), "2", "NAME='2' is not a yes or no. Use 1 or 0."),
+        (lambda: env.boolean("NAME", default=False), "maybe", "NAME='maybe' is not valid. Set it to 1 or 0."),
+        (lambda: env.boolean("NAME", default=False), "2", "NAME='2' is not valid. Set it to 1 or 0."),
         (lambda: env.choice("NAME", {"b", "a"}), "c", "NAME='c' is not known. Use one of: a, b."),
         (
             lambda: env.origins("NAME"),
             "https://a.example, b.example",
-            "NAME: 'b.example' is not an origin. Write it like https://desk.example.org.",
+            "NAME: 'b.example' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
             lambda: env.origins("NAME"),
             "https://a.example/path",
-            "NAME: 'https://a.example/path' is not an origin. Write it like https://desk.example.org.",
+            "NAME: 'https://a.example/path' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
             lambda: env.origins("NAME"),
             "ftp://a.example",
-            "NAME: 'ftp://a.example' is not an origin. Write it like https://desk.example.org.",
+            "NAME: 'ftp://a.example' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
             lambda: env.database("NAME", Path("x")),

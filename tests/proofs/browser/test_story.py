@@ -181,7 +181,7 @@ def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
     write(chat, "Are you there?")
     refusal = chat.locator(".refusal")
     refusal.wait_for()
-    assert refusal.inner_text() == "This form was too old or came from elsewhere. Reload the page and try again."
+    assert refusal.inner_text() == "This form has expired or came from another site. Reload the page and try again."
     assert chat.input_value("#composer textarea") == "Are you there?"
 
 

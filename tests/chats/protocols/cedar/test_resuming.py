@@ -139,7 +139,7 @@ def test_another_step_path_is_refused(page, sent):
     run = page.paused("approve payment")
     answer = page.resume(run, YES, stream=False, stepPath=sent)
     assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["stepPath"])
-    assert refusal(page.resume(run, YES, stepPath=sent)).startswith("This is not the step that waits.")
+    assert refusal(page.resume(run, YES, stepPath=sent)).startswith("This is not the waiting step.")
     assert page.open_runs() == [run["runId"]]
 
 
