@@ -73,7 +73,8 @@ def shaped(question: Question, answer: Any) -> dict[str, Any]:
             return _read(question, labels, answer)
         case _:
             raise Invalid(
-                _("Answer with one of the options."), {"answer": _("is not a label, a list of labels, or an answer object")}
+                _("Answer with one of the options."),
+                {"answer": _("is not a label, a list of labels, or an answer object")},
             )
 
 
@@ -95,7 +96,8 @@ def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) 
         places = [_place(labels, label) for label in selected]
     elif "selected" in answer and [labels[place] for place in places] != selected:
         raise Invalid(
-            _("This answer contradicts itself."), {"answer.selectedIndex": _("does not match the options in `selected`")}
+            _("This answer contradicts itself."),
+            {"answer.selectedIndex": _("does not match the options in `selected`")},
         )
     return _chosen(question, places, text.strip())
 

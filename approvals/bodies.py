@@ -6,9 +6,11 @@ import re
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from approvals.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
+from approvals.translation import translated
 
 #: What an `Idempotency-Key` may be: no spaces, and nothing that a header could not carry.
 KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200
@@ -23,18 +25,18 @@ def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: i
     # Not by the length that the client declares: it may declare none.
     body = request.read(max_bytes + 1)
     if len(body) > max_bytes:
-        raise TooLarge(f"The body is larger than {max_bytes:,} bytes. Send less.")
+        raise TooLarge(_("The body is larger than %(limit)s bytes. Send less.") % {"limit": f"{max_bytes:,}"})
     try:
         return load(body, max_values=max_values)
     except NotCanonical as error:
-        raise BadBody(f"The body could not be read: {error}.") from error
+        raise BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)}) from error
 
 
 def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     """The body as a JSON object."""
     body = json_body(request, max_bytes=max_bytes)
     if not isinstance(body, dict):
-        raise BadBody("The body must be a JSON object.")
+        raise BadBody(_("The body must be a JSON object."))
     return body
 
 
@@ -43,5 +45,5 @@ def idempotency_key(request: HttpRequest) -> str | None:
     key = request.headers.get("Idempotency-Key")
     if key is not None and (len(key) > MAX_KEY or not re.fullmatch(KEY_PATTERN, key)):
         words = f"must be 1 to {MAX_KEY} printable ASCII characters without spaces"
-        raise Invalid("The `Idempotency-Key` header is invalid.", {"Idempotency-Key": words})
+        raise Invalid(_("The `Idempotency-Key` header is invalid."), {"Idempotency-Key": words})
     return key

@@ -30,15 +30,18 @@ def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[
         if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.left_on(
             connections[alias]
         ):
-            hint = (
-                "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, then `manage.py audit check`."
+            hint = _(
+                "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, "
+                "then `manage.py audit check`."
             )
-            found.append(Error(f"{append_only.LEFT_ON}.", hint=hint, id="approvals.E003"))
+            found.append(Error(f"{append_only.about_left_on()}.", hint=hint, id="approvals.E003"))
         for trigger in append_only.missing(connections[alias]):
-            hint = (
-                "Run `manage.py migrate --skip-checks` to restore the triggers."
-            )
+            hint = _("Run `manage.py migrate --skip-checks` to restore the triggers.")
             found.append(
-                Error(f"The trigger {trigger} is missing, so protected rows can be changed.", hint=hint, id="approvals.E001")
+                Error(
+                    _("The trigger %(trigger)s is missing, so protected rows can be changed.") % {"trigger": trigger},
+                    hint=hint,
+                    id="approvals.E001",
+                )
             )
     return found

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.canonical import utc
-from approvals.states import Kind
+from approvals.states import Kind, Verdict
 
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision
@@ -35,8 +39,8 @@ class NotFound(Refusal):
     code = "not_found"
     status = 404
 
-    def __init__(self, what: str = "") -> None:
-        super().__init__(_("There is no such %(what)s, or you may not see it.") % {"what": what or _("request")})
+    def __init__(self, words: str = "") -> None:
+        super().__init__(words or _("Request not found. It may not exist, or you may not have access."))
 
 
 class NotAllowed(Refusal):
@@ -73,7 +77,8 @@ class AskedByOwnKey(OnItsPageOnly):
 
     def __init__(self, request: ApprovalRequest) -> None:
         words = _(
-            "This request was made with an API key of the same user, so that user's keys cannot decide it. Decide it in a browser:"
+            "This request was made with an API key of the same user, so that user's keys cannot decide it. "
+            "Decide it in a browser:"
         )
         super().__init__(words, request)
 
@@ -136,12 +141,8 @@ class AlreadyDecided(Refusal):
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
         super().__init__(
-            _("Too late: %(what)s by %(who)s at %(at)s UTC.")
-            % {
-                "what": decision.get_verdict_display().lower(),
-                "who": _name_of(decision),
-                "at": f"{decision.decided_at:%Y-%m-%d %H:%M:%S}",
-            }
+            _DECIDED.get(Verdict(decision.verdict), _OTHERWISE)
+            % {"who": decision.by_name or "Pausepoint", "when": _ago(decision.decided_at)}
         )
 
     def members(self) -> dict[str, Any]:
@@ -157,7 +158,7 @@ class Expired(Refusal):
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
         passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S}"
-        super().__init__(_("The deadline passed at %(at)s UTC, so this can no longer be answered.") % {"at": passed})
+        super().__init__(_("This request expired at %(at)s UTC and can no longer be decided.") % {"at": passed})
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -194,10 +195,11 @@ class Withdrawn(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        words = _("Withdrawn by %(who)s before it was answered.") % {"who": _name_of(decision)}
+        words = _("This request was cancelled %(when)s by %(who)s.")
         if decision.comment:
-            words = f"{words} {_('Their words:')} {decision.comment}"
-        super().__init__(words)
+            words = _("This request was cancelled %(when)s by %(who)s. Their comment: %(comment)s")
+        values = {"who": decision.by_name or "Pausepoint", "when": _ago(decision.decided_at)}
+        super().__init__(words % {**values, "comment": decision.comment})
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -280,8 +282,20 @@ class OtherInput(Refusal):
         return {"approved_digest": self.approved_digest}
 
 
-def _name_of(decision: Decision) -> str:
-    return decision.by_name or _("nobody (the system)")
+_DECIDED = {
+    Verdict.APPROVE: gettext_lazy("This request was approved %(when)s by %(who)s."),
+    Verdict.EDIT: gettext_lazy("This request was approved with changes %(when)s by %(who)s."),
+    Verdict.REJECT: gettext_lazy("This request was rejected %(when)s by %(who)s."),
+    Verdict.RESPOND: gettext_lazy("This request was answered %(when)s by %(who)s."),
+}
+_OTHERWISE = gettext_lazy("This request was decided %(when)s by %(who)s.")
+
+
+def _ago(moment: datetime) -> str:
+    """How long ago it was, such as “2 minutes ago”."""
+    if timezone.now() - moment < timedelta(minutes=1):
+        return _("just now")
+    return naturaltime(moment)
 
 
 def outcome_of(decision: Decision) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from approvals.asks import ABSENT
 from approvals.canonical import NotCanonical, canonical, parse
 from approvals.controls import Control, Offer, Widget
 from approvals.schemaforms import MAX_FIELDS, form_of
+from approvals.translation import translated
 from approvals.visible import visible_name
 
 MAX_ROWS = 1_000
@@ -193,7 +194,7 @@ class Reading:
             try:
                 found.append(_value(control.item, text))
             except NotCanonical as error:
-                self.errors[f"{self._key(control)}.{number}"] = str(error)
+                self.errors[f"{self._key(control)}.{number}"] = translated(error)
         return found if found or control.required or proposed is not ABSENT else ABSENT
 
     def _single(self, control: Control, proposed: Any) -> Any:
@@ -212,7 +213,7 @@ class Reading:
         try:
             return _value(control, text)
         except NotCanonical as error:
-            return self._wrong(control, str(error))
+            return self._wrong(control, translated(error))
 
     def _nothing(self, control: Control, proposed: Any) -> Any:
         if control.nullable and (control.required or proposed is not ABSENT):
@@ -252,7 +253,7 @@ def lines(text: str) -> str:
 
 def _number(text: str) -> int | float:
     if _THOUSANDS.fullmatch(text.strip()):
-        raise NotCanonical("is ambiguous; write it without a thousands separator")
+        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
     try:
         value = parse(text.strip().replace(",", "."))
     except NotCanonical as error:

@@ -19,6 +19,7 @@ from approvals.models import ApprovalRequest
 from approvals.schemaforms import form_of
 from approvals.schemas import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.translation import translated
 
 #: What the names of a form's fields begin with, and what the errors about them do.
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
@@ -109,7 +110,7 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
     try:
         return parse(text)
     except NotCanonical as error:
-        raise Invalid(_("The answer is not valid JSON."), {"answer": str(error)}) from error
+        raise Invalid(_("The answer is not valid JSON."), {"answer": translated(error)}) from error
 
 
 def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:

@@ -18,6 +18,7 @@ from django.contrib.auth.models import User
 from django.db import connections, transaction
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from approvals import auth, letters, outbox, posting
 from approvals.asks import URGENCY
@@ -131,7 +132,7 @@ def _tell(last: LastNotice) -> bool:
         return error.reached
     if not told:
         LastNotice.objects.filter(pk=last.pk).update(at=last.at)
-    outbox.delivered(*rows, note="" if told else "no longer needed")
+    outbox.delivered(*rows, note="" if told else gettext("no longer needed"))
     return True
 
 
@@ -158,7 +159,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     if person is None or not requests:
         return False
     if not settings.HITL_MAIL:
-        raise NotTold("no e-mail can be sent because EMAIL_HOST is not set", reached=True)
+        raise NotTold(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
     message = letters.mail(person.email, requests)
     connections.close_all()
     try:
@@ -184,5 +185,5 @@ def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     except posting.Undelivered as error:
         raise NotTold(str(error), reached=False) from error
     if not 200 <= status < 300:
-        raise NotTold(f"answered {status}", reached=True)
+        raise NotTold(gettext("answered %(status)s") % {"status": status}, reached=True)
     return True

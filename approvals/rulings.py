@@ -15,6 +15,7 @@ from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.schemas import schema_errors
 from approvals.states import VERDICTS, Door, Kind, Verdict
+from approvals.translation import translated
 
 MAX_COMMENT = 5_000
 MAX_VALUE_BYTES = 250_000
@@ -134,7 +135,7 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, 
     try:
         canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
-        return {name: str(error)}
+        return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
     found = schema_errors(request.response_schema, value)

@@ -27,6 +27,7 @@ from approvals.paging import number_from, place_from
 from approvals.precedents import precedents_of
 from approvals.results import results_of
 from approvals.threads import thread_for
+from approvals.translation import title_of
 
 COMPLETED_SHOWN = 20
 
@@ -88,7 +89,7 @@ def problem(
     request: HttpRequest, status: HTTPStatus, detail: str, code: str, members: Mapping[str, Any] | None = None
 ) -> HttpResponse:
     """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
-    context = {"title": status.phrase, "status": status.value, "detail": detail}
+    context = {"title": title_of(status), "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
         body = {"type": "about:blank", **context, "code": code, **(members or {})}

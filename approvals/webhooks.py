@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import outbox, posting
 from approvals.canonical import utc
@@ -71,7 +72,9 @@ def deliver(row: OutboxEvent) -> bool:
 
 
 def _refusal(status: int) -> str:
-    return f"answered {status}" + ("; redirects are not followed" if 300 <= status < 400 else "")
+    if 300 <= status < 400:
+        return _("answered %(status)s; redirects are not followed") % {"status": status}
+    return _("answered %(status)s") % {"status": status}
 
 
 def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
@@ -81,7 +84,7 @@ def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
         return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row))
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
     if endpoint is None or not endpoint.active:
-        raise Unsendable("the endpoint was deleted" if endpoint is None else "the endpoint is not active")
+        raise Unsendable(_("the endpoint was deleted") if endpoint is None else _("the endpoint is not active"))
     details = _everything(row) if endpoint.include_payload else {}
     return endpoint.url, secrets_of(endpoint), body_of(row, details)
 
@@ -92,10 +95,10 @@ def _asking_key(row: OutboxEvent) -> ApiKey:
     scope, _, pk = request.scope.partition(":") if request else ("", "", "")
     key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
     if key is None:
-        raise Unsendable("the request was not made with an API key, so there is no secret to sign with")
+        raise Unsendable(_("the request was not made with an API key, so there is no secret to sign with"))
     if key.revoked_at is not None or not key.user.is_active:
         # Whoever stole it may have named the address, too.
-        raise Unsendable("the request's API key was revoked, or its user is no longer active")
+        raise Unsendable(_("the request's API key was revoked, or its user is no longer active"))
     return key
 
 

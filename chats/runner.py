@@ -15,8 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals import dbpool
+from approvals.translation import translated
 from chats import actions, queries, results, streams
 from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
@@ -45,7 +48,7 @@ FINISH_REASONS = {
     "model_context_window_exceeded": FinishReason.LENGTH,
     "refusal": FinishReason.CONTENT_FILTER,
 }
-SORRY = "Something went wrong in Pausepoint. The server's log has the details. Send your message again."
+SORRY = gettext_lazy("Something went wrong in Pausepoint. The server's log has the details. Send your message again.")
 
 
 async def advance(turn_id: int, stop: asyncio.Event) -> None:
@@ -103,12 +106,12 @@ class Run:
         except StopRequested:
             await self._close(actions.end_stopped, "".join(self.said))
         except (ProviderError, registry.UnknownAgent) as error:
-            await self._close(actions.fail_turn, str(error))
+            await self._close(actions.fail_turn, translated(error))
         except (LeaseLost, *dbpool.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
-            await self._close(actions.fail_turn, SORRY)
+            await self._close(actions.fail_turn, str(SORRY))
 
     async def _next(self, agent: Agent) -> bool:
         """Do the one next thing; False when the turn has been suspended or has ended."""
@@ -174,7 +177,7 @@ class Run:
             if isinstance(event, events.TextDelta):
                 self.said.append(event.text)
             self.ledger.record(event)
-        raise ProviderError("The model's answer ended before it was complete. Send your message again.")
+        raise ProviderError(_("The model's answer ended before it was complete. Send your message again."))
 
     async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
         planned = loop.plan_calls(agent, finished.blocks)

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.exceptions import Refusal
@@ -35,7 +36,7 @@ def agent_named(name: str) -> Agent:
     """The listed agent of that name; BadMessage if there is none."""
     found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
     if found is None:
-        raise BadMessage(f"No agent is named {name!r}. Start a new chat with another agent.")
+        raise BadMessage(_("No agent is named %(name)r. Start a new chat with another agent.") % {"name": name})
     return found
 
 

@@ -36,7 +36,9 @@ def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
     """A whole number within bounds."""
     value = text(name, str(default))
     if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
-        raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to a whole number from {lowest} to {highest}.")
+        raise ImproperlyConfigured(
+            f"{name}={value!r} is not valid. Set it to a whole number from {lowest} to {highest}."
+        )
     return int(value)
 
 
@@ -58,7 +60,9 @@ def origins(name: str) -> list[str]:
     found = words(name)
     for origin in found:
         if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
-            raise ImproperlyConfigured(f"{name}: {origin!r} is not an origin. Set it to a URL like https://desk.example.org.")
+            raise ImproperlyConfigured(
+                f"{name}: {origin!r} is not an origin. Set it to a URL like https://desk.example.org."
+            )
     return found
 
 

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
+from django.utils.translation import gettext as _
 
 from approvals import machines
 from approvals.exceptions import NotFound
@@ -107,7 +108,7 @@ class PossibleInAdmin(_BeforeView):
             text for sent in (request.GET, request.POST) for name, texts in sent.lists() for text in (name, *texts)
         ]
         if any("\0" in text for text in given):
-            words = "The request contains a NUL character. Remove it and try again."
+            words = _("The request contains a NUL character. Remove it and try again.")
             return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_text")
         model_admin = getattr(view_func, "model_admin", None)
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)

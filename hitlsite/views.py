@@ -24,9 +24,7 @@ WORDS = {
     HTTPStatus.BAD_REQUEST: _("The request is invalid. Go back, reload the page, and try again."),
     HTTPStatus.FORBIDDEN: _("You do not have permission to do this. Ask an administrator, or log in as another user."),
     HTTPStatus.NOT_FOUND: _("Page not found. It may not exist, or you may not have access."),
-    HTTPStatus.INTERNAL_SERVER_ERROR: _(
-        "Something went wrong. The error was logged, and no recorded data was lost."
-    ),
+    HTTPStatus.INTERNAL_SERVER_ERROR: _("Something went wrong. The error was logged, and no recorded data was lost."),
 }
 
 
@@ -95,5 +93,5 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    words = "This form has expired or came from another site. Reload the page and try again."
+    words = _("This form has expired or came from another site. Reload the page and try again.")
     return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

@@ -32,7 +32,9 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         if request is None or not auth.may_see(by, request):
             raise NotFound
         if not auth.may_comment(by, request):
-            raise NotAllowed(_("You can read these comments, but only the owner and people who can decide can add one."))
+            raise NotAllowed(
+                _("You can read these comments, but only the owner and people who can decide can add one.")
+            )
         if not text or len(text) > MAX_TEXT:
             words = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
             raise Invalid(_("The comment could not be saved."), {"text": words})

@@ -53,7 +53,9 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
         if request.pending:
             held = claimant(request, clock_of(request))
             if held is not None and held != by.pk:
-                words = _("This request is assigned to %(name)s, and only they can unassign it.") % {"name": request.claimed_name}
+                words = _("This request is assigned to %(name)s, and only they can unassign it.") % {
+                    "name": request.claimed_name
+                }
                 raise _taken(words, request, claimed_by=request.claimed_name)
             if held is not None:
                 _free(request)
@@ -121,9 +123,7 @@ def _locked_for(by: Actor, request_id: UUID) -> ApprovalRequest:
 
 def _may_handle(by: Actor, request: ApprovalRequest) -> None:
     if not auth.may_close(by, request):
-        raise NotAllowed(
-            _("You can see this request, but you cannot decide or assign it.")
-        )
+        raise NotAllowed(_("You can see this request, but you cannot decide or assign it."))
 
 
 def _free(request: ApprovalRequest) -> None:

@@ -7,6 +7,7 @@ old token or a closed session gets nothing more.
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from approvals import auth, doorbell, feed, following, machines
 from approvals.asks import MAX_LENGTHS
@@ -14,6 +15,7 @@ from approvals.canonical import NotCanonical, canonical
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.handover import handed_over
 from approvals.machines import Caller
+from approvals.translation import translated
 from approvals.views import endpoint
 from approvals.wire import agentforge, sse
 
@@ -26,7 +28,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("read")
     thread = thread_of(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
-        raise NotAllowed("A client token only works for its own thread. Leave out `thread`, or use an API key.")
+        raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))
     cursor = feed.start(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
@@ -42,7 +44,9 @@ def thread_of(request: HttpRequest) -> str:
     try:
         canonical(thread)
     except NotCanonical as error:
-        raise Invalid("The thread is invalid.", {"thread": str(error)}) from error
+        raise Invalid(_("The thread is invalid."), {"thread": translated(error)}) from error
     if len(thread) > MAX_THREAD:
-        raise Invalid("The thread is invalid.", {"thread": f"is longer than {MAX_THREAD} characters"})
+        raise Invalid(
+            _("The thread is invalid."), {"thread": _("is longer than %(limit)s characters") % {"limit": MAX_THREAD}}
+        )
     return thread

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from approvals import audit
 from approvals.exceptions import Conflict, NotAllowed
@@ -41,11 +42,11 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
     another branch's).
     """
     if chat.root_id is not None:
-        raise BranchRefused("Only an agent writes in this conversation. Branch the chat that started it.")
+        raise BranchRefused(_("Only an agent writes in this conversation. Branch the chat that started it."))
     if not branching.may_branch(by, chat):
-        raise NotAllowed("Only the owner of a chat can branch it.")
+        raise NotAllowed(_("Only the owner of a chat can branch it."))
     if not _TOKEN.fullmatch(token):
-        raise BadMessage("This form is invalid. Reload the page and try again.")
+        raise BadMessage(_("This form is invalid. Reload the page and try again."))
     try:
         with transaction.atomic():
             # A doubled press waits here, and then finds what the first one made.
@@ -63,7 +64,7 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
 def _made_before(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | None:
     made = Chat.objects.filter(owner=by, branch_token=token).first()
     if made is not None and made.branched_at != checkpoint.pk:
-        raise Conflict("This form was already used for another branch. Reload the page and try again.")
+        raise Conflict(_("This form was already used for another branch. Reload the page and try again."))
     return made
 
 

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals import auth, dbpool
@@ -102,7 +103,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("read")
     thread = request.GET.get("threadId", "") or caller.thread or ""
     if problem := cedar_body.name_problem(thread):
-        raise Invalid("The thread is invalid.", {"threadId": problem})
+        raise Invalid(_("The thread is invalid."), {"threadId": problem})
     if caller.thread not in {None, thread}:
         raise ChatNotFound
     found = runs.open_runs_of(caller.user, thread=thread)
@@ -193,9 +194,11 @@ def _after(caller: Caller, turn: Turn, after: int, decision: Decision) -> Tellin
     turn.refresh_from_db(fields=["state"])
     if waiting and turn.state == TurnState.SUSPENDED:
         names = "; ".join(f"“{asked.title}”" for asked in waiting)
-        return Telling(None, opening=[cedar.noted(f"Recorded. The assistant still waits for: {names}.")])
+        return Telling(
+            None, opening=[cedar.noted(_("Recorded. The assistant still waits for: %(names)s.") % {"names": names})]
+        )
     if not waiting and not runs.ended_last(decision):
-        return Telling(None, opening=[cedar.noted("Recorded. The assistant goes on with the other answer.")])
+        return Telling(None, opening=[cedar.noted(_("Recorded. The assistant goes on with the other answer."))])
     # Where a sub-agent goes on, others may wait still.
     return Telling(turn, after, known=frozenset(asked.pk for asked in waiting))
 
@@ -204,7 +207,7 @@ def _run(caller: Caller, run_id: UUID) -> Run:
     run = runs.run_for(caller.user, run_id)
     chat = run.call.turn.top.chat
     if caller.thread is not None and (chat.owner_id, chat.public_id) != (caller.user.pk, caller.thread):
-        raise NotFound("run")
+        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return run
 
 

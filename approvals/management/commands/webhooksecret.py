@@ -6,6 +6,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management import CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.keys import ApiKey
 from approvals.management.refusing import RefusingCommand
@@ -13,16 +15,18 @@ from approvals.signing import new_secret
 
 
 class Command(RefusingCommand):
-    help = (
+    help = gettext_lazy(
         "Make the secret that signs what the callback addresses of a key's requests are told, and print it, alone, on"
         " standard output. It is shown this once; the one before it stays good for a day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--key", required=True, help="the key's prefix: the part between its first two underscores")
+        parser.add_argument(
+            "--key", required=True, help=_("the key's prefix: the part between its first two underscores")
+        )
 
     def handle(self, *args: Any, key: str, **options: Any) -> None:
         found = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
         if found is None:
-            raise CommandError(f"No active key has the prefix {key!r}. The admin lists all keys.")
+            raise CommandError(_("No active key has the prefix %(key)r. The admin lists all keys.") % {"key": key})
         self.stdout.write(new_secret(found))

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.management.refusing import RefusingCommand
 
@@ -30,19 +32,19 @@ PEOPLE = {
 
 
 class Command(RefusingCommand):
-    help = "Create missing demo accounts and conversations. Only works with DEBUG=1."
+    help = gettext_lazy("Create missing demo accounts and conversations. Only works with DEBUG=1.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
-            raise CommandError("Demo accounts have a public password, so they can only be created with DEBUG=1.")
+            raise CommandError(_("Demo accounts have a public password, so they can only be created with DEBUG=1."))
         fresh = not User.objects.filter(username="requester").exists()
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
         # Conversations are scripted: a real model would cost money, and say something else.
         if fresh and apps.is_installed("chats") and settings.HITL_PROVIDER == "scripted":
             asyncio.run(converse(people["requester"], people["approver"]))
-        self.stdout.write(f"Log in with the password “{PASSWORD}” as:")
-        for name, (does, _, _) in PEOPLE.items():
+        self.stdout.write(_("Log in with the password “%(password)s” as:") % {"password": PASSWORD})
+        for name, (does, _permissions, _staff) in PEOPLE.items():
             self.stdout.write(f"  {name:<10} {does}")
 
 

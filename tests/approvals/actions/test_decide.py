@@ -153,7 +153,12 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
     ("kind", "verdict", "said", "errors"),
     [
         (Kind.QUESTION, Verdict.RESPOND, {}, {"answer": "is missing"}),
-        (Kind.QUESTION, Verdict.RESPOND, {"answer": "a\x00b"}, {"answer": "text contains a NUL or half of a surrogate pair"}),
+        (
+            Kind.QUESTION,
+            Verdict.RESPOND,
+            {"answer": "a\x00b"},
+            {"answer": "text contains a NUL or half of a surrogate pair"},
+        ),
         (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "is not allowed with this verdict"}),
         (Kind.APPROVAL, Verdict.EDIT, {}, {"edited_input": "is missing"}),
         (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "is not allowed with this verdict"}),

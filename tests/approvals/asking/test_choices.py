@@ -59,7 +59,11 @@ def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
         ({}, {"selected": "S"}, {"answer.selected": "is not a list of labels"}),
         ({}, {"selected": ["S"], "text": "!"}, {"answer": "does not accept text"}),
         ({}, {"selected": ["S"], "text": 1}, {"answer.text": "is not text"}),
-        ({}, {"selected": ["S"], "selectedIndex": 1}, {"answer.selectedIndex": "does not match the options in `selected`"}),
+        (
+            {},
+            {"selected": ["S"], "selectedIndex": 1},
+            {"answer.selectedIndex": "does not match the options in `selected`"},
+        ),
         ({}, {"selectedIndex": True}, {"answer.selectedIndex": "is not one of the options"}),
         ({}, {"selectedIndex": 3}, {"answer.selectedIndex": "is not one of the options"}),
         ({}, {"selected": ["S"], "extra": 1}, {"answer.extra": "is not allowed here"}),

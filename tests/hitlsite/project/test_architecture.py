@@ -48,6 +48,8 @@ RANKS = {
             "lookalikes",
             "indexes",
             "trouble",
+            "translatable",
+            "translation",
         },
         {
             "schemas",
@@ -210,6 +212,7 @@ def test_agents_history_and_checkpoints_know_no_django():
         ROOT / "chats/alignment.py",
         ROOT / "chats/differences.py",
         ROOT / "approvals/canonical.py",
+        ROOT / "approvals/translatable.py",
     ]
     assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
 
