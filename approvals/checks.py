@@ -8,11 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.db import connections
+from django.utils.translation import gettext as _
 
 from approvals import append_only, outbox
 
 
-def check_event_handlers(**_: Any) -> list[CheckMessage]:
+def check_event_handlers(**kwargs: Any) -> list[CheckMessage]:
     """Every event handler can be loaded."""
     found: list[CheckMessage] = []
     for path in settings.HITL_EVENT_HANDLERS:
@@ -23,7 +24,7 @@ def check_event_handlers(**_: Any) -> list[CheckMessage]:
     return found
 
 
-def check_triggers(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """The append-only triggers are in place, and nothing switches them off."""
     found: list[CheckMessage] = []
     for alias in databases or []:

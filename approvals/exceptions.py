@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.humanize.templatetags.humanize import naturaltime
-from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from approvals.canonical import utc
-from approvals.states import Kind, Verdict
+from approvals.states import Kind
+from approvals.translation import ago, decided_words
 
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision
@@ -140,10 +137,7 @@ class AlreadyDecided(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        super().__init__(
-            _DECIDED.get(Verdict(decision.verdict), _OTHERWISE)
-            % {"who": decision.by_name or "Pausepoint", "when": _ago(decision.decided_at)}
-        )
+        super().__init__(decided_words(decision.verdict, decision.by_name, decision.decided_at))
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -198,7 +192,7 @@ class Withdrawn(Refusal):
         words = _("This request was cancelled %(when)s by %(who)s.")
         if decision.comment:
             words = _("This request was cancelled %(when)s by %(who)s. Their comment: %(comment)s")
-        values = {"who": decision.by_name or "Pausepoint", "when": _ago(decision.decided_at)}
+        values = {"who": decision.by_name or "Pausepoint", "when": ago(decision.decided_at)}
         super().__init__(words % {**values, "comment": decision.comment})
 
     def members(self) -> dict[str, Any]:
@@ -264,7 +258,7 @@ class NotApproved(Refusal):
     def __init__(self, request: ApprovalRequest) -> None:
         super().__init__(
             _("Only an approved call can have a result. This %(kind)s is %(status)s.")
-            % {"kind": request.kind, "status": request.status}
+            % {"kind": request.get_kind_display().lower(), "status": request.get_status_display().lower()}
         )
 
 
@@ -280,22 +274,6 @@ class OtherInput(Refusal):
 
     def members(self) -> dict[str, Any]:
         return {"approved_digest": self.approved_digest}
-
-
-_DECIDED = {
-    Verdict.APPROVE: gettext_lazy("This request was approved %(when)s by %(who)s."),
-    Verdict.EDIT: gettext_lazy("This request was approved with changes %(when)s by %(who)s."),
-    Verdict.REJECT: gettext_lazy("This request was rejected %(when)s by %(who)s."),
-    Verdict.RESPOND: gettext_lazy("This request was answered %(when)s by %(who)s."),
-}
-_OTHERWISE = gettext_lazy("This request was decided %(when)s by %(who)s.")
-
-
-def _ago(moment: datetime) -> str:
-    """How long ago it was, such as “2 minutes ago”."""
-    if timezone.now() - moment < timedelta(minutes=1):
-        return _("just now")
-    return naturaltime(moment)
 
 
 def outcome_of(decision: Decision) -> dict[str, Any]:

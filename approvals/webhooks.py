@@ -79,7 +79,7 @@ def _refusal(status: int) -> str:
 
 def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
     """Where to, signed with what, and the body. Raises Unsendable or NoSecret."""
-    kind, _, rest = row.target.partition(":")
+    kind, _colon, rest = row.target.partition(":")
     if kind == "callback":
         return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row))
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
@@ -92,7 +92,7 @@ def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
 def _asking_key(row: OutboxEvent) -> ApiKey:
     """The key that asked: its secret signs what its requests' addresses are told."""
     request = _request(row)
-    scope, _, pk = request.scope.partition(":") if request else ("", "", "")
+    scope, _colon, pk = request.scope.partition(":") if request else ("", "", "")
     key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
     if key is None:
         raise Unsendable(_("the request was not made with an API key, so there is no secret to sign with"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.utils.translation import gettext as _
 
 from approvals.translation import translated
 from chats import providers
@@ -13,7 +14,7 @@ from chats.agent import registry
 from chats.providers.base import ProviderError
 
 
-def check_agents(**_: Any) -> list[CheckMessage]:
+def check_agents(**kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     try:
         registry.load(tuple(settings.HITL_AGENTS))

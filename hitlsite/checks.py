@@ -18,7 +18,7 @@ from approvals import presence
 HERE = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
-def check_set_up(**_: Any) -> list[CheckMessage]:
+def check_set_up(**kwargs: Any) -> list[CheckMessage]:
     """The settings fit together."""
     return [*_services(), *([] if settings.DEBUG else _addresses())]
 
@@ -79,7 +79,7 @@ def _addresses() -> Iterator[CheckMessage]:
         )
 
 
-def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """SQLite has one process only."""
     found: list[CheckMessage] = []
     for alias in databases or []:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from django.conf.global_settings import LANGUAGES
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import to_locale
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
@@ -53,6 +55,20 @@ def choice(name: str, allowed: Collection[str], default: str = "") -> str:
     if value and value not in allowed:
         raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to one of: {', '.join(sorted(allowed))}.")
     return value
+
+
+def language(name: str, folders: Collection[Path], *, default: str) -> str:
+    """A language code such as `de` or `pt-br`: one that Django knows, or that a folder of translations has."""
+    code = text(name, default).lower()
+    locale = to_locale(code)
+    if code not in dict(LANGUAGES) and not any(
+        (folder / locale / "LC_MESSAGES" / "django.mo").is_file() for folder in folders
+    ):
+        raise ImproperlyConfigured(
+            f"{name}={code!r} is not a known language. Set it to a code like de or pt-br, or add "
+            f"{locale}/LC_MESSAGES/django.mo to a folder of LOCALE_PATHS."
+        )
+    return code
 
 
 def origins(name: str) -> list[str]:

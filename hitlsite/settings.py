@@ -190,7 +190,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 
-LANGUAGE_CODE = "en"
+#: Folders with translations, of which the first that has a text counts.
+LOCALE_PATHS = [Path(folder) for folder in env.words("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
+#: The one language of this installation: pages, errors, messages and command lines.
+LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
+# Django's list, and a language that it does not know but that is translated here.
+LANGUAGES = list({LANGUAGE_CODE: LANGUAGE_CODE, **dict(global_settings.LANGUAGES)}.items())
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -110,9 +110,14 @@ class Command(RefusingCommand):
                 else:
                     skipped += 1
         self.stdout.write(
-            _("Removed %(removed)s chats (%(rows)s rows). %(skipped)s chats are in use and were kept.")
-            % {"removed": f"{removed:,}", "rows": f"{rows:,}", "skipped": f"{skipped:,}"}
+            ngettext("Removed %(removed)s chat (%(rows)s rows).", "Removed %(removed)s chats (%(rows)s rows).", removed)
+            % {"removed": f"{removed:,}", "rows": f"{rows:,}"}
         )
+        if skipped:
+            words = ngettext(
+                "%(count)s chat is in use and was kept.", "%(count)s chats are in use and were kept.", skipped
+            )
+            self.stdout.write(words % {"count": f"{skipped:,}"})
 
     def _empty(self, pk: int) -> int:
         rows = 0

@@ -67,14 +67,12 @@ def test_each_kind_takes_its_own_verdicts_and_refuses_the_others(kind, verdict):
 
 
 ENDINGS = {
-    "approved by bob": lambda r, by: decide(r, by, Verdict.APPROVE),
-    "approved with changes by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
-    "rejected by bob": lambda r, by: decide(r, by, Verdict.REJECT),
+    "approved just now by bob": lambda r, by: decide(r, by, Verdict.APPROVE),
+    "approved with changes just now by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
+    "rejected just now by bob": lambda r, by: decide(r, by, Verdict.REJECT),
     "cancelled by bob": lambda r, by: cancel(r, by),
-    "cancelled by nobody (the system)": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
-    "answered by nobody (the system)": lambda r, by: actions.settle(
-        r.pk, verdict=Verdict.RESPOND, comment="", answer="done"
-    ),
+    "cancelled by Pausepoint": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
+    "answered by Pausepoint": lambda r, by: actions.settle(r.pk, verdict=Verdict.RESPOND, comment="", answer="done"),
 }
 
 
@@ -162,7 +160,7 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
         (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "is not allowed with this verdict"}),
         (Kind.APPROVAL, Verdict.EDIT, {}, {"edited_input": "is missing"}),
         (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "is not allowed with this verdict"}),
-        (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "holds more than 5,000 characters"}),
+        (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "is longer than 5,000 characters"}),
     ],
 )
 def test_what_is_missing_too_much_or_too_long_is_refused_by_field(kind, verdict, said, errors):
@@ -176,7 +174,7 @@ def test_a_comment_is_stripped_cleaned_and_bounded_when_deciding_and_when_withdr
     one, two = make_request(decider), make_request(decider)
     assert decide(one, decider, Verdict.REJECT, comment=" a\x00 ").decision.comment == "a\ufffd"
     assert refused(Invalid, cancel, two, decider, "x" * (MAX_COMMENT + 1)).errors == {
-        "comment": "holds more than 5,000 characters"
+        "comment": "is longer than 5,000 characters"
     }
     assert cancel(two, decider, f" {'x' * MAX_COMMENT}\n").decision.comment == "x" * MAX_COMMENT
 
@@ -231,7 +229,7 @@ def test_absent_and_not_yours_look_alike_to_every_action():
         found.append(refused(NotFound, actions.cancel, request_id, **said))
         found.append(refused(NotFound, queries.get_request_for, stranger, request_id))
     assert {(str(refusal), refusal.code, refusal.status) for refusal in found} == {
-        ("There is no such request, or you may not see it.", "not_found", 404)
+        ("Request not found. It may not exist, or you may not have access.", "not_found", 404)
     }
     assert actions.expire(uuid4()) is False
 

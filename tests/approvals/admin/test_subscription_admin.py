@@ -67,7 +67,7 @@ def test_a_new_endpoint_shows_its_secret_this_once(root):
     ("changes", "words"),
     [
         ({"url": "http://app.example.org/"}, "must start with https://"),
-        ({"url": "https://127.0.0.1/"}, "inside a private network"),
+        ({"url": "https://127.0.0.1/"}, "which is in a private network"),
         ({"url": "https://169.254.169.254/"}, "which is never called"),
         ({"url": "javascript:alert(1)"}, "must be an address like"),
         ({"events": []}, "This field is required"),
@@ -173,7 +173,7 @@ def test_a_rule_is_made_and_refused_in_words(root, settings):
         "Choose a person or a group": form | {"person": ""},
         "is needed to tell people in Slack": form | {"route": "slack"},
         "belongs to Slack only": form | {"slack_url": "https://hooks.slack.example/x"},
-        "inside a private network": form | {"route": "slack", "slack_url": "https://10.0.0.1/"},
+        "which is in a private network": form | {"route": "slack", "slack_url": "https://10.0.0.1/"},
     }
     assert [words in root.post(f"{RULES}add/", sent).content.decode() for words, sent in refusals.items()] == [True] * 4
     settings.HITL_MAIL = False
@@ -217,7 +217,7 @@ def test_the_command_prints_a_keys_new_secret_alone():
 
 
 def test_the_command_knows_no_such_key():
-    with pytest.raises(CommandError, match="no live key with the prefix 'nonsense'"):
+    with pytest.raises(CommandError, match="No active key has the prefix 'nonsense'"):
         webhooksecret("--key", "nonsense")
 
 

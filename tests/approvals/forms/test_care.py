@@ -78,7 +78,7 @@ def test_a_machine_may_say_what_it_showed():
 def test_what_is_critical_is_not_approved_without_its_name(critical, verdict, typed):
     data = {"verdict": verdict, "typed_name": typed, "input.amount": "1", "comment": "Mine."}
     words = refused(critical, bob(), data, 422, comment="Mine.")
-    assert words.startswith("This is critical: to approve it, type “issueRefund” first.")
+    assert words.startswith("This request is critical. To approve it, type “issueRefund”.")
     assert stored(critical).status == "pending"
 
 

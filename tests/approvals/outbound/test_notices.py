@@ -130,7 +130,7 @@ def test_fifty_requests_a_minute_are_two_mails():
     later(timedelta(seconds=101))
     carry()
     carry()
-    assert [subject for _, subject in sent()[1:]] == ["[Pausepoint] 50 requests wait for people"]
+    assert [subject for _, subject in sent()[1:]] == ["[Pausepoint] 50 requests are waiting"]
     body = mail.outbox[1].body
     assert body.count("https://desk.example.org/requests/") == 20
     assert "… and 30 more: https://desk.example.org/" in body

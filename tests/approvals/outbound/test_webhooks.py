@@ -169,7 +169,7 @@ def test_a_name_that_leads_inside_is_refused_when_it_is_called(settings):
     carry()
     ((name, delivered, dead, error),) = states()
     assert (name, delivered, dead) == ("request.decided", False, False)
-    assert error in {f"the address leads to {at}, inside a private network" for at in ("127.0.0.1", "::1")}
+    assert error in {f"the address points to {at}, which is in a private network" for at in ("127.0.0.1", "::1")}
 
 
 def test_what_is_rolled_back_is_not_sent():

@@ -85,7 +85,7 @@ def test_a_question_can_be_declined_with_a_reason():
 def test_a_reason_that_is_too_long_comes_back_whole():
     asked, reason = question(), "long " * 1001
     words = refused(asked, asked.requested_by, {"verdict": "reject", "comment": reason}, 422, comment=reason)
-    assert words == "The decision is invalid. comment holds more than 5,000 characters"
+    assert words == "The decision is invalid. comment is longer than 5,000 characters"
 
 
 def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():

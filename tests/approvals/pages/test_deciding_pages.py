@@ -68,7 +68,7 @@ def test_who_comes_second_is_told_who_was_first(refund):
     by, eve = bob(), make_person("eve", "decide_approvalrequest")
     first = decide(refund, by, Verdict.REJECT, comment="No parcel.").decision
     words = refused(refund, eve, {"verdict": "approve", "comment": "Yes!"}, 409)
-    assert words == f"Too late: rejected by bob at {first.decided_at:%Y-%m-%d %H:%M:%S} UTC."
+    assert words == f"This request was rejected just now by bob at {first.decided_at:%Y-%m-%d %H:%M:%S} UTC."
     card = browser(eve).post(at(refund), seen(refund) | {"verdict": "approve"}, headers=HTMX).text
     assert parse(card).find("blockquote")[0].words == "No parcel."
     assert buttons(card) == []
@@ -84,13 +84,15 @@ def test_who_says_the_same_again_is_told_that_it_is_done(refund):
 
 def test_a_withdrawn_request_can_no_longer_be_decided(refund):
     cancel(refund, stored(refund).requested_by)
-    assert refused(refund, bob(), {"verdict": "approve"}, 409).startswith("Too late: cancelled by alice at ")
+    assert refused(refund, bob(), {"verdict": "approve"}, 409).startswith(
+        "This request was cancelled just now by alice at "
+    )
 
 
 def test_after_the_deadline_the_card_says_so(db):
     late = make_request(alice(), deadline_at=PAST)
     words = refused(late, bob(), {"verdict": "approve"}, 410)
-    assert words == "The deadline passed at 2026-01-01 12:00:00 UTC, so this can no longer be answered."
+    assert words == "This request expired at 2026-01-01 12:00:00 UTC and can no longer be decided."
     assert decision(late) == ("expire", "", "deadline", "")
 
 
@@ -121,7 +123,7 @@ def test_a_change_that_cannot_be_read_comes_back_as_it_was_typed(refund):
 def test_a_comment_that_is_too_long_comes_back_whole(refund):
     comment = "long " * 1001
     words = refused(refund, bob(), {"verdict": "reject", "comment": comment}, 422, comment=comment)
-    assert words == "The decision is invalid. comment holds more than 5,000 characters"
+    assert words == "The decision is invalid. comment is longer than 5,000 characters"
 
 
 def test_a_comment_with_line_breaks_is_as_long_as_its_writer_sees_it(refund):

@@ -213,9 +213,9 @@ async def test_calls_in_the_history_do_not_keep_an_agent_without_tools_from_answ
 
 TOO_LONG = "This chat is too long for the model. Start a new chat."
 NO_CREDIT = "The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again."
-LIMIT = f"Claude limits how often it may be asked, and the limit is reached. {WAIT}"
+LIMIT = f"Claude's rate limit is reached. {WAIT}"
 REFUSALS = {
-    "403": (refuses(403, "permission_error"), f"The key may not use the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."),
+    "403": (refuses(403, "permission_error"), f"The API key does not have access to the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."),
     "404": (refuses(404, "not_found_error"), f"There is no model named {NEW}. Check HITL_MODEL, or the agent's model."),
     "402": (refuses(402, "billing_error"), NO_CREDIT),
     "credit": (refuses(400, "invalid_request_error", "Your credit balance is too low"), NO_CREDIT),

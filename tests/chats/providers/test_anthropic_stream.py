@@ -144,7 +144,7 @@ UNREADABLE = {
     '{"a": 9007199254740993}': "an integer is larger than 2^53; send it as a string",
     '{"a": "\\ud83d"}': "text contains a NUL or half of a surrogate pair",
     '{"a":' * 900 + "1" + "}" * 900: "nested too deeply",
-    '{"a":' * 100_000: "holds more than 10,000 values",
+    '{"a":' * 100_000: "has more than 10,000 values",
 }
 
 
@@ -228,8 +228,8 @@ ENDINGS = {
     "rubbish": ([b"event: message_delta\ndata: {half\n\n"], BROKEN_OFF),
     "broken utf-8": ([b"event: message_delta\ndata: \xff\n\n"], BROKEN_OFF),
     "overload": ([error("overloaded_error")], f"Claude is overloaded right now. {WAIT}"),
-    "an error": ([error("api_error")], f"Claude has a problem of its own right now. {WAIT}"),
-    "an unknown error": ([error("surprise")], f"Claude has a problem of its own right now. {WAIT}"),
+    "an error": ([error("api_error")], f"Claude has a problem right now. {WAIT}"),
+    "an unknown error": ([error("surprise")], f"Claude has a problem right now. {WAIT}"),
 }
 
 
@@ -265,7 +265,7 @@ async def test_an_endless_answer_is_cut_off_and_the_connection_closed(claude, wh
     with pytest.raises(ProviderError) as failure:
         async for _ in loop.stream_step(AGENT, provider_at(claude), HELLO, 0):
             pass
-    assert str(failure.value) == "The model's answer is longer than 400,000 characters; it was cut off."
+    assert str(failure.value) == "The model's answer was cut off because it is longer than 400,000 characters."
     assert await asyncio.to_thread(claude.requests[0].gone.wait, 60)
 
 

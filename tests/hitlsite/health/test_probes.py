@@ -186,7 +186,7 @@ def test_a_migration_that_has_not_run_is_said():
     assert {"approvals", "chats", "auth", "sessions"} <= set(apps)
     last = next(name for app, name in readiness._last_migrations() if app == "chats")
     recorder.record_unapplied("chats", last)
-    assert readiness.look() == ["migrations: not all applied in chats; run `manage.py migrate`"]
+    assert readiness.look() == ["migrations: not all are applied in chats; run `manage.py migrate`"]
     recorder.record_applied("chats", last)
     assert readiness.look() == []
 
@@ -194,7 +194,7 @@ def test_a_migration_that_has_not_run_is_said():
 @pytest.mark.django_db
 def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(monkeypatch):
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
-    missing = ["workers: none was seen in the last 30 s; start `manage.py worker`"]
+    missing = ["workers: none was running in the last 30 s; start `manage.py worker`"]
     now = timezone.now()
     assert readiness.look() == missing
     actions.seen("web", WorkerKind.WEB, started_at=now, running=0)

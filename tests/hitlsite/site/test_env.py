@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env
 
-URLS = "Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
+URLS = "Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
     [
         (lambda: env.boolean("NAME", default=False), "maybe", "NAME='maybe' is not valid. Set it to 1 or 0."),
         (lambda: env.boolean("NAME", default=False), "2", "NAME='2' is not valid. Set it to 1 or 0."),
-        (lambda: env.choice("NAME", {"b", "a"}), "c", "NAME='c' is not known. Use one of: a, b."),
+        (lambda: env.choice("NAME", {"b", "a"}), "c", "NAME='c' is not valid. Set it to one of: a, b."),
         (
             lambda: env.origins("NAME"),
             "https://a.example, b.example",
@@ -54,17 +54,17 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
         (
             lambda: env.database("NAME", Path("x")),
             "mysql://db",
-            f"NAME is not understood. {URLS}",
+            f"NAME is not valid. {URLS}",
         ),
         (
             lambda: env.database("NAME", Path("x")),
             "sqlite:///",
-            f"NAME is not understood. {URLS}",
+            f"NAME is not valid. {URLS}",
         ),
         (
             lambda: env.database("NAME", Path("x")),
             "postgresql://db.example/",
-            "NAME names no database. Write it like postgresql://user:password@host:5432/name.",
+            "NAME has no database name. Set it to a URL like postgresql://user:password@host:5432/name.",
         ),
         (
             lambda: env.database("NAME", Path("x")),

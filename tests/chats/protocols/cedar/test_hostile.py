@@ -28,7 +28,7 @@ BODIES = {
     "a context that is too large": ({"additionalContext": {"page": {"data": "x" * 50_000}}}, "additionalContext"),
     "a context that is too deep": ({"additionalContext": DEEP}, "additionalContext"),
     "a context with a NUL": ({"additionalContext": {"page": {"data": "a\x00"}}}, "additionalContext"),
-    "a context with half a character": ({"additionalContext": {"\ud800": 1}}, "additionalContext"),
+    "a context with part of a character": ({"additionalContext": {"\ud800": 1}}, "additionalContext"),
     "a number beyond 2^53": ({"additionalContext": {"page": {"data": 2**60}}}, "additionalContext"),
 }
 
