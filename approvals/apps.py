@@ -11,7 +11,8 @@ from django.db import connections
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 
-from approvals import append_only, doorbell
+from approvals.live import doorbell
+from approvals.runtime import append_only
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -22,11 +23,12 @@ class ApprovalsConfig(AppConfig):
     name = "approvals"
 
     def ready(self) -> None:
-        from approvals import notices, outbox, sweep, webhooks
+        from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.comments import RequestComment
-        from approvals.couriers import Couriers
         from approvals.models import AuditEntry, Decision
+        from approvals.models.comments import RequestComment
+        from approvals.outbound import notifications, outbox, webhooks
+        from approvals.outbound.delivery_lanes import Couriers
         from approvals.states import Channel
 
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
@@ -35,8 +37,11 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due(now, Channel.HANDLER)])
-        sweep.register(notices.spread_due, lambda now: [outbox.due(now, Channel.NOTICE)])
-        couriers, by_courier = Couriers(webhooks.due_jobs, notices.due_jobs), (Channel.WEBHOOK, *notices.CHANNELS)
+        sweep.register(notifications.spread_due, lambda now: [outbox.due(now, Channel.NOTICE)])
+        couriers, by_courier = (
+            Couriers(webhooks.due_jobs, notifications.due_jobs),
+            (Channel.WEBHOOK, *notifications.CHANNELS),
+        )
         sweep.register(couriers.deliver_due, lambda now: [outbox.due(now, *by_courier)])
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)

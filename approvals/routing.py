@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.consumers import DeskConsumer
-from approvals.triageconsumer import RequestsConsumer
+from approvals.pages.inbox_live import RequestsConsumer
+from approvals.pages.live import DeskConsumer
 
 # ASGI applications, which URLRouter takes.
 websocket_urlpatterns = [

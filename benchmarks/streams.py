@@ -21,8 +21,8 @@ from uuid import uuid4
 
 from chats.agent.demo import support
 from chats.agent.events import TextDelta
+from chats.agent.provider import ModelMessage, ModelRequest
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.base import ModelMessage, ModelRequest
 from tests.support.anthropic_server import KEY, START, AnthropicServer, Reply, end
 from tests.support.processes.server import Server
 

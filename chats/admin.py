@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from approvals.adminsite import ReadOnlyAdmin, text_filter
+from approvals.admin.base import ReadOnlyAdmin, text_filter
 from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from django.apps import AppConfig
 from django.core import checks
 
-from approvals import append_only, signals
+from approvals import signals
+from approvals.runtime import append_only
 
 
 class ChatsConfig(AppConfig):
     name = "chats"
 
     def ready(self) -> None:
-        from approvals import sweep
-        from chats import receivers
-        from chats import sweep as chat_sweep
+        from approvals.background import sweep
         from chats.checks import check_agents
+        from chats.engine import receivers
+        from chats.engine import sweep as chat_sweep
         from chats.models import TurnCheckpoint
 
         append_only.protect(TurnCheckpoint)

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.translation import gettext as _
 
-from approvals.translation import translated
+from approvals.runtime.translation import translated
 from chats import providers
 from chats.agent import registry
-from chats.providers.base import ProviderError
+from chats.agent.provider import ProviderError
 
 
 def check_agents(**kwargs: Any) -> list[CheckMessage]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.asks import ABSENT
-from approvals.canonical import NotCanonical, canonical
+from approvals.asking.asks import ABSENT
 from approvals.models import ApprovalRequest
+from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.states import Kind, Status, Verdict
 from chats.exceptions import Forged
 from chats.models import ToolCall

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from approvals import doorbell
-from approvals.hearing import hear
+from approvals.live import doorbell
+from approvals.live.listeners import hear
 
 #: Processes that run turns listen here for stops, and processes that serve streams for what others have stored.
 RUNNERS, STREAMS = "runners", "streams"

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from approvals.fields import ExactJSONField
-from approvals.keys import MAX_ACTOR_NAME
 from approvals.models import ApprovalRequest
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.runtime.json_field import ExactJSONField
 from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 

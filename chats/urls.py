@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chats import lookback, views
+from chats.lookback import views as lookback
+from chats.pages import views
 
 app_name = "chats"
 

@@ -12,12 +12,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 http = get_asgi_application()
 
 # Only now is the app registry ready, which the consumers' models need.
-from approvals.handover import Handover  # noqa: E402
-from hitlsite.bounds import BodyBound  # noqa: E402
-from hitlsite.origins import SameOrigin  # noqa: E402
-from hitlsite.outages import Outages  # noqa: E402
-from hitlsite.probes import Probes  # noqa: E402
+from approvals.live.streaming import Handover  # noqa: E402
+from hitlsite.health.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
+from hitlsite.server.body_limit import BodyBound  # noqa: E402
+from hitlsite.server.origins import SameOrigin  # noqa: E402
+from hitlsite.server.outages import Outages  # noqa: E402
 
 application = ProtocolTypeRouter(
     {

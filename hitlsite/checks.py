@@ -13,7 +13,7 @@ from django.core.checks import CheckMessage, Warning
 from django.db import DatabaseError, connections
 from django.utils.translation import gettext as _
 
-from approvals import presence
+from approvals.models import processes
 
 HERE = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
@@ -102,7 +102,7 @@ def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) ->
 
 def _names(alias: str) -> list[str]:
     try:
-        return list(presence.alive().using(alias).values_list("name", flat=True))
+        return list(processes.alive().using(alias).values_list("name", flat=True))
     except DatabaseError:
         # There is no such table before the first `migrate`.
         return []

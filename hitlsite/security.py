@@ -14,9 +14,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 from django.utils.translation import gettext as _
 
-from approvals import machines
+from approvals.access import callers
 from approvals.exceptions import NotFound
-from approvals.views import problem, refusal_page
+from approvals.http import problem, refusal_page
 
 POLICY = "; ".join(
     [
@@ -65,9 +65,9 @@ class LoginRequired(LoginRequiredMiddleware):
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
-        if machines.is_for_machines(request.path):
+        if callers.is_for_machines(request.path):
             known = getattr(request, "caller", None) is not None
-            return None if known else refusal_page(request, machines.refusal_for_unknown(request))
+            return None if known else refusal_page(request, callers.refusal_for_unknown(request))
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})

@@ -61,12 +61,12 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "hitlsite.security.CacheControlMiddleware",
     "corsheaders.middleware.CorsMiddleware",
-    "hitlsite.outages.OutageMiddleware",
+    "hitlsite.server.outages.OutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "approvals.machines.MachineMiddleware",
+    "approvals.access.callers.MachineMiddleware",
     "hitlsite.security.LoginRequired",
     "hitlsite.security.PossibleNames",
     "hitlsite.security.PossibleInAdmin",
@@ -119,7 +119,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis("REDIS_URL")
 #: What happens in one process shows at once in the pages of all: through Redis, or within the only process there is.
 CHANNEL_LAYERS: dict[str, Any] = {
-    "default": {"BACKEND": "approvals.redislayer.PatientLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    "default": {"BACKEND": "approvals.live.redis_layer.PatientLayer", "CONFIG": {"hosts": [REDIS_URL]}}
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
@@ -230,7 +230,7 @@ LOGGING = {
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
 HITL_AGENTS = env.words("HITL_AGENTS", default=("chats.agent.demo.support",))
-#: Dotted paths of functions that are told what happens (`approvals.outbox.Event`), at least once, in order per workflow.
+#: Dotted paths of functions that are told what happens (`approvals.outbound.outbox.Event`), at least once, in order per workflow.
 HITL_EVENT_HANDLERS = env.words("HITL_EVENT_HANDLERS")
 #: Webhooks may go to this machine and to private networks, and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)

@@ -6,7 +6,8 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from hitlsite import styleguide, views
+from hitlsite import views
+from hitlsite.demo import styleguide
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = "Records and keys"
@@ -17,13 +18,13 @@ urlpatterns = [
     path("", include("hitlsite.accounts.urls")),
     path("admin/", admin.site.urls),
     path("styleguide/", styleguide.styleguide, name="styleguide"),
-    path("api/v1/", include("approvals.rest.urls")),
+    path("api/v1/", include("approvals.api.rest.urls")),
     path("", include("approvals.urls")),
-    path("api/v1/", include("approvals.doors.urls")),
+    path("api/v1/", include("approvals.api.urls")),
 ]
 if apps.is_installed("chats"):
-    urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.doors.urls"))]
-    urlpatterns.append(path("", include("chats.doors.cedar_urls")))
+    urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.protocols.urls"))]
+    urlpatterns.append(path("", include("chats.protocols.cedar.urls")))
 # Last of all, so that an unknown address, be there a line break in it, gets our own page with DEBUG too.
 urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
 

@@ -17,8 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
-from approvals import dbpool, views
-from hitlsite.outages import unavailable
+from approvals import http
+from approvals.runtime import database
+from hitlsite.server.outages import unavailable
 
 WORDS = {
     HTTPStatus.BAD_REQUEST: _("The request is invalid. Go back, reload the page, and try again."),
@@ -44,7 +45,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
     """An error page, or what it is to a fragment and to a machine."""
-    return views.problem(request, status, words or str(WORDS[status]), code or status.name.lower())
+    return http.problem(request, status, words or str(WORDS[status]), code or status.name.lower())
 
 
 @login_not_required
@@ -78,7 +79,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    if isinstance(sys.exc_info()[1], dbpool.AWAY):
+    if isinstance(sys.exc_info()[1], database.AWAY):
         return unavailable(request)
     return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR)
 

@@ -7,14 +7,14 @@ and rings leave after its commit, and a failing one never turns a recorded decis
 """
 
 from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
-from approvals.actions.attending import gone, seen
+from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
-from approvals.actions.handing import assign, claim, free_lapsed, release
+from approvals.actions.keys import revoke_key
 from approvals.actions.logins import record_failed_login, record_login, store_password
+from approvals.actions.processes import gone, seen
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
-from approvals.actions.revoking import revoke_key
 
 __all__ = [
     "Asked",

@@ -12,17 +12,19 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import auth, oneatatime, telling
+from approvals.access import permissions
+from approvals.actions import publishing
 from approvals.actions.indexing import index_request
-from approvals.actors import Actor, person_behind
-from approvals.asks import ABSENT, MAX_TITLE, URGENCY, Ask
-from approvals.canonical import digest
+from approvals.actions.publishing import tell
+from approvals.asking.asks import ABSENT, MAX_TITLE, URGENCY, Ask
+from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
-from approvals.insights.reading import words_to_read
 from approvals.models import ApprovalRequest, Workflow
+from approvals.models.actors import Actor, person_behind
+from approvals.runtime import locks
+from approvals.runtime.canonical import digest
+from approvals.runtime.text import visible
 from approvals.states import CLIENT, Kind, WorkflowState
-from approvals.telling import tell
-from approvals.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> Asked:
         with transaction.atomic():
             if ask.tool_call_id is not None:
                 # An approval and a question for one call: no constraint keeps two kinds apart.
-                oneatatime.hold(f"{origin.scope} {ask.tool_call_id}")
+                locks.hold(f"{origin.scope} {ask.tool_call_id}")
             known = _known(ask, origin)
             return Asked(known, replayed=True) if known else Asked(_ask(ask, origin, by=by))
     except IntegrityError:
@@ -142,7 +144,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now = timezone.now()
-    if ask.assigned_to is not None and not auth.may_be_assigned(ask.assigned_to, ask.kind):
+    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
     request = ApprovalRequest(**_frozen(workflow, ask, now), requested_by=person_behind(by), **more)
     request.save(force_insert=True)
@@ -152,7 +154,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     workflow.suspended_at = workflow.suspended_at or now
     workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
     workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
-    record = telling.asked(request)
+    record = publishing.asked(request)
     tell("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     return request
 

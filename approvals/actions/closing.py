@@ -11,13 +11,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import audit, auth, outbox, telling
+from approvals.access import permissions
+from approvals.actions import publishing
 from approvals.actions.deciding import locked, withdraw
-from approvals.actors import Actor
-from approvals.asks import ABSENT
-from approvals.canonical import MAX_BYTES, MAX_DEPTH, canonical
+from approvals.asking.asks import ABSENT
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, NotFound, OtherInput
 from approvals.models import ApprovalRequest, Workflow
+from approvals.models.actors import Actor
+from approvals.outbound import outbox
+from approvals.record import audit
+from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical
 from approvals.states import ENDED, Door, Kind, Status, WorkflowState
 
 
@@ -36,7 +39,7 @@ def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
     with transaction.atomic():
         ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
         if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
-            telling.ring(workflow)
+            publishing.ring(workflow)
 
 
 def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Door) -> bool:
@@ -69,7 +72,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
     """
     with transaction.atomic():
         request = locked(request_id)
-        if request is None or not auth.may_see(by, request):
+        if request is None or not permissions.may_see(by, request):
             raise NotFound
         if request.scope != scope:
             raise NotAllowed(_("Only the client that made this request can report its result."))
@@ -116,4 +119,4 @@ def _tell(request: ApprovalRequest, subject: audit.Subject, data: dict[str, Any]
         "executions": data["executions"],
     }
     outbox.enqueue("tool.result", stream=outbox.stream_of(request.scope, request.workflow.key), data=told)
-    telling.ring(request.workflow, request_id=str(request.pk))
+    publishing.ring(request.workflow, request_id=str(request.pk))

@@ -8,17 +8,17 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import auth
+from approvals.access import permissions
+from approvals.access.assignees import claimant
 from approvals.actions.deciding import clock_of, locked
 from approvals.actions.indexing import add_words
-from approvals.actors import Actor
-from approvals.canonical import clean_text
-from approvals.comments import MAX_TEXT, RequestComment
+from approvals.actions.publishing import handled
 from approvals.exceptions import Invalid, NotAllowed, NotFound
-from approvals.holders import claimant
 from approvals.models import ApprovalRequest
+from approvals.models.actors import Actor
+from approvals.models.comments import MAX_TEXT, RequestComment
+from approvals.runtime.canonical import clean_text
 from approvals.states import Door
-from approvals.telling import handled
 
 
 def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComment:
@@ -29,9 +29,9 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
     text = clean_text(text.strip())
     with transaction.atomic():
         request = locked(request_id)
-        if request is None or not auth.may_see(by, request):
+        if request is None or not permissions.may_see(by, request):
             raise NotFound
-        if not auth.may_comment(by, request):
+        if not permissions.may_comment(by, request):
             raise NotAllowed(
                 _("You can read these comments, but only the owner and people who can decide can add one.")
             )

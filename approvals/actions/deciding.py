@@ -15,11 +15,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import auth, rulings, signals, telling
+from approvals import signals
+from approvals.access import permissions
+from approvals.actions import publishing, rulings
 from approvals.actions.indexing import index_decision
-from approvals.actors import Actor
-from approvals.asks import ABSENT
-from approvals.canonical import clean_text
+from approvals.actions.publishing import tell
+from approvals.actions.rulings import Ruling
+from approvals.asking.asks import ABSENT
 from approvals.exceptions import (
     AlreadyDecided,
     AskedByOwnKey,
@@ -30,7 +32,8 @@ from approvals.exceptions import (
     NotFound,
 )
 from approvals.models import ApprovalRequest, Decision, Workflow
-from approvals.rulings import Ruling
+from approvals.models.actors import Actor
+from approvals.runtime.canonical import clean_text
 from approvals.states import (
     ASK_HUMAN,
     CLIENT,
@@ -43,7 +46,6 @@ from approvals.states import (
     Verdict,
     WorkflowState,
 )
-from approvals.telling import tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,11 @@ def decide(
 
 
 def _closable(request: ApprovalRequest | None, by: Actor, via: Door) -> ApprovalRequest:
-    if request is None or not auth.may_see(by, request):
+    if request is None or not permissions.may_see(by, request):
         raise NotFound
-    if not auth.may_close(by, request):
+    if not permissions.may_close(by, request):
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
-    if auth.asked_through_own_key(by, request):
+    if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
     if via not in OWN_PAGES:
         _refuse_critical(request)
@@ -105,7 +107,7 @@ def _closable(request: ApprovalRequest | None, by: Actor, via: Door) -> Approval
 
 def _refuse_critical(request: ApprovalRequest) -> None:
     """What only the desk's own pages may end, while it can be ended."""
-    if auth.only_on_own_pages(request) and request.pending and not _overdue(request):
+    if permissions.only_on_own_pages(request) and request.pending and not _overdue(request):
         raise CriticalElsewhere(request)
 
 
@@ -113,9 +115,9 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
     """Withdraw a request. NotFound, NotAllowed, CriticalElsewhere (from the admin), Invalid, AlreadyDecided, Expired."""
     with transaction.atomic():
         request = locked(request_id)
-        if request is None or not auth.may_see(by, request):
+        if request is None or not permissions.may_see(by, request):
             raise NotFound
-        if not auth.may_cancel(by, request.requested_by_id):
+        if not permissions.may_cancel(by, request.requested_by_id):
             raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
         if via == Door.ADMIN:
             _refuse_critical(request)
@@ -232,7 +234,7 @@ def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
     event = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}.get(
         ruling.verdict, "request.decided"
     )
-    tell(event, request, request.workflow, record=telling.ended(decision), actor=ruling.by, via=ruling.via, at=now)
+    tell(event, request, request.workflow, record=publishing.ended(decision), actor=ruling.by, via=ruling.via, at=now)
     transaction.on_commit(functools.partial(signals.decided.send_robust, None, request_id=request.pk), robust=True)
     return decision
 
@@ -247,7 +249,7 @@ def _release(request: ApprovalRequest) -> None:
         changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
         if request.workflow.source == ASK_HUMAN or _ends_by_itself(request.workflow):
             changes |= {"state": _end_state(request), "ended_at": request.changed_at}
-            telling.ring(request.workflow)
+            publishing.ring(request.workflow)
     Workflow.objects.filter(pk=request.workflow_id).update(**changes)
 
 

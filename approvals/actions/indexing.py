@@ -8,8 +8,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 
 from approvals.models import ApprovalRequest, Decision
-from approvals.searchtexts import SearchText
-from approvals.words import kept
+from approvals.models.search import SearchText
+from approvals.queries.search_words import kept
 
 #: Characters that may be added by what is said of a request.
 MAX_SAID = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from approvals import audit
+from approvals.record import audit
 from approvals.states import Door
 
 SUBJECT = audit.Subject(scope="desk")

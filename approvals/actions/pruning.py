@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from approvals import audit
-from approvals.canonical import utc
 from approvals.models import OutboxEvent
+from approvals.record import audit
+from approvals.runtime.canonical import utc
 from approvals.states import Door
 
 BATCH = 1000

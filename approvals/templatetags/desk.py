@@ -10,9 +10,9 @@ from django.db import connection
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from approvals import append_only
-from approvals.markdown import to_html
-from approvals.visible import visible
+from approvals.runtime import append_only
+from approvals.runtime.markdown import to_html
+from approvals.runtime.text import visible
 
 register = template.Library()
 

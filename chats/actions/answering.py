@@ -10,9 +10,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals.actors import Actor
-from approvals.canonical import clean_text
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
+from approvals.models.actors import Actor
+from approvals.runtime.canonical import clean_text
 from approvals.states import Door
 from chats import claims, queries
 from chats.actions.resuming import resume_turn

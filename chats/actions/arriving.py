@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals import auth
-from approvals.actors import Actor
-from approvals.canonical import clean_text
+from approvals.access import permissions
 from approvals.models import ApprovalRequest
+from approvals.models.actors import Actor
+from approvals.runtime.canonical import clean_text
 from approvals.states import Door, Kind, Verdict
-from chats import projection, queries
+from chats import queries
 from chats.actions.ending import stop_turn
 from chats.actions.keeping import add_message, start_turn
 from chats.agent.agent import Agent
@@ -33,6 +33,7 @@ from chats.exceptions import (
     UnknownMessage,
 )
 from chats.models import Chat, Message, Turn
+from chats.queries import projection
 from chats.states import CEDAR, CHAT, TurnState
 
 MAX_TEXT = 20_000
@@ -190,7 +191,7 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> Approv
         or waiting[0].kind != Kind.QUESTION
         or waiting[0].options
         or not waiting[0].allow_text
-        or not auth.may_answer(by, waiting[0])
+        or not permissions.may_answer(by, waiting[0])
     ):
         raise ApprovalPending(waiting) if waiting else TurnRunning
     question = waiting[0]

@@ -13,16 +13,17 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from approvals import audit
 from approvals.exceptions import Conflict, NotAllowed
+from approvals.record import audit
 from approvals.states import Door
-from chats import branching, nesting, queries
+from chats import queries
 from chats.actions.keeping import queue_turn, refresh_message, ring_after_commit, tell_apps, write_checkpoint
 from chats.actions.stepping import ask_all
 from chats.agent.agent import Agent
-from chats.branching import Opened
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
+from chats.queries import branches, subagents
+from chats.queries.branches import Opened
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
 #: Messages that are copied in one go.
@@ -43,7 +44,7 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
     """
     if chat.root_id is not None:
         raise BranchRefused(_("Only an agent writes in this conversation. Branch the chat that started it."))
-    if not branching.may_branch(by, chat):
+    if not branches.may_branch(by, chat):
         raise NotAllowed(_("Only the owner of a chat can branch it."))
     if not _TOKEN.fullmatch(token):
         raise BadMessage(_("This form is invalid. Reload the page and try again."))
@@ -69,8 +70,8 @@ def _made_before(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | Non
 
 
 def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, token: str, via: Door) -> Chat:
-    turn, parts = branching.turn_of(checkpoint), queries.parts_at(checkpoint)
-    opened = branching.opened_at(chat, checkpoint, parts)
+    turn, parts = branches.turn_of(checkpoint), queries.parts_at(checkpoint)
+    opened = branches.opened_at(chat, checkpoint, parts)
     branch = Chat.objects.create(
         owner=by,
         public_id=uuid4().hex,
@@ -80,12 +81,12 @@ def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, toke
         branched_at=checkpoint.pk,
         branch_token=token,
     )
-    copied = _copy_messages(branch, branching.messages_before(chat, checkpoint, turn).iterator(BATCH))
+    copied = _copy_messages(branch, branches.messages_before(chat, checkpoint, turn).iterator(BATCH))
     if checkpoint.kind == CheckpointKind.PARTIAL:
         last, asked = _ask_anew(branch, turn, checkpoint, parts, opened, agent)
     else:
         (last,), asked = _copy_turns(branch, [turn]), {}
-        _copy_last_message(branch, branching.message_of(chat, checkpoint), parts)
+        _copy_last_message(branch, branches.message_of(chat, checkpoint), parts)
         write_checkpoint(last, parts, CheckpointKind.FINAL, FinishReason(checkpoint.finish_reason))
     _record(branch, last, checkpoint, by=by, via=via, copied=copied, asked=asked)
     ring_after_commit(chat.pk)
@@ -175,7 +176,7 @@ def _ask_anew(
                 notes[asked[call.tool_call_id]] = _note(call)
     requests, _ = ask_all(turn, agent, notes=notes)
     reason = FinishReason.OTHER
-    if nesting.at_rest(turn):
+    if subagents.at_rest(turn):
         turn.state, turn.finish_reason = TurnState.SUSPENDED, FinishReason.TOOL_CALLS
         turn.save(update_fields=["state", "finish_reason"])
         reason = FinishReason.TOOL_CALLS

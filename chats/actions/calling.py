@@ -11,8 +11,8 @@ from django.db.models import F, Sum
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.canonical import digest
-from approvals.rulings import MAX_COMMENT
+from approvals.actions.rulings import MAX_COMMENT
+from approvals.runtime.canonical import digest
 from approvals.states import Status, Verdict
 from chats import queries
 from chats.actions.keeping import RUNNER, Claim, close_call, fenced, hold_workflow, refresh_message, ring_after_commit

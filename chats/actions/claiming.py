@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from approvals import hints
+from approvals.runtime import async_commit
 from chats.actions.calling import recover_calls
 from chats.actions.keeping import Claim, queue_turn
 from chats.agent import events, registry
@@ -78,7 +78,7 @@ def renew_lease(claim: Claim) -> tuple[bool, bool]:
     held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
     with transaction.atomic():
         # Lost with the power, it leaves the lease as it was: it lapses sooner, and its holder has gone with the database.
-        hints.found_again()
+        async_commit.found_again()
         if not held.update(lease_until=Now() + LEASE):
             return False, False
     return True, Turn.objects.filter(pk=claim.turn_id, stopped=True).exists()

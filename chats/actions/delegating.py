@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from django.db import transaction
 
-from chats import nesting
 from chats.actions.calling import claim_call
 from chats.actions.keeping import (
     RUNNER,
@@ -20,6 +19,7 @@ from chats.actions.keeping import (
 )
 from chats.agent.agent import Agent
 from chats.models import Chat, ToolCall, Turn
+from chats.queries import subagents
 from chats.states import CallState, TurnState
 
 #: How many agents may stand above one. Every level costs a model's whole attention, and a person's to follow it.
@@ -60,7 +60,7 @@ def settle_delegated(claim: Claim) -> None:
     """Close the calls whose sub-agents have ended, with their last words. LeaseLost."""
     with transaction.atomic():
         turn = fenced(claim)
-        ended = [(call, below) for call, below in nesting.delegated(turn) if not below.unfinished]
+        ended = [(call, below) for call, below in subagents.delegated(turn) if not below.unfinished]
         for call, below in ended:
             call.turn = turn
             if below.state == TurnState.COMPLETED:

@@ -10,13 +10,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals import audit, auth
-from approvals.actors import Actor
-from approvals.canonical import clean_text
+from approvals.access import permissions
 from approvals.exceptions import NotAllowed
 from approvals.models import Workflow
+from approvals.models.actors import Actor
+from approvals.record import audit
+from approvals.runtime.canonical import clean_text
 from approvals.states import Door, WorkflowState
-from chats import doorbell, nesting, projection, queries
+from chats import doorbell, queries
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -35,6 +36,7 @@ from chats.actions.resuming import wake_above
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
+from chats.queries import projection, subagents
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED_WORDS = "The turn was stopped before this was done."
@@ -75,7 +77,7 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
 
     NotAllowed for those who may only look.
     """
-    if not auth.may_cancel(by, chat.owner_id):
+    if not permissions.may_cancel(by, chat.owner_id):
         raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
     with transaction.atomic():
         found = queries.unfinished_turn(chat)
@@ -143,7 +145,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workf
 
     Locks are taken from the top down, all turns before the workflow, and nowhere from below. Gives the locked workflow.
     """
-    delegated = nesting.delegated(turn)
+    delegated = subagents.delegated(turn)
     if delegated:
         _lock_below(turn)
     workflow = hold_workflow(turn)

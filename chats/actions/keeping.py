@@ -14,16 +14,18 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import audit, outbox
-from approvals.actors import Signatory
-from approvals.canonical import MAX_BYTES, digest
 from approvals.models import Workflow
+from approvals.models.actors import Signatory
+from approvals.outbound import outbox
+from approvals.record import audit
+from approvals.runtime.canonical import MAX_BYTES, digest
 from approvals.states import Door
-from chats import checkpoints, doorbell, projection, queries, queue
+from chats import checkpoints, doorbell, queries, queue
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.exceptions import LeaseLost
 from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.queries import projection
 from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
 
 #: A message is the sum of its steps, each of them bounded; its digest has to hold them all.

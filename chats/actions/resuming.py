@@ -9,15 +9,16 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from approvals import hints
-from approvals.canonical import canonical
 from approvals.models import ApprovalRequest, Decision
+from approvals.runtime import async_commit
+from approvals.runtime.canonical import canonical
 from approvals.states import Kind, Status
-from chats import nesting, queries
+from chats import queries
 from chats.actions.keeping import close_call, queue_turn, refresh_message, ring_all_after_commit
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn
+from chats.queries import subagents
 from chats.states import CallState, TurnState
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
         if not _settle_calls(turn):
             # Lost with the power, the turn is suspended with nothing open, and the sweep resumes it: the decision is what
             # counts, and that is stored. Where a result was written, it has to be there for good.
-            hints.found_again()
+            async_commit.found_again()
         resumed = resume_locked(turn)
         refresh_message(turn)
         ring_all_after_commit(turn)
@@ -51,7 +52,7 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
 
 def resume_locked(turn: Turn) -> bool:
     """Queue a suspended turn, whose lock the caller holds, if none of its calls waits for a person, or a sub-agent moves."""
-    if turn.state != TurnState.SUSPENDED or nesting.at_rest(turn):
+    if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn):
         return False
     turn.state, turn.finish_reason = TurnState.QUEUED, ""
     turn.save(update_fields=["state", "finish_reason"])

@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals import hints, oneatatime
-from approvals.asks import ABSENT, MAX_MESSAGE, Ask
-from approvals.canonical import clean_json
+from approvals.asking.asks import ABSENT, MAX_MESSAGE, Ask
+from approvals.asking.transcripts import kept
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
+from approvals.runtime import async_commit, locks
+from approvals.runtime.canonical import clean_json
 from approvals.states import Kind, Priority
-from approvals.transcripts import kept
-from chats import nesting, queries
+from chats import queries
 from chats.actions.keeping import (
     RUNNER,
     Claim,
@@ -38,10 +38,11 @@ from chats.actions.keeping import (
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
+from chats.agent.provider import ProviderError
 from chats.agent.tools import InvalidInput, Question, Tool
 from chats.exceptions import StopRequested
 from chats.models import Step, ToolCall, Turn
-from chats.providers.base import ProviderError
+from chats.queries import subagents
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     with transaction.atomic():
         # Lost with the database's power they are written once more, by the step's commit at the latest; where their runner
         # is lost too, the model is asked again.
-        hints.found_again()
+        async_commit.found_again()
         write_events(fenced(claim), recorded)
 
 
@@ -75,7 +76,7 @@ def commit_step(
         ids = [call.tool_call_id for call in planned]
         if turn.root_id is not None:
             # Two sub-agents at once could otherwise both find an id unused.
-            oneatatime.hold(f"calls of {turn.top.run_id}")
+            locks.hold(f"calls of {turn.top.run_id}")
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
@@ -133,7 +134,7 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
         if turn.stopped:
             raise StopRequested
         asked, closing = ask_all(turn, agent)
-        resting = nesting.at_rest(turn)
+        resting = subagents.at_rest(turn)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
@@ -245,7 +246,7 @@ def _question(call: ToolCall, question: Question) -> Ask:
         priority=Priority(question.priority),
         deadline_at=deadline,
         default_response=question.default if question.has_default else ABSENT,
-        step_path=[*nesting.path_of(call.turn), call.name],
+        step_path=[*subagents.path_of(call.turn), call.name],
     )
 
 
@@ -260,7 +261,7 @@ def _approval(call: ToolCall, tool: Tool) -> Ask:
         response_schema=tool.input_schema,
         priority=Priority(tool.priority),
         deadline_at=timezone.now() + timedelta(seconds=tool.deadline) if tool.deadline else None,
-        step_path=[*nesting.path_of(call.turn), call.name],
+        step_path=[*subagents.path_of(call.turn), call.name],
     )
 
 
@@ -278,5 +279,5 @@ def _recovery(call: ToolCall) -> Ask:
         attempt=call.attempt,
         input=call.input,
         priority=Priority.HIGH,
-        step_path=[*nesting.path_of(call.turn), call.name],
+        step_path=[*subagents.path_of(call.turn), call.name],
     )

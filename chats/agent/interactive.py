@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from approvals.wire.agentforge import title_and_message
+from approvals.api.agentforge import title_and_message
 from chats.agent.tools import Answer, Question, Tool
 
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
-from approvals.canonical import MAX_VALUES, NotCanonical, canonical, clean_text
-from approvals.translatable import gettext_noop
+from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text
+from approvals.runtime.translatable import gettext_noop
 from chats.agent.agent import Agent
 from chats.agent.events import (
     Event,
@@ -18,8 +18,8 @@ from chats.agent.events import (
     ToolInputInvalid,
     ToolInputReady,
 )
+from chats.agent.provider import STOP_REASONS, ModelMessage, ModelRequest, Provider, ProviderError
 from chats.agent.tools import InvalidInput, Tool
-from chats.providers.base import STOP_REASONS, ModelMessage, ModelRequest, Provider, ProviderError
 
 MAX_INPUT_BYTES = 200_000
 MAX_OUTPUT_CHARACTERS = 400_000

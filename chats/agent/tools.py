@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from approvals.lookalikes import tool_name_problem
+from approvals.runtime.lookalikes import tool_name_problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chats.providers.base import Provider, ProviderError
+from chats.agent.provider import Provider, ProviderError
 from chats.providers.scripted import ScriptedProvider
 
 

@@ -24,8 +24,8 @@ from django.utils.translation import ngettext
 
 from chats.agent.agent import ADAPTIVE, Agent
 from chats.agent.events import Event
+from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.providers.anthropic_stream import Answer
-from chats.providers.base import ModelMessage, ModelRequest, ProviderError
 
 TRIES = 4
 #: Seconds: the first wait between two tries (doubled each time), and the longest; who is asked to wait longer gives up.
@@ -273,13 +273,8 @@ def _words(error: Exception, model: str) -> str:
     """What a person can do about it."""
     status, said = _status(error), _says(error)
     minutes = math.ceil((_asked_to_wait(error) or 0) / 60)
-    later = _("Wait a minute, then send your message again.")
-    if minutes > 1:
-        later = ngettext(
-            "Wait %(minutes)d minute, then send your message again.",
-            "Wait %(minutes)d minutes, then send your message again.",
-            minutes,
-        ) % {"minutes": minutes}
+    words = ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes) if minutes > 1 else _("Wait a minute")
+    later = _("%(wait)s, then send your message again.") % {"wait": words % {"n": minutes}}
     if isinstance(error, anthropic.APIConnectionError):
         return _("Claude cannot be reached. Check the server's network, then send your message again.")
     if not status:
@@ -289,9 +284,8 @@ def _words(error: Exception, model: str) -> str:
     if status == 402 or "credit balance" in said:
         return _("The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again.")
     if status == 403:
-        return _("The API key does not have access to the model %(model)s. Check ANTHROPIC_API_KEY and HITL_MODEL.") % {
-            "model": model
-        }
+        words = _("The API key does not have access to the model %(model)s. Check ANTHROPIC_API_KEY and HITL_MODEL.")
+        return words % {"model": model}
     if status == 404:
         return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
     if status == 413 or "too long" in said or "context limit" in said:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from approvals.canonical import NotCanonical, clean_text, parse
+from approvals.runtime.canonical import NotCanonical, clean_text, parse
 from chats.agent.events import (
     Event,
     ModelFinished,

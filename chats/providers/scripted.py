@@ -22,8 +22,8 @@ from chats.agent.events import (
     ToolInputReady,
     ToolInputStarted,
 )
+from chats.agent.provider import ModelMessage, ModelRequest, is_context
 from chats.agent.script import Conversation, Say, Use, fill
-from chats.providers.base import ModelMessage, ModelRequest, is_context
 
 MODEL = "scripted"
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
-from approvals.asks import Ask
+from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Priority, Status, Verdict
 from chats.models import Chat

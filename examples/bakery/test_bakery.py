@@ -11,10 +11,12 @@ from django.db import connection
 from django.test import TransactionTestCase
 
 from approvals import actions as desk
-from approvals import append_only, sweep
+from approvals.background import sweep
+from approvals.runtime import append_only
 from approvals.states import Door, Verdict
-from chats import actions, queries, runner
+from chats import actions, queries
 from chats.agent import registry
+from chats.engine import runner
 from chats.models import Turn
 
 

@@ -18,7 +18,8 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
-from approvals import actions, limits
+from approvals import actions
+from approvals.access import rate_limits
 from hitlsite.accounts.mailing import send_later
 from hitlsite.views import too_many_requests
 
@@ -41,7 +42,7 @@ class Accounts(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The same address as for all other limits."""
-        return limits.client_address(request)
+        return rate_limits.client_address(request)
 
     def is_safe_url(self, url: str) -> bool:
         """Where `next` may lead: this host, and not from HTTPS to HTTP."""

@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 
-from approvals.views import SignedIn, problem
+from approvals.http import SignedIn, problem
 
 
 class ChangePassword(views.PasswordChangeView):

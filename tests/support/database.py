@@ -30,7 +30,7 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
 #: What decides how a migrated database looks.
 SOURCES = (
     "*/migrations/*.py",
-    "approvals/append_only.py",
+    "approvals/runtime/append_only.py",
     "*/apps.py",
     "hitlsite/settings.py",
     "tests/support/database.py",

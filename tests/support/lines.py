@@ -12,8 +12,8 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import User
 from django.test import Client
 
-from approvals import doorbell
-from approvals.dbpool import run
+from approvals.live import doorbell
+from approvals.runtime.database import run
 from hitlsite.asgi import application
 
 ORIGIN = "http://localhost"

@@ -9,8 +9,8 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals import integrity
 from approvals.management.refusing import RefusingCommand
+from approvals.record import integrity
 
 
 class Command(RefusingCommand):

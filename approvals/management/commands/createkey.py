@@ -10,9 +10,9 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.auth import DEFAULT_SCOPES, SCOPES, create_key
-from approvals.keys import MAX_KEY_NAME
+from approvals.access.permissions import DEFAULT_SCOPES, SCOPES, create_key
 from approvals.management.refusing import RefusingCommand
+from approvals.models.keys import MAX_KEY_NAME
 
 
 class Command(RefusingCommand):

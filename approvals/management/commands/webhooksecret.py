@@ -9,9 +9,9 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.keys import ApiKey
 from approvals.management.refusing import RefusingCommand
-from approvals.signing import new_secret
+from approvals.models.keys import ApiKey
+from approvals.outbound.signing import new_secret
 
 
 class Command(RefusingCommand):

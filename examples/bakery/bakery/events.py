@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from approvals.outbox import Event
+from approvals.outbound.outbox import Event
 from bakery.models import Heard
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from approvals.management.refusing import RefusingCommand
 
 if apps.is_installed("chats"):
-    from hitlsite.demo import converse
+    from hitlsite.demo.conversations import converse
 
 PASSWORD = "pausepoint"  # noqa: S105 - a demo on one's own machine
 PEOPLE = {

@@ -16,10 +16,10 @@ from django.utils.translation import gettext_lazy
 from twisted.internet import defer, reactor
 
 from approvals.management.refusing import RefusingCommand
-from hitlsite import patience
 from hitlsite.asgi import application
-from hitlsite.serving import DeskServer
-from hitlsite.working import DeskWork
+from hitlsite.server import timeouts
+from hitlsite.server.daphne import DeskServer
+from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
@@ -41,7 +41,7 @@ class Command(RefusingCommand):
                 )
                 % {"host": host}
             )
-        patience.keep_to(patience.PAGES)
+        timeouts.keep_to(timeouts.PAGES)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()

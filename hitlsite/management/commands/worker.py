@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.management.refusing import RefusingCommand
-from hitlsite import patience
-from hitlsite.working import DeskWork
+from hitlsite.server import timeouts
+from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
@@ -30,7 +30,7 @@ class Command(RefusingCommand):
                     "and leave HITL_DISPATCH unset, or set it to workers."
                 )
             )
-        patience.keep_to(patience.WORK)
+        timeouts.keep_to(timeouts.WORK)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()

@@ -7,8 +7,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from approvals.auth import find_key
-from approvals.keys import ApiKey
+from approvals.access.permissions import find_key
+from approvals.models.keys import ApiKey
 from tests.support import people
 
 pytestmark = pytest.mark.django_db

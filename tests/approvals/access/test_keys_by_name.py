@@ -9,11 +9,12 @@ import json
 import pytest
 from django.core.management import call_command
 
-from approvals import audit, auth
-from approvals.actors import KeyActor
-from approvals.comments import RequestComment
+from approvals.access import permissions
+from approvals.api.rest.record import Entries
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.rest.record import Entries
+from approvals.models.actors import KeyActor
+from approvals.models.comments import RequestComment
+from approvals.record import audit
 from tests.support.desk.carrying import carry, make_endpoint
 from tests.support.desk.pressing import browser
 from tests.support.machine import APPROVAL, Machine
@@ -132,7 +133,7 @@ def test_the_same_key_says_the_same_again_and_its_user_in_person_does_not():
 )
 def test_an_odd_name_of_a_key_is_one_line_that_can_be_read(name, shown):
     by = bob()
-    actor = KeyActor(by, auth.create_key(by, name=name)[0])
+    actor = KeyActor(by, permissions.create_key(by, name=name)[0])
     assert actor.get_username() == shown
     asked = Machine(alice()).ask()
     machine = Machine(by)

@@ -7,9 +7,9 @@ import json
 import pytest
 from django.test import Client, RequestFactory
 
-from approvals import auth, limits
-from approvals.limits import Limit, TooMany, client_address, network_of
-from approvals.machines import Caller, caller_by_token, client_token
+from approvals.access import permissions, rate_limits
+from approvals.access.callers import Caller, caller_by_token, client_token
+from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply
 from tests.support.people import alice, bob
@@ -32,15 +32,15 @@ ASKING = [
 def clock(monkeypatch):
     """The time that limits go by, in seconds; a list of one."""
     now = [1000.0]
-    monkeypatch.setattr(limits, "monotonic", lambda: now[0])
+    monkeypatch.setattr(rate_limits, "monotonic", lambda: now[0])
     return now
 
 
 @pytest.fixture(autouse=True)
 def few(settings, monkeypatch, clock):
     settings.HITL_ASKS_PER_MINUTE, settings.HITL_WRONG_KEYS_PER_MINUTE = 3, 2
-    monkeypatch.setattr(limits, "asks", Limit())
-    monkeypatch.setattr(limits, "wrong_keys", Limit())
+    monkeypatch.setattr(rate_limits, "asks", Limit())
+    monkeypatch.setattr(rate_limits, "wrong_keys", Limit())
 
 
 def assert_refused(reply: Reply, seconds: int) -> None:
@@ -80,7 +80,7 @@ def test_a_body_that_is_refused_counts_and_is_not_read_beyond_the_limit():
 @pytest.mark.parametrize(("address", "body"), ASKING, ids=[address for address, _ in ASKING])
 def test_every_address_that_asks_counts(settings, address, body):
     settings.HITL_ASKS_PER_MINUTE = 1
-    _, text = auth.create_key(alice(), name="k", scopes=auth.SCOPES)
+    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
     caller_by_token(text).count_ask()
     headers = {"Authorization": f"Bearer {text}"}
     response = Client().post(address, json.dumps(body), content_type="application/json", headers=headers)
@@ -92,7 +92,7 @@ def test_every_address_that_asks_counts(settings, address, body):
 
 
 def test_a_client_token_uses_up_the_share_of_its_own_chat_only():
-    _, text = auth.create_key(alice(), name="k", scopes=auth.SCOPES)
+    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
     key = caller_by_token(text)
     one, other = (caller_by_token(client_token(key, thread=thread)) for thread in ("c1", "c2"))
     for _ in range(3):
@@ -104,7 +104,7 @@ def test_a_client_token_uses_up_the_share_of_its_own_chat_only():
 
 
 def test_people_in_a_browser_are_counted_as_themselves():
-    first, second = (Caller(user=user, scopes=auth.SCOPES, session_key="s") for user in (alice(), bob()))
+    first, second = (Caller(user=user, scopes=permissions.SCOPES, session_key="s") for user in (alice(), bob()))
     for _ in range(3):
         first.count_ask()
     with pytest.raises(TooMany):
@@ -171,7 +171,7 @@ def test_as_many_go_through_as_the_limit_says_whatever_floats_add_up_to(clock):
 
 
 def test_callers_without_end_cost_no_memory_without_end(monkeypatch):
-    monkeypatch.setattr(limits, "REMEMBERED", 10)
+    monkeypatch.setattr(rate_limits, "REMEMBERED", 10)
     found = Limit()
     for number in range(1000):
         found.count(str(number), 3)

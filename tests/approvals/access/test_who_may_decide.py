@@ -7,10 +7,11 @@ from itertools import product
 import pytest
 from django.contrib.auth.models import User
 
-from approvals import actions, auth
-from approvals.actors import Actor, KeyActor
+from approvals import actions
+from approvals.access import permissions
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
+from approvals.models.actors import Actor, KeyActor
 from approvals.states import Door, Kind, Priority, Verdict
 from tests.support.desk.requests import decisions, make_request, make_workflow, stored
 from tests.support.people import alice, make_person
@@ -74,7 +75,7 @@ def asked(scope: str, who: str, people: tuple[User, User], kind: Kind, priority:
 
 
 def key_of(person: User) -> KeyActor:
-    return KeyActor(person, auth.create_key(person, name="ci", scopes=auth.SCOPES)[0])
+    return KeyActor(person, permissions.create_key(person, name="ci", scopes=permissions.SCOPES)[0])
 
 
 def outcome(request: ApprovalRequest, by: Actor, via: Door) -> str:

@@ -12,7 +12,8 @@ import pytest
 from channels.layers import get_channel_layer
 from django.db import IntegrityError, connection, transaction
 
-from approvals import actions, doorbell
+from approvals import actions
+from approvals.live import doorbell
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.signals import decided
 from approvals.states import Kind, Verdict

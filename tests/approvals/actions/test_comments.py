@@ -8,11 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals import actions, threads
-from approvals.comments import MAX_TEXT, RequestComment
+from approvals import actions
+from approvals.access.assignees import LAPSES
 from approvals.exceptions import Invalid, NotAllowed, NotFound
-from approvals.holders import LAPSES
 from approvals.models import ApprovalRequest, AuditEntry
+from approvals.models.comments import MAX_TEXT, RequestComment
+from approvals.queries import comments
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import HTMX, browser
 from tests.support.desk.requests import decide, events, make_request, stored
@@ -96,7 +97,7 @@ def test_a_comment_is_kept_as_it_was_written_and_shown_as_harmless_markdown():
 
 
 def test_a_long_thread_is_read_page_by_page_the_newest_first(monkeypatch):
-    monkeypatch.setattr(threads, "PAGE", 3)
+    monkeypatch.setattr(comments, "PAGE", 3)
     request, by = make_request(alice()), bob()
     for number in range(8):
         say(request, by, f"No. {number}")

@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pytest
 
-from approvals import actions, auth, queries
-from approvals.canonical import digest
+from approvals import actions, queries
+from approvals.access import permissions
+from approvals.actions.rulings import MAX_COMMENT, MAX_VALUE_BYTES
 from approvals.exceptions import AlreadyDecided, Invalid, NotAllowed, NotFound, Refusal
 from approvals.models import ApprovalRequest, Decision
-from approvals.rulings import MAX_COMMENT, MAX_VALUE_BYTES
+from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import REFUND, cancel, decide, decisions, events, make_request, stored
 from tests.support.people import alice, bob, carol, make_person, mallory
@@ -281,5 +282,5 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_inactive(who, k
     person.save()
     for act in (lambda: decide(three, person, Verdict.REJECT), lambda: cancel(three, person)):
         refused(NotFound, act)
-    assert not any(may(person, three) for may in (auth.may_see, auth.may_close))
+    assert not any(may(person, three) for may in (permissions.may_see, permissions.may_close))
     assert (list(queries.requests_for(person)), list(queries.workflows_for(person))) == ([], [])

@@ -9,7 +9,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.utils import timezone
 
-from approvals import actions, auth, queries, sweep
+from approvals import actions, queries
+from approvals.access import permissions
+from approvals.background import sweep
 from approvals.exceptions import AlreadyDecided, Expired
 from approvals.models import Decision
 from approvals.states import Door, Kind, Verdict
@@ -140,6 +142,8 @@ def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
 def test_who_is_not_logged_in_sees_nothing():
     nobody, request = AnonymousUser(), make_request(alice())
     assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
-    assert [may(nobody, request) for may in (auth.may_see, auth.may_answer, auth.may_close)] == [False] * 3
-    assert auth.may_decide(nobody) is False
-    assert auth.may_cancel(nobody, request.requested_by_id) is False
+    assert [may(nobody, request) for may in (permissions.may_see, permissions.may_answer, permissions.may_close)] == [
+        False
+    ] * 3
+    assert permissions.may_decide(nobody) is False
+    assert permissions.may_cancel(nobody, request.requested_by_id) is False

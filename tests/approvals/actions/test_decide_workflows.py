@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
-from approvals.asks import Ask
-from approvals.canonical import digest
+from approvals.asking.asks import Ask
 from approvals.exceptions import Conflict, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.runtime.canonical import digest
 from approvals.states import ENDED, Kind, Priority, Verdict, WorkflowState
 from tests.support.desk.requests import (
     PAST,

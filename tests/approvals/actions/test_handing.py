@@ -9,9 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals import actions, sweep
+from approvals import actions
+from approvals.access.assignees import LAPSES, claimant, holder_for
+from approvals.background import sweep
 from approvals.exceptions import AlreadyDecided, CannotBeAssigned, Expired, NotAllowed, NotFound, Taken
-from approvals.holders import LAPSES, claimant, holder_for
 from approvals.models import ApprovalRequest, AuditEntry, OutboxEvent
 from approvals.states import Door, Kind, Status, Verdict
 from tests.support.desk.requests import PAST, cancel, decide, events, make_request, stored

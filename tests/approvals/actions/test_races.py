@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from approvals import actions, audit
+from approvals import actions
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.record import audit
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import PAST, cancel, decide, events, make_request, make_workflow, stored, waits
 from tests.support.people import alice, bob, make_person

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from approvals import auth
-from approvals.keys import ApiKey
+from approvals.access import permissions
+from approvals.models.keys import ApiKey
 from tests.support.people import carol
 
 # PostgreSQL would refuse the rest of a test's transaction, and hide what the page of the refusal says.
@@ -80,7 +80,7 @@ def test_what_is_no_rows_id_cannot_be_selected(root, selected):
 
 
 def test_of_a_selection_with_an_odd_id_nothing_is_done(root):
-    key, _ = auth.create_key(User.objects.get(), name="billing")
+    key, _ = permissions.create_key(User.objects.get(), name="billing")
     assert (
         root.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk, "x"]}).status_code
         == 400

@@ -11,11 +11,11 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from approvals import signing
-from approvals.auth import create_key
+from approvals.access.permissions import create_key
 from approvals.models import AuditEntry, OutboxEvent
-from approvals.outbox import EVENTS
-from approvals.subscriptions import NotificationRule, WebhookEndpoint
+from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
+from approvals.outbound import signing
+from approvals.outbound.outbox import EVENTS
 from hitlsite.security import POLICY
 from tests.support import people
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of

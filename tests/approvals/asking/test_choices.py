@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals import actions
-from approvals.answers import answer_to, shaped
+from approvals.asking.answers import answer_to, shaped
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict

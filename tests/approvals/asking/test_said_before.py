@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.api.rest.documents import NewRequest
+from approvals.asking.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, kept, problem
 from approvals.models import ApprovalRequest
-from approvals.rest.documents import NewRequest
 from approvals.states import Kind
-from approvals.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, kept, problem
 from chats.models import Message
 from tests.support.chats.turns import converse, only_request
 from tests.support.desk.pressing import browser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.asks import URGENCY
+from approvals.asking.asks import URGENCY
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.states import (
     ALIASES,

@@ -10,14 +10,16 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import feed, notices, outbox, presence, sweep
-from approvals.holders import LAPSES
-from approvals.models import ApprovalRequest, OutboxEvent
-from approvals.presence import WorkerKind
+from approvals.access.assignees import LAPSES
+from approvals.api import feed
+from approvals.background import sweep
+from approvals.models import ApprovalRequest, OutboxEvent, processes
+from approvals.models.processes import WorkerKind
+from approvals.models.subscriptions import LastNotice
+from approvals.outbound import notifications, outbox
 from approvals.states import Channel, Door
-from approvals.subscriptions import LastNotice
 from chats import actions, doorbell
-from chats import sweep as chat_sweep
+from chats.engine import sweep as chat_sweep
 from chats.models import Turn
 from tests.support.chats.turns import make_chat, reload, say
 from tests.support.desk.requests import make_request
@@ -144,18 +146,18 @@ def test_nothing_is_given_up_by_a_process_whose_clock_is_a_week_ahead(elsewhere)
 
 def test_nobody_is_told_twice_by_processes_whose_clocks_differ(elsewhere):
     last = LastNotice(recipient="mail:1")
-    assert notices._claimed(last)
+    assert notifications._claimed(last)
     with elsewhere(3600):
-        assert not notices._claimed(LastNotice(recipient="mail:1"))
+        assert not notifications._claimed(LastNotice(recipient="mail:1"))
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
 def test_a_living_process_is_seen_to_live_whatever_its_clock_says(elsewhere, seconds):
     with elsewhere(seconds):
         desk.seen("host:1:a", WorkerKind.WORKER, started_at=timezone.now(), running=0)
-    assert presence.alive().count() == 1
+    assert processes.alive().count() == 1
     with elsewhere(-seconds):
-        assert presence.alive().count() == 1
+        assert processes.alive().count() == 1
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])

@@ -11,7 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from approvals import actions, sweep
+from approvals import actions
+from approvals.background import sweep
 from approvals.exceptions import Expired, Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.states import Kind, Verdict

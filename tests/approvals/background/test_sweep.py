@@ -12,9 +12,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals import outbox, sweep
-from approvals.dbpool import run
+from approvals.background import sweep
 from approvals.models import ApprovalRequest, OutboxEvent
+from approvals.outbound import outbox
+from approvals.runtime.database import run
 from approvals.states import Channel, Verdict
 from chats.models import Turn
 from tests.support.chats.scenes import completed, paused

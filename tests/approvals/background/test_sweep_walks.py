@@ -8,12 +8,13 @@ import threading
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 
-from approvals import dbpool, sweep
+from approvals.background import sweep
 from approvals.models import ApprovalRequest, Workflow
+from approvals.runtime import database
+from approvals.runtime.failures import Trouble
 from approvals.states import Verdict
-from approvals.trouble import Trouble
 from chats import actions
-from chats import sweep as chat_sweep
+from chats.engine import sweep as chat_sweep
 from chats.models import Turn
 from tests.support.chats.scenes import paused
 from tests.support.chats.turns import make_chat, only_request, reload
@@ -33,7 +34,7 @@ def test_a_walk_gives_every_row_in_turn_and_begins_anew():
 
 @pytest.mark.django_db
 def test_a_database_that_goes_away_within_a_batch_is_one_line(monkeypatch, caplog):
-    monkeypatch.setattr(dbpool, "outage", Trouble(dbpool.logger, "The database is away (%s).", "It answers."))
+    monkeypatch.setattr(database, "outage", Trouble(database.logger, "The database is away (%s).", "It answers."))
     owner = alice()
     for _ in range(3):
         make_request(owner, deadline_at=PAST)
@@ -91,7 +92,7 @@ def test_a_turn_that_cannot_be_resumed_keeps_no_other_waiting(monkeypatch):
 async def test_the_sweep_outlives_a_thread_that_fails_behind_a_duty(monkeypatch):
     monkeypatch.setattr(sweep, "_duties", [])
     monkeypatch.setattr(sweep, "INTERVAL", 0.01)
-    rounds, unit = threading.Semaphore(0), dbpool.unit
+    rounds, unit = threading.Semaphore(0), database.unit
 
     def unit_that_cannot_close(work, *args):
         found = unit(work, *args)
@@ -99,8 +100,8 @@ async def test_the_sweep_outlives_a_thread_that_fails_behind_a_duty(monkeypatch)
             raise InterfaceError("the connection cannot be closed")
         return found
 
-    await dbpool.run(lambda: make_request(alice()))
-    monkeypatch.setattr(dbpool, "unit", unit_that_cannot_close)
+    await database.run(lambda: make_request(alice()))
+    monkeypatch.setattr(database, "unit", unit_that_cannot_close)
     sweep.register(lambda: rounds.release(), lambda now: [ApprovalRequest.objects.all()])
     sweeping = asyncio.create_task(sweep.run_for_ever())
     try:
@@ -117,7 +118,7 @@ async def test_duties_run_beside_each_other(monkeypatch):
     monkeypatch.setattr(sweep, "INTERVAL", 0.01)
     # Neither can end before the other has begun.
     meeting = threading.Barrier(3)
-    await dbpool.run(lambda: make_request(alice()))
+    await database.run(lambda: make_request(alice()))
     for _ in range(2):
         sweep.register(lambda: meeting.wait(SOON) and None, lambda now: [ApprovalRequest.objects.all()])
     sweeping = asyncio.create_task(sweep.run_for_ever())
@@ -139,15 +140,15 @@ async def test_duties_that_hang_take_no_thread_of_the_turns(monkeypatch):
         hanging.release()
         let.wait(SOON)
 
-    await dbpool.run(lambda: make_request(alice()))
-    for _ in range(2 * dbpool.THREADS):
+    await database.run(lambda: make_request(alice()))
+    for _ in range(2 * database.THREADS):
         sweep.register(lambda hang=hang: hang(), lambda now: [ApprovalRequest.objects.all()])
     sweeping = asyncio.create_task(sweep.run_for_ever())
     try:
-        for _ in range(2 * dbpool.THREADS):
+        for _ in range(2 * database.THREADS):
             assert await asyncio.to_thread(hanging.acquire, timeout=SOON)
         async with asyncio.timeout(SOON):
-            assert await dbpool.run(ApprovalRequest.objects.count) == 1
+            assert await database.run(ApprovalRequest.objects.count) == 1
     finally:
         let.set()
         sweeping.cancel()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from approvals.cards import Card
-from approvals.fieldviews import Field
-from approvals.forms import sent_decision
+from approvals.forms.decision import sent_decision
+from approvals.forms.rendering import Field
 from approvals.models import ApprovalRequest
+from approvals.pages.cards import Card
 from approvals.states import Kind
 from tests.approvals.forms.test_schema_forms import form, refused, sent
 

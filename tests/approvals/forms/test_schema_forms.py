@@ -9,15 +9,15 @@ from django.http import QueryDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.asks import ABSENT
-from approvals.canonical import canonical
-from approvals.controls import Control, Widget
+from approvals.asking.asks import ABSENT
 from approvals.exceptions import Invalid
-from approvals.fieldvalues import Reading, edit_form, place_of, raw
-from approvals.forms import answer_form, sent_decision, wants_json
+from approvals.forms.decision import answer_form, sent_decision, wants_json
+from approvals.forms.fields import Control, Widget
+from approvals.forms.from_schema import form_of
+from approvals.forms.values import Reading, edit_form, place_of, raw
 from approvals.models import ApprovalRequest
-from approvals.schemaforms import form_of
-from approvals.schemas import schema_errors, schema_problem
+from approvals.runtime.canonical import canonical
+from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind
 
 TRIP: dict[str, Any] = {

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals.exceptions import Invalid
-from approvals.forms import sent_decision
-from approvals.schemas import schema_problem
+from approvals.forms.decision import sent_decision
+from approvals.schema.check import schema_problem
 from tests.approvals.forms.test_schema_forms import form
 
 SCHEMAS = st.recursive(

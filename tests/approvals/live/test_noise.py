@@ -9,11 +9,13 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from approvals import couriers, dbpool, doorbell, hearing
-from approvals.couriers import Couriers, Job
-from approvals.trouble import QUIET, Trouble
+from approvals.live import doorbell, listeners
+from approvals.outbound import delivery_lanes
+from approvals.outbound.delivery_lanes import Couriers, Job
+from approvals.runtime import database
+from approvals.runtime.failures import QUIET, Trouble
 from chats import actions
-from chats.jobs import Jobs
+from chats.engine.jobs import Jobs
 
 LOG = logging.getLogger("tests.noise")
 FULL = OperationalError("database or disk is full")
@@ -79,10 +81,10 @@ async def test_a_layer_that_cannot_be_listened_to_is_one_traceback(caplog, monke
             tried.release()
             raise RuntimeError("no such thing")
 
-    monkeypatch.setattr(hearing, "get_channel_layer", Dead)
-    monkeypatch.setattr(hearing, "RETRY", 0)
-    monkeypatch.setattr(hearing, "_deaf", Trouble(hearing.logger, "Not heard (%s).", "Heard again."))
-    listening = asyncio.create_task(hearing.hear("streams", print))
+    monkeypatch.setattr(listeners, "get_channel_layer", Dead)
+    monkeypatch.setattr(listeners, "RETRY", 0)
+    monkeypatch.setattr(listeners, "_deaf", Trouble(listeners.logger, "Not heard (%s).", "Heard again."))
+    listening = asyncio.create_task(listeners.hear("streams", print))
     for _ in range(20):
         await tried.acquire()
     listening.cancel()
@@ -95,7 +97,7 @@ async def test_turns_that_a_full_disk_keeps_from_being_taken_are_one_line_and_no
         raise FULL
 
     monkeypatch.setattr(actions, "claim_turn", full)
-    monkeypatch.setattr(dbpool, "outage", Trouble(dbpool.logger, "The database is away (%s).", "It answers."))
+    monkeypatch.setattr(database, "outage", Trouble(database.logger, "The database is away (%s).", "It answers."))
     jobs = Jobs(asyncio.get_running_loop())
     for turn in range(30):
         await jobs.run(turn)
@@ -104,7 +106,7 @@ async def test_turns_that_a_full_disk_keeps_from_being_taken_are_one_line_and_no
 
 
 def test_who_ends_begins_no_delivery_and_says_nothing_of_those_that_its_end_cuts_off(caplog):
-    caplog.set_level(logging.INFO, "approvals.couriers")
+    caplog.set_level(logging.INFO, "approvals.outbound.delivery_lanes")
     begun, go = threading.Event(), threading.Event()
 
     def cut_off() -> bool:
@@ -116,7 +118,7 @@ def test_who_ends_begins_no_delivery_and_says_nothing_of_those_that_its_end_cuts
     desk = Couriers(lambda shut: [more[0]] if not begun.is_set() or go.is_set() else [])
     desk._begin_due()
     assert begun.wait(30)
-    couriers.stop_all(0)
+    delivery_lanes.stop_all(0)
     go.set()
     assert desk.idle(30)
     assert not desk._begin_due()

@@ -10,8 +10,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals import actions, dbpool, heartbeat, presence
-from approvals.presence import Worker, WorkerKind
+from approvals import actions
+from approvals.background import heartbeat
+from approvals.models import processes
+from approvals.models.processes import Worker, WorkerKind
+from approvals.runtime import database
 
 
 def row() -> tuple[str, str, int]:
@@ -39,7 +42,7 @@ def test_who_was_not_seen_for_a_while_does_not_live_and_is_forgotten_after_a_day
         actions.seen(name, WorkerKind.WEB, started_at=now, running=0)
     Worker.objects.filter(name="old").update(seen_at=now - timedelta(seconds=31))
     Worker.objects.filter(name="dead").update(seen_at=now - timedelta(days=1, seconds=1))
-    assert [worker.name for worker in presence.alive()] == ["new"]
+    assert [worker.name for worker in processes.alive()] == ["new"]
     actions.seen("new", WorkerKind.WEB, started_at=now, running=0)
     assert list(Worker.objects.values_list("name", flat=True)) == ["new", "old"]
 
@@ -48,12 +51,12 @@ def test_who_was_not_seen_for_a_while_does_not_live_and_is_forgotten_after_a_day
 @pytest.mark.asyncio
 async def test_a_process_is_seen_with_its_turns_and_goes_when_it_ends():
     beating = asyncio.create_task(heartbeat.beat(WorkerKind.WORKER, lambda: 7))
-    while not (found := await dbpool.run(lambda: list(Worker.objects.all()))):
+    while not (found := await database.run(lambda: list(Worker.objects.all()))):
         await asyncio.sleep(0)
     assert [(worker.kind, worker.running) for worker in found] == [("worker", 7)]
     beating.cancel()
     await asyncio.gather(beating, return_exceptions=True)
-    while await dbpool.run(lambda: list(Worker.objects.all())):
+    while await database.run(lambda: list(Worker.objects.all())):
         await asyncio.sleep(0)
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from approvals.rounds import Rounds, Shared
+from approvals.live.batching import Rounds, Shared
 
 SOON = 30
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from approvals import couriers, posting, webhooks
-from approvals.couriers import Couriers, Job
 from approvals.models import OutboxEvent
+from approvals.outbound import delivery_lanes, http_post, webhooks
+from approvals.outbound.delivery_lanes import Couriers, Job
 from tests.support.desk.carrying import make_endpoint, states
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.people import alice
@@ -65,17 +65,17 @@ def test_a_slow_lane_takes_two_threads_and_the_others_go_on():
     assert (len(yard.done), set(yard.waiting), len(yard.waiting)) == (100, {"slow"}, 38)
     yard.let_go.set()
     deliver_until(carriers, lambda: not yard.waiting)
-    assert (carriers.idle(60), yard.done.count("slow"), yard.most <= couriers.THREADS) == (True, 40, True)
+    assert (carriers.idle(60), yard.done.count("slow"), yard.most <= delivery_lanes.THREADS) == (True, 40, True)
 
 
 def test_many_slow_lanes_take_all_threads_and_no_more():
     yard = Yard(*[f"slow-{number}" for number in range(50)])
     carriers = Couriers(yard.source)
-    deliver_until(carriers, lambda: yard.under_way >= couriers.THREADS)
-    assert (yard.under_way, len(yard.waiting)) == (couriers.THREADS, 50 - couriers.THREADS)
+    deliver_until(carriers, lambda: yard.under_way >= delivery_lanes.THREADS)
+    assert (yard.under_way, len(yard.waiting)) == (delivery_lanes.THREADS, 50 - delivery_lanes.THREADS)
     yard.let_go.set()
     deliver_until(carriers, lambda: not yard.waiting)
-    assert (carriers.idle(60), yard.most) == (True, couriers.THREADS)
+    assert (carriers.idle(60), yard.most) == (True, delivery_lanes.THREADS)
 
 
 def test_a_dead_lane_rests_longer_each_time_until_it_is_reached_again():
@@ -140,7 +140,7 @@ def test_a_job_that_raises_or_is_anothers_keeps_no_thread(caplog):
 @pytest.mark.django_db(transaction=True)
 def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, monkeypatch):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
-    monkeypatch.setattr(posting, "SECONDS", 300)
+    monkeypatch.setattr(http_post, "SECONDS", 300)
     owner = alice()
     with Receiver(lambda got: silent) as dead, Receiver() as good:
         make_endpoint(dead.url())
@@ -149,7 +149,7 @@ def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, mon
             make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
         carriers = Couriers(webhooks.due_jobs)
         deliver_until(carriers, lambda: len(good.got) >= 30)
-        assert len(dead.got) == couriers.THREADS_PER_LANE
+        assert len(dead.got) == delivery_lanes.THREADS_PER_LANE
         dead.closing.set()
         assert carriers.idle(60)
     delivered = OutboxEvent.objects.filter(delivered_at__isnull=False).values_list("target").distinct().count()

@@ -12,10 +12,10 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
-from approvals import notices
 from approvals.models import OutboxEvent
+from approvals.models.subscriptions import LastNotice
+from approvals.outbound import notifications
 from approvals.states import Channel, Route
-from approvals.subscriptions import LastNotice
 from tests.support.desk.carrying import carry, group_of, later, sent, tell, with_address
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, bob, carol, mallory
@@ -61,7 +61,7 @@ def test_a_mail_server_that_is_down_is_tried_again(settings, error):
         None,
         f"{type(error).__name__}: {error}",
     )
-    assert LastNotice.objects.get().at == notices.NEVER
+    assert LastNotice.objects.get().at == notifications.NEVER
     later()
     carry()
     assert [to for to, _ in sent()] == [["bob@example.org"]]
@@ -123,9 +123,9 @@ def test_slack_that_refuses_is_tried_again():
 def test_a_notice_that_cannot_be_given_for_days_is_given_up():
     tell(with_address(bob()))
     make_request(alice())
-    notices.spread_due()
+    notifications.spread_due()
     OutboxEvent.objects.filter(channel=Channel.MAIL).update(created_at=timezone.now() - timedelta(days=4))
     row = OutboxEvent.objects.get(channel=Channel.MAIL)
-    notices._put_off(LastNotice.objects.create(recipient=row.target, at=notices.NEVER), [row], "down")
+    notifications._put_off(LastNotice.objects.create(recipient=row.target, at=notifications.NEVER), [row], "down")
     row.refresh_from_db()
     assert row.dead_at is not None

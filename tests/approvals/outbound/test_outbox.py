@@ -8,9 +8,10 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from approvals import actions, outbox
-from approvals.asks import Ask
+from approvals import actions
+from approvals.asking.asks import Ask
 from approvals.models import OutboxEvent
+from approvals.outbound import outbox
 from approvals.states import Door, Kind, Verdict
 from chats.actions import stop_turn
 from tests.support import people

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from approvals import posting
-from approvals.posting import Undelivered
+from approvals.outbound import http_post
+from approvals.outbound.http_post import Undelivered
 from tests.support import receiver
 from tests.support.receiver import Receiver, answer
 
@@ -25,7 +25,7 @@ SOON, PATIENCE = 0.5, 60.0
 
 
 def post(url: str, *, seconds: float = PATIENCE, body: bytes = b"{}", allow_private: bool = True) -> int:
-    return posting.post(url, body, {"Content-Type": "application/json"}, allow_private=allow_private, seconds=seconds)
+    return http_post.post(url, body, {"Content-Type": "application/json"}, allow_private=allow_private, seconds=seconds)
 
 
 @pytest.mark.parametrize("status", [200, 204, 299, 301, 302, 307, 404, 410, 429, 500, 503])
@@ -182,9 +182,9 @@ def over_tls(tmp_path, monkeypatch):
         context.load_cert_chain(tmp_path / "both.pem")
         return Receiver(tls=context)
 
-    posting.tls.cache_clear()
+    http_post.tls.cache_clear()
     yield make
-    posting.tls.cache_clear()
+    http_post.tls.cache_clear()
 
 
 def test_the_certificate_has_to_be_that_of_the_name(over_tls):

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from approvals import notices, webhooks
+from approvals.models.subscriptions import NotificationRule
+from approvals.outbound import notifications, webhooks
 from approvals.states import Verdict
-from approvals.subscriptions import NotificationRule
 from tests.support.desk.carrying import make_endpoint
 from tests.support.desk.requests import decide, make_request, make_workflow
 from tests.support.people import alice, bob
@@ -52,6 +52,6 @@ def test_looking_for_what_is_due_costs_one_query_however_much_there_is():
         for number in range(how_many):
             make_endpoint(f"https://app-{number}.example.org/")
             make_request(owner)
-        notices.spread_due()
-        costs.append((cost(lambda: webhooks.due_jobs([])), cost(lambda: notices.due_jobs(["slow.example"]))))
+        notifications.spread_due()
+        costs.append((cost(lambda: webhooks.due_jobs([])), cost(lambda: notifications.due_jobs(["slow.example"]))))
     assert costs == [(1, 1), (1, 1)]

@@ -10,11 +10,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from approvals import actions, posting
-from approvals.canonical import utc
+from approvals import actions
 from approvals.exceptions import Invalid
-from approvals.keys import ApiKey
 from approvals.models import OutboxEvent
+from approvals.models.keys import ApiKey
+from approvals.outbound import http_post
+from approvals.runtime.canonical import utc
 from approvals.states import Kind, Verdict
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
 from tests.support.desk.requests import PAST, REFUND, cancel, decide, make_ask, make_request, make_workflow
@@ -201,7 +202,7 @@ def test_what_is_not_taken_is_tried_again_with_the_same_id_and_the_same_body(mon
         make_request(alice())
         for tries, wait in enumerate((1, 2, 4), 1):
             with monkeypatch.context() as patience:
-                patience.setattr(posting, "SECONDS", 0.2 if behaviour is silent else 60)
+                patience.setattr(http_post, "SECONDS", 0.2 if behaviour is silent else 60)
                 began = timezone.now()
                 carry()
             until(lambda tries=tries: len(there.got) == tries, "what was sent arrives")

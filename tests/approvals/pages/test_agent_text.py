@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from approvals.markdown import MAX_TARGET, to_html
+from approvals.runtime.markdown import MAX_TARGET, to_html
 from approvals.states import Kind
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request

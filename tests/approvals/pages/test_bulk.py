@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from approvals import bulk
 from approvals.models import ApprovalRequest, Decision
+from approvals.pages import bulk
 from approvals.states import Kind, Priority, Verdict
 from tests.approvals.actions.test_races import race
 from tests.support.desk.pressing import browser, decision

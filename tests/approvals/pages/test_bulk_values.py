@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from approvals.comparison import MAX_COLUMNS, Comparison, compared
 from approvals.models import ApprovalRequest
+from approvals.pages.comparison import MAX_COLUMNS, Comparison, compared
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import Element, parse

@@ -13,14 +13,14 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.answers import answer_to
-from approvals.asks import ABSENT
-from approvals.canonical import canonical
-from approvals.controls import Widget
+from approvals.asking.answers import answer_to
+from approvals.asking.asks import ABSENT
 from approvals.exceptions import Invalid
-from approvals.fieldvalues import place_of, raw
-from approvals.forms import Sent, input_form, sent_decision, sent_door
+from approvals.forms.decision import Sent, input_form, sent_decision, sent_door
+from approvals.forms.fields import Widget
+from approvals.forms.values import place_of, raw
 from approvals.models import ApprovalRequest, Decision
+from approvals.runtime.canonical import canonical
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, bob

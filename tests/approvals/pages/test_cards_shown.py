@@ -10,11 +10,11 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.cards import Card, card_for, refused_card
 from approvals.exceptions import Invalid
-from approvals.markdown import MAX_CHARACTERS, to_html
 from approvals.models import ApprovalRequest, Decision
-from approvals.readable import Row, rows
+from approvals.pages.cards import Card, card_for, refused_card
+from approvals.runtime.json_tables import Row, rows
+from approvals.runtime.markdown import MAX_CHARACTERS, to_html
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.people import alice, bob, carol, make_person

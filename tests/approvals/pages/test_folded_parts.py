@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from approvals.care import check_read, folded_parts
 from approvals.exceptions import Unread
+from approvals.forms.safeguards import check_read, folded_parts
 from approvals.models import ApprovalRequest
-from approvals.readable import Fold
+from approvals.runtime.json_tables import Fold
 from approvals.states import Kind, Status, Verdict
 from tests.support.desk.pressing import HTMX, at, browser, decision, press, refused, seen
 from tests.support.desk.requests import make_request, stored

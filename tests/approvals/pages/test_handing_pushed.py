@@ -8,11 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals import actions, handed
-from approvals.consumers import DeskConsumer
-from approvals.dbpool import run
+from approvals import actions
+from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
-from approvals.rounds import Shared
+from approvals.pages import people_live
+from approvals.pages.live import DeskConsumer
+from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.hitlsite.pages.test_query_counts import queries
 from tests.support.chats.scenes import paused
@@ -94,30 +95,32 @@ def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said()
     request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
     act(actions.claim, request, by)
     act(actions.comment, request, by, text="I am at it.")
-    html = handed.catch_up(owner, before, limit=50)
+    html = people_live.catch_up(owner, before, limit=50)
     assert list(holders(html)) == [f"holder-{request.pk}"]
     assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="comment")] == ["bob"]
-    assert handed.catch_up(mallory(), before, limit=50) == ""
-    assert handed.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
+    assert people_live.catch_up(mallory(), before, limit=50) == ""
+    assert people_live.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
 
 
 def test_a_page_that_missed_too_much_is_told_to_reload():
     owner, by = alice(), bob()
     for _ in range(3):
         act(actions.claim, make_request(owner), by)
-    assert handed.catch_up(by, timezone.now() - timedelta(minutes=1), limit=2) is None
+    assert people_live.catch_up(by, timezone.now() - timedelta(minutes=1), limit=2) is None
 
 
 def test_only_what_waits_for_this_very_person_is_news():
     owner, by, auditor = alice(), bob(), carol()
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
-        person.username: ["data-title" in handed.news(person, Shared(), str(one.pk)) for one in (request, question)]
+        person.username: [
+            "data-title" in people_live.news(person, Shared(), str(one.pk)) for one in (request, question)
+        ]
         for person in (owner, by, auditor, mallory())
     }
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
-    assert [handed.news(by, Shared(), str(request.pk)), handed.news(by, Shared(), "")] == ["", ""]
+    assert [people_live.news(by, Shared(), str(request.pk)), people_live.news(by, Shared(), "")] == ["", ""]
 
 
 @pytest.mark.parametrize("rows", [2, 40])
@@ -136,9 +139,9 @@ def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(row
         return len(queries(lambda: work(user)))
 
     def push(event: str, comment: int | None = None):
-        return lambda user: handed.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
+        return lambda user: people_live.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2
     assert cost(push("request.assigned")) == 3
-    assert cost(lambda user: handed.catch_up(user, timezone.now() - timedelta(hours=1), limit=50)) == 2
+    assert cost(lambda user: people_live.catch_up(user, timezone.now() - timedelta(hours=1), limit=50)) == 2

@@ -8,12 +8,13 @@ import unicodedata
 import pytest
 from pydantic import BaseModel
 
-from approvals import actions, lookalikes
-from approvals.asks import Ask
+from approvals import actions
+from approvals.asking.asks import Ask
 from approvals.exceptions import Invalid
-from approvals.readable import Row, rows
+from approvals.runtime import lookalikes
+from approvals.runtime.json_tables import Row, rows
+from approvals.runtime.text import visible, visible_name
 from approvals.states import Kind
-from approvals.visible import visible, visible_name
 from chats.agent.tools import Tool
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from approvals import triage
-from approvals.lenses import Lens
+from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
-from approvals.rounds import Shared
+from approvals.pages.inbox_live import pushed
+from approvals.queries import request_list
+from approvals.queries.filters import Lens
 from approvals.states import Kind, Verdict
-from approvals.triageconsumer import pushed
 from tests.approvals.pages.test_requests_page import shown
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -69,7 +69,7 @@ def test_what_is_pushed_tells_of_what_waits_for_the_person_and_counts_it():
     make_request(owner, workflow=make_workflow(owner), title="three", assigned_to=decider)
 
     def pushed_to(person, title: str) -> tuple[list[str], list[str]]:
-        changed = list(triage.listed(ApprovalRequest.objects.filter(title=title), whole=True))
+        changed = list(request_list.listed(ApprovalRequest.objects.filter(title=title), whole=True))
         html = parse(pushed(person, Shared(), Lens(), changed))
         news = [one.attributes["data-title"] for one in html.find("div", class_="news")]
         return news, [one.attributes["data-waiting"] for one in html.find("div", id="counts")]
@@ -87,6 +87,6 @@ def test_pushes_rendered_together_give_each_person_their_own_number():
     owner, decider = alice(), bob()
     make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title="one", allow_text=True)
     make_request(owner, workflow=make_workflow(owner), title="two")
-    changed, together = list(triage.listed(ApprovalRequest.objects.filter(title="one"), whole=True)), Shared()
+    changed, together = list(request_list.listed(ApprovalRequest.objects.filter(title="one"), whole=True)), Shared()
     html = [parse(pushed(person, together, Lens(), changed)) for person in (decider, owner)]
     assert [one.find("div", id="counts")[0].attributes["data-waiting"] for one in html] == ["2", "1"]

@@ -12,11 +12,11 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals import triage
 from approvals.exceptions import Invalid
-from approvals.lenses import AGES, CHECKS, GROUPS, STATUSES, Lens, lens_from
 from approvals.models import ApprovalRequest
-from approvals.spots import Spot, spot_from
+from approvals.queries import request_list
+from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Lens, lens_from
+from approvals.queries.spots import Spot, spot_from
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -166,7 +166,7 @@ def test_a_decided_row_says_who_what_and_why(desk):
 @pytest.mark.parametrize("status", ["pending", "decided", "any"])
 @pytest.mark.parametrize("person", ["bob", "alice"])
 def test_pages_show_each_request_once_in_one_order(monkeypatch, lens, status, person):
-    monkeypatch.setattr(triage, "PAGE", 4)
+    monkeypatch.setattr(request_list, "PAGE", 4)
     owner, decider = alice(), bob()
     workflows = [make_workflow(owner) for _ in range(3)]
     now = timezone.now()
@@ -186,23 +186,23 @@ def test_pages_show_each_request_once_in_one_order(monkeypatch, lens, status, pe
     looked = Lens(status=status, **lens)
     (everything, none), seen, after = _page(monkeypatch, user, looked, 1000), [], looked
     while after is not None:
-        monkeypatch.setattr(triage, "PAGE", 4)
-        rows, spot = triage.page_of(user, after)
+        monkeypatch.setattr(request_list, "PAGE", 4)
+        rows, spot = request_list.page_of(user, after)
         seen += rows
         after = looked.at(spot_from(str(spot))) if spot else None
     assert none is None
     assert [one.title for one in seen] == [one.title for one in everything]
     assert len(seen) == {"pending": 11, "decided": 11, "any": 22}[status]
-    assert triage.count_of(user, looked) == len(seen)
+    assert request_list.count_of(user, looked) == len(seen)
 
 
 def _page(monkeypatch, user, lens, size):
-    monkeypatch.setattr(triage, "PAGE", size)
-    return triage.page_of(user, lens)
+    monkeypatch.setattr(request_list, "PAGE", size)
+    return request_list.page_of(user, lens)
 
 
 def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
-    monkeypatch.setattr(triage, "PAGE", 2)
+    monkeypatch.setattr(request_list, "PAGE", 2)
     page = parse(desk.get("/requests/?person=alice").text)
     (following,) = page.find("a", rel="next")
     assert following.attributes["href"].startswith("?person=alice&after=")
@@ -243,8 +243,8 @@ def test_any_address_shows_a_list_or_says_what_is_odd(query):
     except Invalid as refusal:
         assert set(refusal.errors) <= {name[:40] for name in query}
     else:
-        triage.page_of(_someone(), lens)
-        triage.count_of(_someone(), lens)
+        request_list.page_of(_someone(), lens)
+        request_list.count_of(_someone(), lens)
 
 
 def _someone():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from approvals import actions, audit
-from approvals.canonical import digest
+from approvals import actions
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.results import Result, results_of
+from approvals.queries.results import Result, results_of
+from approvals.record import audit
+from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow, stored

@@ -13,11 +13,11 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.insights import figures
-from approvals.insights.figures import PERIODS, ages_for, insights_for
-from approvals.insights.reading import words_to_read
-from approvals.insights.shapes import Measure, duration
+from approvals.asking.reading_time import words_to_read
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries.insights import figures
+from approvals.queries.insights.figures import PERIODS, ages_for, insights_for
+from approvals.queries.insights.values import Measure, duration
 from approvals.states import OUTCOMES, Kind, Verdict
 from tests.hitlsite.pages.test_query_counts import of_page
 from tests.support.desk.pressing import browser

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from approvals.insights import figures
 from approvals.models import Decision
+from approvals.queries.insights import figures
 from approvals.states import Kind, Verdict
 from tests.approvals.queries.test_insights import past, total
 from tests.support.desk.pressing import browser

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from approvals.models import ApprovalRequest
-from approvals.precedents import precedents_of
+from approvals.queries.precedents import precedents_of
 from approvals.states import Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import cancel, decide, make_request, stored

@@ -7,12 +7,14 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from approvals import bulk, queries, triage
-from approvals.lenses import Lens
+from approvals import queries
+from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
-from approvals.rounds import Shared
+from approvals.pages import bulk
+from approvals.pages.inbox_live import pushed
+from approvals.queries import request_list
+from approvals.queries.filters import Lens
 from approvals.states import Verdict
-from approvals.triageconsumer import pushed
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
 from tests.support.people import bob, make_person
@@ -68,7 +70,7 @@ def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
 
 
 def test_a_push_costs_the_same_however_much_there_is_and_however_much_was_missed(desk):
-    missed = list(triage.listed(queries.requests_for(desk), whole=True)[:30])
+    missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
     few = cost(lambda: pushed(desk, Shared(), Lens(), missed[:1]))
     assert few == cost(lambda: pushed(desk, Shared(), Lens(), missed)) == 3

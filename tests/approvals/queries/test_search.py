@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from approvals import searching
 from approvals.models import ApprovalRequest
-from approvals.searchtexts import SearchText
+from approvals.models.search import SearchText
+from approvals.queries import search as searching
+from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, kept, looked_for
 from approvals.states import Kind, Verdict
-from approvals.words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, kept, looked_for
 from tests.support.desk.requests import decide, make_request
 from tests.support.people import alice, bob
 

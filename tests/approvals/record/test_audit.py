@@ -10,10 +10,11 @@ from itertools import count
 import pytest
 from django.db import IntegrityError, transaction
 
-from approvals import actions, audit
-from approvals.audit import Subject
-from approvals.canonical import MAX_DEPTH, NotCanonical, canonical
+from approvals import actions
 from approvals.models import AuditEntry
+from approvals.record import audit
+from approvals.record.audit import Subject
+from approvals.runtime.canonical import MAX_DEPTH, NotCanonical, canonical
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import PAST, REFUND, cancel, decide, make_request, make_workflow
 from tests.support.people import alice, bob

@@ -9,8 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from approvals import append_only, audit, integrity
 from approvals.models import AuditEntry
+from approvals.record import audit, integrity
+from approvals.runtime import append_only
 from approvals.states import Verdict
 from tests.support import vendors
 from tests.support.desk.requests import decide, make_request

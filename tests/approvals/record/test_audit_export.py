@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 
-from approvals import audit, exports
 from approvals.models import AuditEntry
+from approvals.record import audit, export
 from tests.support.people import make_person
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -119,7 +119,7 @@ async def pages_read(rows: int, length: int, pieces_wanted: int) -> list[list[in
     """The sizes of the pages that were read for each piece of an export that the client follows so far."""
     await sync_to_async(fill)(rows, length)
     sizes: list[int] = []
-    stream = exports.pieces(AuditEntry.objects.all(), lambda page: sizes.append(len(page)) or exports._jsonl(page))
+    stream = export.pieces(AuditEntry.objects.all(), lambda page: sizes.append(len(page)) or export._jsonl(page))
     read = []
     for _ in range(pieces_wanted):
         await anext(stream, None)
@@ -131,21 +131,21 @@ async def pages_read(rows: int, length: int, pieces_wanted: int) -> list[list[in
 
 async def test_entries_are_read_in_pages_of_a_fixed_number_of_rows():
     read = await pages_read(1200, 0, 1)
-    assert read == [[exports.PAGE] * (len(read[0]))]
-    assert 1 < len(read[0]) < 1200 / exports.PAGE
+    assert read == [[export.PAGE] * (len(read[0]))]
+    assert 1 < len(read[0]) < 1200 / export.PAGE
 
 
 async def test_nothing_is_read_before_it_is_asked_for():
-    page = exports.PAGE
-    long = exports.PIECE // page + 1
+    page = export.PAGE
+    long = export.PIECE // page + 1
     assert await pages_read(3 * page + 7, long, 2) == [[page], [page]]
 
 
 def test_a_page_costs_one_query_and_the_last_page_ends_the_export():
-    fill(2 * exports.PAGE + 7)
+    fill(2 * export.PAGE + 7)
     with CaptureQueriesContext(connection) as queries:
-        text, last = exports._piece(AuditEntry.objects.order_by("pk"), 0, exports._jsonl)
-    assert (len(queries), len(text.splitlines()), last) == (3, 2 * exports.PAGE + 7, None)
+        text, last = export._piece(AuditEntry.objects.order_by("pk"), 0, export._jsonl)
+    assert (len(queries), len(text.splitlines()), last) == (3, 2 * export.PAGE + 7, None)
 
 
 async def test_a_long_log_comes_as_a_stream_of_bounded_pieces():
@@ -156,7 +156,7 @@ async def test_a_long_log_comes_as_a_stream_of_bounded_pieces():
     pieces = [piece async for piece in response.streaming_content]
     line = len(pieces[0].splitlines(keepends=True)[0])
     assert (response.streaming, sum(piece.count(b"\n") for piece in pieces)) == (True, 1200)
-    assert [piece for piece in pieces if len(piece) > exports.PIECE + exports.PAGE * (line + 10)] == []
+    assert [piece for piece in pieces if len(piece) > export.PIECE + export.PAGE * (line + 10)] == []
     assert len(pieces) > 4
 
 

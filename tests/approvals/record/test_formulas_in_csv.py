@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from approvals import audit
 from approvals.models import AuditEntry
+from approvals.record import audit
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.gaps import Horizon
+from approvals.record.sequence import Horizon
 
 
 def test_with_nobody_at_work_all_that_is_there_is_final_at_once():

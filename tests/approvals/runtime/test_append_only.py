@@ -12,10 +12,12 @@ from django.contrib.auth.models import User
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import DatabaseError, connection, models, transaction
 
-from approvals import actions, append_only, audit
+from approvals import actions
 from approvals.checks import check_triggers
-from approvals.comments import RequestComment
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.models.comments import RequestComment
+from approvals.record import audit
+from approvals.runtime import append_only
 from approvals.states import Door, Verdict
 from chats.models import TurnCheckpoint
 from tests.support import vendors

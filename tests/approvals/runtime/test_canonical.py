@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.canonical import (
+from approvals.runtime.canonical import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_SAFE_INTEGER,

@@ -9,10 +9,10 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.db import connection
 
-from approvals import append_only
 from approvals.checks import check_triggers
 from approvals.models import AuditEntry
-from hitlsite import metrics, readiness
+from approvals.runtime import append_only
+from hitlsite.health import metrics, readiness
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, make_person
 
@@ -80,6 +80,6 @@ def test_migrate_without_checks_removes_it_and_says_so_in_the_log(caplog):
     leave_it_on("left by hand")
     call_command("migrate", "--skip-checks", verbosity=0)
     assert append_only.left_on(connection) == []
-    (record,) = [one for one in caplog.records if one.name == "approvals.append_only"]
+    (record,) = [one for one in caplog.records if one.name == "approvals.runtime.append_only"]
     assert record.levelname == "ERROR"
     assert "(left by hand)" in record.getMessage()

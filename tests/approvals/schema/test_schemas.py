@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from approvals import schemas
-from approvals.schemas import schema_errors, schema_problem
+from approvals.schema import check
+from approvals.schema.check import schema_errors, schema_problem
 
 TOO_COSTLY = {"": "takes too long to check against the request's schema; send a smaller value"}
 #: Of computing, whatever else the machine does; whoever answers waits for it. Measured: below 0.4 seconds.
@@ -235,4 +235,4 @@ def test_the_budget_is_each_checks_own():
     schema, value = COSTLY["a reference that doubles"]
     assert schema_errors(schema, value) == TOO_COSTLY
     assert schema_errors({"type": "string"}, "x") == {}
-    assert schemas._steps_left.get(None) is None
+    assert check._steps_left.get(None) is None

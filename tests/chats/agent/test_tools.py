@@ -13,7 +13,7 @@ from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, ToolContext, ToolError, tool
 from chats.checks import check_agents
-from chats.toolbox import THREADS, Result, run_tool
+from chats.engine.toolbox import THREADS, Result, run_tool
 
 CONTEXT = ToolContext(tool_call_id="c1", chat_id="chat", user="alice", attempt=1, executions=3)
 

@@ -14,7 +14,8 @@ from django.db import connections
 from approvals.exceptions import Refusal
 from approvals.models import AuditEntry, Decision
 from approvals.states import Door, Verdict
-from chats import actions, runner
+from chats import actions
+from chats.engine import runner
 from chats.models import Turn
 from tests.support import people
 from tests.support.chats import agents

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-from approvals.handover import KEY, Handover
-from approvals.wire.sse import KEEP_ALIVE, frame, kept_alive
+from approvals.live.sse import KEEP_ALIVE, frame, kept_alive
+from approvals.live.streaming import KEY, Handover
 
 START = {"type": "http.response.start", "status": 200, "headers": [(b"Content-Length", b"0"), (b"X-A", b"b")]}
 

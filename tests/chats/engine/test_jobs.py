@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
-from approvals import dbpool
+from approvals.runtime import database
 from approvals.states import Door
-from chats import actions, sweep
-from chats.jobs import Jobs
+from chats import actions
+from chats.engine import sweep
+from chats.engine.jobs import Jobs
 from chats.models import Turn
 from chats.states import TurnState
 from tests.support.chats import agents
@@ -25,12 +26,12 @@ def in_state(state: TurnState) -> list[int]:
 
 
 async def until_running(*expected: int) -> None:
-    while await dbpool.run(in_state, TurnState.RUNNING) != sorted(expected):
+    while await database.run(in_state, TurnState.RUNNING) != sorted(expected):
         await asyncio.sleep(0.01)
 
 
 async def stop(turn: Turn) -> None:
-    await dbpool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+    await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
 
 
 def test_no_more_turns_run_at_once_than_may_and_the_others_when_there_is_room(settings):
@@ -44,19 +45,19 @@ def test_no_more_turns_run_at_once_than_may_and_the_others_when_there_is_room(se
         jobs.open()
         try:
             # The sweep finds all four; two have to be left to it, or to another process.
-            await dbpool.run(sweep.wake_stuck_turns)
+            await database.run(sweep.wake_stuck_turns)
             await until_running(first.pk, second.pk)
-            await dbpool.run(sweep.wake_stuck_turns)
+            await database.run(sweep.wake_stuck_turns)
             queued = asyncio.create_task(jobs.run(third.pk))
-            await dbpool.run(sweep.wake_stuck_turns)
-            assert (jobs.count(), await dbpool.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
+            await database.run(sweep.wake_stuck_turns)
+            assert (jobs.count(), await database.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
             # What the queue brought gets the place that becomes free, without another round of the sweep.
             await stop(first)
             await until_running(second.pk, third.pk)
             await stop(second)
             while jobs.count() == 2:
                 await asyncio.sleep(0.01)
-            await dbpool.run(sweep.wake_stuck_turns)
+            await database.run(sweep.wake_stuck_turns)
             await until_running(third.pk, fourth.pk)
             await stop(third)
             await queued
@@ -95,8 +96,8 @@ def test_an_agent_that_keeps_the_only_place_waits_for_a_sub_agent_that_needs_non
         jobs = Jobs(asyncio.get_running_loop(), at_once=1)
         jobs.open()
         try:
-            while (await dbpool.run(in_state, TurnState.SUSPENDED))[:2] != [turn.pk for turn in turns]:
-                await dbpool.run(sweep.wake_stuck_turns)
+            while (await database.run(in_state, TurnState.SUSPENDED))[:2] != [turn.pk for turn in turns]:
+                await database.run(sweep.wake_stuck_turns)
                 await asyncio.sleep(0.01)
         finally:
             await jobs.drain(PATIENCE)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from approvals import dbpool
 from approvals.models import AuditEntry, Decision
+from approvals.runtime import database
 from approvals.states import Verdict
-from chats import runner
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
+from chats.engine import runner
 from chats.models import Turn
 from chats.queries import open_requests
 from tests.support import people
@@ -90,9 +90,9 @@ def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
 
     async def story() -> tuple[str, str, list[str]]:
         await runner.advance(turn.pk, asyncio.Event())
-        paused = await dbpool.run(stands)
+        paused = await database.run(stands)
         release.set()
-        while await dbpool.run(open_requests, turn):
+        while await database.run(open_requests, turn):
             await asyncio.sleep(0.01)
         return paused
 
@@ -157,8 +157,8 @@ def test_a_person_may_let_it_run_again_while_the_first_run_still_hangs():
 
     async def story() -> None:
         await runner.advance(turn.pk, asyncio.Event())
-        (question,) = await dbpool.run(open_requests, turn)
-        await dbpool.run(decide, question, bob, Verdict.APPROVE)
+        (question,) = await database.run(open_requests, turn)
+        await database.run(decide, question, bob, Verdict.APPROVE)
         release.set()
         await runner.advance(turn.pk, asyncio.Event())
 

@@ -9,14 +9,16 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from approvals import signals, sweep
+from approvals import signals
+from approvals.background import sweep
 from approvals.models import AuditEntry, Decision
 from approvals.states import Verdict
-from chats import actions, doorbell, receivers
+from chats import actions, doorbell
 from chats.actions.keeping import Claim, Recorded
 from chats.agent import events
 from chats.agent.demo import support
 from chats.agent.loop import plan_calls
+from chats.engine import receivers
 from chats.exceptions import LeaseLost
 from chats.models import Turn
 from chats.queries import open_requests

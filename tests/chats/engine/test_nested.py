@@ -8,11 +8,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
-from approvals import dbpool, signals
+from approvals import signals
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.runtime import database
 from approvals.states import Door, Verdict
-from chats import actions, doorbell, queries, receivers, sweep
+from chats import actions, doorbell, queries
 from chats.agent import registry
+from chats.engine import receivers, sweep
 from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
 from chats.states import TurnState
 from tests.support.chats import agents
@@ -43,7 +45,7 @@ def work(*turns: Turn) -> None:
     async def story() -> None:
         for turn in turns or Turn.objects.none():
             doorbell.ring_work(turn.pk)
-        while await dbpool.run(working):
+        while await database.run(working):
             await asyncio.sleep(0.01)
 
     served(story)
@@ -67,10 +69,10 @@ def decide(request: ApprovalRequest, verdict: Verdict = Verdict.APPROVE, **given
     """Decide, and let everything go on by itself."""
 
     async def story() -> None:
-        by = await dbpool.run(decider)
+        by = await database.run(decider)
         more = {"answer": ANSWER} if verdict == Verdict.RESPOND else {}
-        await dbpool.run(desk.decide, request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **more, **given)
-        while await dbpool.run(working):
+        await database.run(desk.decide, request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **more, **given)
+        while await database.run(working):
             await asyncio.sleep(0.01)
 
     served(story)
@@ -175,10 +177,10 @@ def test_a_stop_while_a_sub_agent_speaks_cuts_it_short():
 
     async def story() -> None:
         doorbell.ring_work(turn.pk)
-        while not await dbpool.run(Turn.objects.filter(agent="accountant", events__isnull=False).exists):
+        while not await database.run(Turn.objects.filter(agent="accountant", events__isnull=False).exists):
             await asyncio.sleep(0.01)
-        await dbpool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
-        while await dbpool.run(working):
+        await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+        while await database.run(working):
             await asyncio.sleep(0.01)
 
     served(story)
@@ -190,8 +192,8 @@ def test_a_sub_agent_that_is_stopped_by_itself_is_a_failed_call_to_the_one_above
     below = Turn.objects.select_related("chat__owner").get(agent="accountant")
 
     async def story() -> None:
-        await dbpool.run(actions.stop_turn, below.chat, by=below.chat.owner, via=Door.CHAT)
-        while await dbpool.run(working):
+        await database.run(actions.stop_turn, below.chat, by=below.chat.owner, via=Door.CHAT)
+        while await database.run(working):
             await asyncio.sleep(0.01)
 
     served(story)

@@ -9,14 +9,15 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from approvals import dbpool
+from approvals.runtime import database
 from approvals.states import Verdict
-from chats import actions, runner, streams
+from chats import actions
 from chats.actions.calling import Execution
 from chats.actions.keeping import Claim
 from chats.agent import events, registry
 from chats.agent.loop import plan_calls
-from chats.ledger import Ledger
+from chats.engine import runner, streams
+from chats.engine.ledger import Ledger
 from chats.models import Turn
 from chats.queries import open_requests
 from tests.support import people
@@ -138,7 +139,7 @@ def test_a_result_that_comes_past_the_runner_that_has_the_turn_is_told_by_that_r
     async def story() -> None:
         other = runner.Run(claim, taken, Ledger(claim, last), asyncio.Event())
         # It has seen the call open, and is about to look again.
-        assert await dbpool.run(actions.finish_call, execution, output=1)
+        assert await database.run(actions.finish_call, execution, output=1)
         await other.drive()
         other.ledger.close()
 

@@ -11,8 +11,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from approvals import append_only, sweep
+from approvals.background import sweep
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.runtime import append_only
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.actions import pruning

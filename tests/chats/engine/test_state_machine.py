@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from approvals import actions as desk
-from approvals import append_only
-from approvals.canonical import digest
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.runtime import append_only
+from approvals.runtime.canonical import digest
 from approvals.states import Door, Verdict
-from chats import actions, projection, queries
-from chats.models import Chat, Message, Turn
+from chats import actions, queries
+from chats.models import Chat, Message, Turn, TurnCheckpoint
+from chats.queries import projection
 from chats.states import CLOSED, UNFINISHED, TurnState
 from tests.support import people
 from tests.support.chats import agents
@@ -174,7 +175,7 @@ class Desk(RuleBasedStateMachine):
 
 
 def checkpoints_of_all():
-    return queries.TurnCheckpoint.objects.all()
+    return TurnCheckpoint.objects.all()
 
 
 SHORT = settings(max_examples=4, stateful_step_count=8, suppress_health_check=list(HealthCheck))

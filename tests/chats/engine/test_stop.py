@@ -6,14 +6,15 @@ import asyncio
 
 import pytest
 
-from approvals import dbpool
 from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Decision, Workflow
+from approvals.runtime import database
 from approvals.states import Door, Verdict
-from chats import actions, queries, runner
+from chats import actions, queries
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Use
 from chats.agent.tools import tool
+from chats.engine import runner
 from chats.models import Turn
 from tests.support import people
 from tests.support.chats import agents
@@ -84,9 +85,9 @@ def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
     async def story() -> None:
         cut = asyncio.Event()
         task = asyncio.create_task(runner.advance(turn.pk, cut))
-        while not await dbpool.run(chunks, turn, "TextDelta"):
+        while not await database.run(chunks, turn, "TextDelta"):
             await asyncio.sleep(0.01)
-        await dbpool.run(stop, turn, alice)
+        await database.run(stop, turn, alice)
         cut.set()
         await asyncio.wait_for(task, 60)
 

@@ -12,14 +12,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import dbpool
-from chats import actions, runner, streams
+from approvals.runtime import database
+from chats import actions
 from chats.actions.claiming import LEAP
 from chats.actions.keeping import Claim
 from chats.agent import events
 from chats.agent.events import ModelFinished, TextDelta
+from chats.engine import runner, streams
+from chats.engine.ledger import Ledger
 from chats.exceptions import StopRequested
-from chats.ledger import Ledger
 from chats.models import Turn
 from tests.support.chats.turns import make_chat, say
 from tests.support.people import alice
@@ -45,7 +46,7 @@ async def flushed(ledger: Ledger) -> None:
 
 async def lose(turn: Turn, after: int) -> None:
     """The crash: everything behind this number is gone."""
-    await dbpool.run(turn.events.filter(seq__gt=after).delete)
+    await database.run(turn.events.filter(seq__gt=after).delete)
 
 
 def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
@@ -59,7 +60,7 @@ def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
         for word in WORDS[:4]:
             ledger.record(TextDelta("t", word))
         await flushed(ledger)
-        assert len(await dbpool.run(stored, turn)) == 5
+        assert len(await database.run(stored, turn)) == 5
         await story(turn, claim, ledger)
         ledger.close()
 
@@ -95,7 +96,7 @@ def test_so_does_the_next_batch_of_pieces():
 def test_so_does_the_end_of_a_turn_that_was_stopped():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
         await lose(turn, 1)
-        await dbpool.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
+        await database.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
         with pytest.raises(StopRequested):
             await ledger.commit(commit_step(claim))
         await ledger.commit(lambda recorded, seq: actions.end_stopped(claim, "".join(WORDS[:4]), 0, recorded, seq))

@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import dbpool
-from chats import actions, runner, streams
+from approvals.runtime import database
+from chats import actions
 from chats.actions.keeping import Recorded
 from chats.agent import events
+from chats.engine import runner, streams
 from chats.models import Turn
 from tests.support import people
 from tests.support.chats.scenes import paused
@@ -63,7 +64,7 @@ def test_one_who_joins_late_misses_nothing():
     async def story():
         task = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
         early = asyncio.create_task(collect(turn))
-        while not await dbpool.run(turn.events.filter(seq__gte=8).exists):
+        while not await database.run(turn.events.filter(seq__gte=8).exists):
             await asyncio.sleep(0.01)
         late = await collect(turn)
         await task
@@ -89,10 +90,10 @@ def test_a_follower_in_another_process_reads_what_is_stored():
     async def story():
         follower = asyncio.create_task(collect(turn))
         for seq, word in enumerate(["a", "b", "c"], 1):
-            await dbpool.run(actions.append_events, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
+            await database.run(actions.append_events, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
         finished = events.ModelFinished([{"type": "text", "text": "abc"}], "end_turn", "m")
-        await dbpool.run(actions.commit_step, claim, 0, finished, [], [], provider="p")
-        await dbpool.run(actions.finish_turn, claim, "stop", 0, [], 4)
+        await database.run(actions.commit_step, claim, 0, finished, [], [], provider="p")
+        await database.run(actions.finish_turn, claim, "stop", 0, [], 4)
         return await asyncio.wait_for(follower, 60)
 
     found = asyncio.run(story())
@@ -125,7 +126,7 @@ def test_events_survive_their_storage():
 
 async def test_what_is_stored_up_to_its_pause_ends_without_waiting_for_more(monkeypatch):
     monkeypatch.setattr(streams, "POLL", 1e6)
-    turn = await dbpool.run(lambda: paused(make_chat(people.alice())))
+    turn = await database.run(lambda: paused(make_chat(people.alice())))
     async with asyncio.timeout(60):
         seen = [event async for _, event in streams.follow(turn.pk)]
     assert isinstance(seen[-1], events.TurnPaused)

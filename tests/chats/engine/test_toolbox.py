@@ -13,7 +13,7 @@ from django.db import connections
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
-from chats.toolbox import THREADS, Result, run_tool
+from chats.engine.toolbox import THREADS, Result, run_tool
 from tests.support import people
 from tests.support.chats.turns import (
     make_chat,

@@ -6,7 +6,7 @@ import pytest
 
 from approvals.states import Verdict
 from chats import queries
-from chats.projection import NO_TEXT
+from chats.queries.projection import NO_TEXT
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.turns import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.canonical import digest
+from approvals.runtime.canonical import digest
 from approvals.states import Verdict
 from chats import actions, checkpoints, queries
 from chats.exceptions import ChatNotFound

@@ -7,10 +7,13 @@ from django.utils import timezone
 
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict
-from chats import actions, branching, timeline, views
+from chats import actions
 from chats.exceptions import ChatPruned
+from chats.lookback import timeline
+from chats.lookback.timeline import mark_from, page_of
 from chats.models import Chat, Turn, TurnCheckpoint
-from chats.timeline import mark_from, page_of
+from chats.pages import views
+from chats.queries import branches
 from tests.chats.engine.test_nested import converse as nested
 from tests.chats.lookback.test_lookback_pages import browser, exported
 from tests.support.chats import agents
@@ -166,7 +169,7 @@ def test_more_branches_than_are_listed_are_not_counted_as_all(monkeypatch):
         branch(turn, 0)
     client = browser(turn.chat.owner)
     assert "3 branches go on from here" in client.get(turn.chat.get_absolute_url()).text
-    monkeypatch.setattr(branching, "LISTED", 2)
+    monkeypatch.setattr(branches, "LISTED", 2)
     assert "The latest 2 branches that go on from here" in client.get(turn.chat.get_absolute_url()).text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chats.projection import NO_TEXT, CallView, StepView, message_parts, model_messages
+from chats.queries.projection import NO_TEXT, CallView, StepView, message_parts, model_messages
 
 USE = {"type": "tool_use", "id": "c1", "name": "pay", "input": {"a": 1}}
 

@@ -9,13 +9,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from approvals import audit
-from approvals.machines import ALL, Caller, client_token
+from approvals.access.callers import ALL, Caller, client_token
 from approvals.models import ApprovalRequest, AuditEntry
+from approvals.record import audit
 from approvals.states import Verdict
-from chats import exporting, queries
+from chats import queries
 from chats.checkpoints import fold
 from chats.models import Chat, TurnCheckpoint
+from chats.queries import export
 from tests.approvals.actions.test_races import race
 from tests.support.chats import agents
 from tests.support.chats.branches import branch, checkpoints
@@ -224,10 +225,10 @@ def test_the_export_reads_few_rows_at_a_time(paid):
             body='{"data": {}}',
             last_seen_at=paid.created_at,
         )
-        for _ in range(5 * exporting.PAGE)
+        for _ in range(5 * export.PAGE)
     )
-    section = next(one for one in exporting.sections(paid.chat) if one.name == "audit")
+    section = next(one for one in export.sections(paid.chat) if one.name == "audit")
     with CaptureQueriesContext(connection) as found:
-        more, _, text = exporting._piece(section, None)
-    assert (more, len(found), len(json.loads(f"[{text}]"))) == (False, 6, 5 * exporting.PAGE + 3)
-    assert all(f"LIMIT {exporting.PAGE}" in query["sql"] for query in found)
+        more, _, text = export._piece(section, None)
+    assert (more, len(found), len(json.loads(f"[{text}]"))) == (False, 6, 5 * export.PAGE + 3)
+    assert all(f"LIMIT {export.PAGE}" in query["sql"] for query in found)

@@ -7,7 +7,7 @@ from django.test import Client
 
 from approvals.states import Door, Verdict
 from chats import actions, queries
-from chats.timeline import Mark, mark_from, page_of
+from chats.lookback.timeline import Mark, mark_from, page_of
 from tests.support.chats import agents
 from tests.support.chats.branches import branch
 from tests.support.chats.scenes import completed, paused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from chats import views as chat_views
+from chats.pages import views as chat_views
 from tests.support.chats.scenes import completed, text
 from tests.support.chats.turns import make_chat, say
 from tests.support.markup import forms, parse

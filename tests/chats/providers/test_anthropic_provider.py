@@ -9,8 +9,8 @@ import pytest
 
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
+from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.base import ModelMessage, ModelRequest, ProviderError
 from tests.support.anthropic_server import (
     KEY,
     AnthropicServer,
@@ -213,10 +213,11 @@ async def test_calls_in_the_history_do_not_keep_an_agent_without_tools_from_answ
 
 TOO_LONG = "This chat is too long for the model. Start a new chat."
 NO_CREDIT = "The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again."
+NO_ACCESS = f"The API key does not have access to the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."
 LIMIT = f"Claude's rate limit is reached. {WAIT}"
 REFUSALS = {
-    "403": (refuses(403, "permission_error"), f"The API key does not have access to the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."),
-    "404": (refuses(404, "not_found_error"), f"There is no model named {NEW}. Check HITL_MODEL, or the agent's model."),
+    "403": (refuses(403, "permission_error"), NO_ACCESS),
+    "404": (refuses(404, "not_found_error"), f"No model is named {NEW}. Check HITL_MODEL, or the agent's model."),
     "402": (refuses(402, "billing_error"), NO_CREDIT),
     "credit": (refuses(400, "invalid_request_error", "Your credit balance is too low"), NO_CREDIT),
     "400": (refuses(400, "invalid_request_error", "prompt is too long: 2 tokens > 1 maximum"), TOO_LONG),

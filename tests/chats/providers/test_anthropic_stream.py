@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from chats.agent import events, loop
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather
+from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.base import ModelMessage, ModelRequest, ProviderError
 from tests.support.anthropic_server import (
     KEY,
     PING,

@@ -10,14 +10,15 @@ from datetime import timedelta
 import pytest
 
 from approvals import actions as desk
-from approvals import dbpool
 from approvals.models import AuditEntry
+from approvals.runtime import database
 from approvals.states import Door, Verdict
-from chats import actions, providers, runner, streams
+from chats import actions, providers
 from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund, support
-from chats.jobs import Jobs
+from chats.engine import runner, streams
+from chats.engine.jobs import Jobs
 from chats.models import Message, Turn
 from chats.states import CallState, TurnState
 from tests.support import people
@@ -211,13 +212,13 @@ def test_stop_cuts_claude_short_at_once_and_keeps_what_was_said(claude, monkeypa
     async def scenario():
         jobs = Jobs(asyncio.get_running_loop())
         jobs.open()
-        turn = await dbpool.run(say, chat, "Count")
+        turn = await database.run(say, chat, "Count")
         request = await asyncio.to_thread(claude.wait_for_request)
         seen = streams.follow(turn.pk)
         async for _, event in seen:
             if event == events.TextDelta("text-0", "three"):
                 break
-        await dbpool.run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
+        await database.run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
         assert [event async for _, event in seen] == [events.TurnEnded("other", stopped=True)]
         assert await asyncio.to_thread(request.gone.wait, 60)
         await jobs.drain()

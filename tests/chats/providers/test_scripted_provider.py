@@ -9,8 +9,8 @@ import pytest
 from chats.agent.agent import Agent
 from chats.agent.demo import SCRIPT, support
 from chats.agent.events import ModelFinished, TextDelta, ToolInputDelta, ToolInputReady
+from chats.agent.provider import ModelMessage, ModelRequest
 from chats.agent.script import Conversation, Say, Use, fill
-from chats.providers.base import ModelMessage, ModelRequest
 from chats.providers.scripted import ScriptedProvider
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from approvals.auth import KEY
+from approvals.access.permissions import KEY
 from tests.support.processes.deployed import KEPT
 from tests.support.processes.server import PATIENCE
 from tests.support.root import ROOT

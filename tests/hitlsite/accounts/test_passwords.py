@@ -13,7 +13,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 
 from approvals.models import AuditEntry
-from approvals.sessions import user_of
+from approvals.runtime.sessions import user_of
 from hitlsite import settings as ours
 from hitlsite.accounts import mailing
 from tests.support import people

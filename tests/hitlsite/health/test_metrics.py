@@ -10,11 +10,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from approvals import actions
 from approvals.models import ApprovalRequest, Decision, OutboxEvent
-from approvals.presence import WorkerKind
+from approvals.models.processes import WorkerKind
 from approvals.states import Kind, Priority, Verdict
 from chats.models import Turn
-from hitlsite import metrics
-from hitlsite.metrics import Metrics
+from hitlsite.health import metrics
+from hitlsite.health.metrics import Metrics
 from tests.support.chats.turns import converse
 from tests.support.desk.requests import cancel, decide, make_request, make_workflow
 from tests.support.people import alice, bob

@@ -13,11 +13,12 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from approvals import actions, echo
-from approvals.presence import Worker, WorkerKind
-from hitlsite import metrics, probes, readiness
-from hitlsite.probes import Probes, is_here
-from hitlsite.remembered import Remembered
+from approvals import actions
+from approvals.live import echo
+from approvals.models.processes import Worker, WorkerKind
+from hitlsite.health import metrics, probes, readiness
+from hitlsite.health.probes import Probes, is_here
+from hitlsite.health.remembered import Remembered
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 LOCAL = ("127.0.0.1", 50000)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.consumers import NOT_FOUND
-from approvals.dbpool import run
+from approvals.pages.live import NOT_FOUND
+from approvals.runtime.database import run
 from tests.support.lines import SOON, cookie_of, dial
 from tests.support.people import bob
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitlsite.origins import is_same_origin
+from hitlsite.server.origins import is_same_origin
 
 
 def scope(origin: str | None, host: str = "desk.example.org", **more) -> dict:

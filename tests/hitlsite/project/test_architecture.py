@@ -1,4 +1,4 @@
-"""The shape of the code, enforced: one direction of imports, ranks, one writer per app."""
+"""The shape of the code: one direction of imports between apps and between rooms, and one writer per app."""
 
 from __future__ import annotations
 
@@ -9,138 +9,55 @@ from pathlib import Path
 from tests.support.root import ROOT
 from tests.support.sources import APPS, dotted, functions, parsed, sources
 
-#: A module imports its own rank or a lower one. Everything named here is a module or a package below its app.
-RANKS = {
-    "approvals": [
-        {
-            "states",
-            "signals",
-            "canonical",
-            "dbpool",
-            "markdown",
-            "append_only",
-            "doorbell",
-            "paging",
-            "adminsite",
-            "wire",
-            "handover",
-            "addresses",
-            "fields",
-            "gaps",
-            "hearing",
-            "echo",
-            "pulse",
-            "words",
-            "searching",
-            "searchtexts",
-            "spots",
-            "oneatatime",
-            "redislayer",
-            "posting",
-            "couriers",
-            "insights.reading",
-            "insights.shapes",
-            "insights.charts",
-            "transcripts",
-            "hints",
-            "rounds",
-            "visible",
-            "lookalikes",
-            "indexes",
-            "trouble",
-            "translatable",
-            "translation",
-        },
-        {
-            "schemas",
-            "schemarefs",
-            "schemaformats",
-            "asks",
-            "models",
-            "subscriptions",
-            "presence",
-            "exceptions",
-            "comments",
-            "keys",
-            "actors",
-            "answers",
-            "limits",
-        },
-        {"controls", "readable", "comparison"},
-        {"auth", "rulings", "bodies", "signing", "letters", "sessions", "waiting", "care", "lenses"},
-        {"holders"},
-        {"queries", "audit", "results", "machines", "waitingroom", "threads", "insights"},
-        {"outbox", "feed", "following", "triage"},
-        {"webhooks", "notices", "subscriptionadmin"},
-        {"telling"},
-        {"actions"},
-        {
-            "heartbeat",
-            "sweep",
-            "schemaforms",
-            "fieldvalues",
-            "fieldviews",
-            "forms",
-            "cards",
-            "precedents",
-            "pages",
-            "exports",
-            "integrity",
-            "templatetags",
-            "lines",
-            "bulk",
-        },
-        {"handed"},
-        {
-            "views",
-            "hands",
-            "insights.pages",
-            "consumers",
-            "triageviews",
-            "triageconsumer",
-            "reviews",
-            "admin",
-            "checks",
-            "routing",
-            "urls",
-            "management",
-        },
-        {"doors", "rest"},
-        {"apps", "migrations"},
-    ],
-    "chats": [
-        {"states", "exceptions", "doorbell", "queue", "history", "checkpoints", "models", "alignment"},
-        {"claims", "differences"},
-        {"agent.events", "agent.tools", "agent.script"},
-        {"agent.agent", "agent.interactive"},
-        {"agent.demo", "agent.registry", "providers.base"},
-        {"agent.loop", "providers.scripted", "providers.anthropic_stream", "projection"},
-        {"providers.anthropic"},
-        {"providers"},
-        {"nesting", "doubts"},
-        {"queries", "results", "runs", "wire", "branching"},
-        {"actions"},
-        {"streams", "toolbox", "pages", "timeline", "comparing", "exporting"},
-        {"ledger", "rendering"},
-        {"runner"},
-        {"jobs", "sweep", "receivers"},
-        {"dispatcher"},
-        {"views", "lookback", "consumers", "admin", "checks", "routing", "urls", "management"},
-        {"doors"},
-        {"apps", "migrations"},
-    ],
+#: The rooms of each app, lowest first. A module imports from its own line and from lines above it.
+ROOMS = {
+    "approvals": """
+        states signals
+        runtime
+        live
+        schema
+        models
+        exceptions
+        access
+        asking
+        record
+        queries
+        outbound
+        actions
+        background
+        forms
+        http
+        pages | api
+        admin
+        urls routing checks apps management templatetags
+        fields searching subscriptions words
+    """,
+    "chats": """
+        states doorbell queue history checkpoints
+        models
+        exceptions
+        agent
+        providers
+        queries
+        claims
+        actions
+        engine
+        pages lookback | protocols
+        admin
+        urls routing checks apps
+    """,
 }
 BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "chats")}
 
 #: Who may write rows. `auth` makes API keys, the admin revokes them, the demo's command makes people.
 WRITERS = (
     "approvals/actions/",
-    "approvals/audit.py",
-    "approvals/outbox.py",
-    "approvals/notices.py",
-    "approvals/signing.py",
-    "approvals/auth.py",
-    "approvals/admin.py",
+    "approvals/record/audit.py",
+    "approvals/outbound/outbox.py",
+    "approvals/outbound/notifications.py",
+    "approvals/outbound/signing.py",
+    "approvals/access/permissions.py",
+    "approvals/admin/desk.py",
     "chats/actions/",
 )
 WRITES = {
@@ -169,11 +86,14 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def rank_of(app: str, name: str) -> int | None:
-    """The rank of `app.name...`, by the longest entry that fits; None for what is no module of ours."""
-    places = {entry: rank for rank, entries in enumerate(RANKS[app]) for entry in entries}
-    parts = name.split(".")[1:]
-    return next((places[".".join(parts[:n])] for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in places), None)
+def line_of(app: str, name: str) -> tuple[int, int]:
+    """The line of a module's room, and its side of the `|`, whose two sides do not know each other."""
+    room = name.split(".")[1]
+    for number, line in enumerate(ROOMS[app].split("\n")):
+        for side, rooms in enumerate(line.split("|")):
+            if room in rooms.split():
+                return number, side
+    raise LookupError(f"{name} is in no room of the table")
 
 
 def test_imports_go_one_way_between_the_apps():
@@ -187,20 +107,19 @@ def test_imports_go_one_way_between_the_apps():
     assert wrong == []
 
 
-def test_every_module_has_a_rank():
-    modules = [(app, path) for app in RANKS for path in sources(app) if dotted(path) != app and path.read_text()]
-    assert [dotted(path) for app, path in modules if rank_of(app, dotted(path)) is None] == ["chats.agent"]
-
-
-def test_modules_import_their_own_rank_or_lower():
+def test_rooms_import_only_what_stands_above_them():
     wrong = []
-    for path in sources(*RANKS):
-        app = dotted(path).split(".")[0]
-        own = rank_of(app, dotted(path))
-        for name in imported(path):
-            other = rank_of(app, name) if name.startswith(f"{app}.") else None
-            if own is not None and other is not None and other > own:
-                wrong.append(f"{dotted(path)} imports {name}")
+    for app in ROOMS:
+        for path in sources(app):
+            module = dotted(path)
+            if module == app or ".migrations." in module:
+                continue
+            line, side = line_of(app, module)
+            for name in imported(path):
+                if name.startswith(f"{app}."):
+                    other, its_side = line_of(app, name)
+                    if other > line or (other == line and its_side != side):
+                        wrong.append(f"{module} imports {name}")
     assert wrong == []
 
 
@@ -209,10 +128,10 @@ def test_agents_history_and_checkpoints_know_no_django():
         *sources("chats/agent"),
         ROOT / "chats/history.py",
         ROOT / "chats/checkpoints.py",
-        ROOT / "chats/alignment.py",
-        ROOT / "chats/differences.py",
-        ROOT / "approvals/canonical.py",
-        ROOT / "approvals/translatable.py",
+        ROOT / "chats/lookback/alignment.py",
+        ROOT / "chats/lookback/differences.py",
+        ROOT / "approvals/runtime/canonical.py",
+        ROOT / "approvals/runtime/translatable.py",
     ]
     assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
 
@@ -253,7 +172,7 @@ def test_only_jobs_dispatches_turns():
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr == "advance" and isinstance(node.value, ast.Name)
     ]
-    assert set(calls) == {"chats.jobs", "hitlsite.demo"}
+    assert set(calls) == {"chats.engine.jobs", "hitlsite.demo.conversations"}
 
 
 def test_no_drawer_for_odds_and_ends():

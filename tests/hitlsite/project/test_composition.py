@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hitlsite import probes
+from hitlsite.health import probes
 from tests.hitlsite.project.test_docs import REFERENCE, first_cells
 from tests.support.processes.server import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture

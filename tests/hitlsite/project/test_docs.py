@@ -7,17 +7,17 @@ from pathlib import Path
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from approvals.audit import EVENTS
-from approvals.auth import DEFAULT_SCOPES, SCOPES
+from approvals.access.permissions import DEFAULT_SCOPES, SCOPES
 from approvals.exceptions import Refusal
-from approvals.outbox import EVENTS as OUTBOX_EVENTS
+from approvals.outbound.outbox import EVENTS as OUTBOX_EVENTS
+from approvals.record.audit import EVENTS
 from approvals.routing import websocket_urlpatterns as desk_sockets
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
 from chats.agent.demo import SCRIPT
 from chats.routing import websocket_urlpatterns as chat_sockets
 from chats.states import CallState, FinishReason, TurnState
-from hitlsite import probes
-from hitlsite.bounds import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS
+from hitlsite.health import probes
+from hitlsite.server.body_limit import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS
 from tests.support.root import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"

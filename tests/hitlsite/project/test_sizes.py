@@ -34,6 +34,6 @@ def test_templates_are_small():
     assert {name: length for name, length in lengths.items() if length > MAX_TEMPLATE} == {}
 
 
-def test_folders_of_tests_are_small():
-    counts = Counter(path.parent for path in sources("tests") if path.name != "__init__.py")
+def test_folders_are_small():
+    counts = Counter(path.parent for path in sources(*APPS, "tests") if path.name != "__init__.py")
     assert {str(folder): count for folder, count in counts.items() if count > MAX_FOLDER} == {}

@@ -144,5 +144,5 @@ def test_of_what_is_no_pausepoint_there_is_no_backup(tmp_path, tables):
 
 
 def test_a_folder_that_is_not_there_is_named(database, tmp_path):
-    with pytest.raises(BackupFailed, match="Cannot write .*: No such file or directory"):
+    with pytest.raises(BackupFailed, match=r"Cannot write .*: No such file or directory"):
         back_up(database, tmp_path / "nowhere" / "copy.sqlite3")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hitlsite.bounds import MAX_BODY, BodyBound, declared
+from hitlsite.server.body_limit import MAX_BODY, BodyBound, declared
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 MIB = b"x" * (1 << 20)

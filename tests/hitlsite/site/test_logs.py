@@ -7,9 +7,9 @@ import re
 import pytest
 from django.db import connection
 
-from approvals import doorbell
-from approvals.redislayer import PatientLayer
-from approvals.trouble import Trouble
+from approvals.live import doorbell
+from approvals.live.redis_layer import PatientLayer
+from approvals.runtime.failures import Trouble
 from tests.hitlsite.site.test_outages import away
 from tests.support.processes.ports import free_port
 
@@ -38,4 +38,4 @@ def test_a_page_that_fails_before_its_view_while_the_database_is_away_is_one_lin
     client.cookies["sessionid"] = "a" * 32
     with connection.execute_wrapper(away):
         assert client.get("/").status_code == 503
-    assert [(record.name, bool(record.exc_info)) for record in caplog.records] == [("hitlsite.outages", False)]
+    assert [(record.name, bool(record.exc_info)) for record in caplog.records] == [("hitlsite.server.outages", False)]

@@ -9,9 +9,9 @@ import pytest
 from django.test import Client as Browser
 from django.utils import timezone
 
-from approvals import machines
-from approvals.auth import create_key
-from approvals.keys import ApiKey
+from approvals.access import callers
+from approvals.access.permissions import create_key
+from approvals.models.keys import ApiKey
 from chats.models import Chat
 from tests.hitlsite.site.test_security import addresses
 from tests.support import people
@@ -119,7 +119,7 @@ def test_a_client_token_ends_with_its_time_its_key_and_its_user(monkeypatch):
     after = timezone.now()
     for now, seconds, status in ((before, 59.9, 200), (after, 60.1, 401)):
         with monkeypatch.context() as clock:
-            clock.setattr(machines.timezone, "now", lambda then=now + timedelta(seconds=seconds): then)
+            clock.setattr(callers.timezone, "now", lambda then=now + timedelta(seconds=seconds): then)
             assert tab.get("/api/chat/c1").status == status
     ApiKey.objects.update(revoked_at=timezone.now())
     assert tab.get("/api/chat/c1").status == 401
@@ -182,7 +182,7 @@ def test_a_key_acts_for_its_own_user_whatever_cookies_come_along():
     made = browser.post(
         TOKENS, json.dumps({"chat": "c1"}), content_type="application/json", headers={"Authorization": f"Bearer {key}"}
     )
-    assert machines.caller_by_token(made.json()["token"]).user == bob
+    assert callers.caller_by_token(made.json()["token"]).user == bob
 
 
 # --- origins

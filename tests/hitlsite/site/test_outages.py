@@ -9,13 +9,13 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import ConnectionPool
 
-from approvals import dbpool
+from approvals.runtime import database
 from chats import actions
 from chats.actions.keeping import Recorded
 from chats.agent import events
 from chats.models import TurnEvent
 from hitlsite import env
-from hitlsite.outages import RETRY_AFTER, Outages
+from hitlsite.server.outages import RETRY_AFTER, Outages
 from tests.support.chats.turns import make_chat, say
 from tests.support.people import alice, bob
 from tests.support.processes.ports import free_port
@@ -112,7 +112,7 @@ async def test_an_answer_that_has_begun_is_cut_and_not_continued_with_another():
 
 
 async def test_work_is_tried_until_the_database_is_back(monkeypatch):
-    monkeypatch.setattr(dbpool, "RETRY", 0)
+    monkeypatch.setattr(database, "RETRY", 0)
     tries = []
 
     def work(answer):
@@ -121,7 +121,7 @@ async def test_work_is_tried_until_the_database_is_back(monkeypatch):
             away()
         return answer
 
-    assert (await dbpool.insist(work, 42), len(tries)) == (42, 3)
+    assert (await database.insist(work, 42), len(tries)) == (42, 3)
 
 
 async def test_a_mistake_is_no_outage():
@@ -129,7 +129,7 @@ async def test_a_mistake_is_no_outage():
         raise ValueError("a mistake")
 
     with pytest.raises(ValueError, match="a mistake"):
-        await dbpool.insist(work)
+        await database.insist(work)
 
 
 @pytest.mark.django_db

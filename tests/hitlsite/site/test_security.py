@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, path
 from django.urls.resolvers import RoutePattern
 
-from approvals.machines import is_for_machines
+from approvals.access.callers import is_for_machines
 from approvals.states import Verdict
 from chats.models import TurnCheckpoint
 from hitlsite.urls import handler400, handler403, handler404, handler500  # noqa: F401 - names that Django looks up here

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from approvals import actions
-from approvals.presence import WorkerKind
+from approvals.models.processes import WorkerKind
 from hitlsite.checks import check_processes, check_set_up
 
 ENGINE = "django.db.backends."

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from approvals.outbox import Event
+from approvals.outbound.outbox import Event
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool

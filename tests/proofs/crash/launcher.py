@@ -17,9 +17,9 @@ from django.core.management import call_command
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 django.setup()
 
-from approvals import outbox  # noqa: E402 - models need the registry
-from chats import runner  # noqa: E402
+from approvals.outbound import outbox  # noqa: E402 - models need the registry
 from chats.actions import claiming  # noqa: E402
+from chats.engine import runner  # noqa: E402
 from tests.proofs.crash.points import NESTED, POINTS  # noqa: E402
 
 

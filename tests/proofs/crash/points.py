@@ -13,12 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from approvals import outbox, signals
+from approvals import signals
 from approvals.actions import deciding
+from approvals.outbound import outbox
 from chats import actions, doorbell
 from chats.actions import arriving, calling, delegating, ending, resuming, stepping
 from chats.agent import events
-from chats.ledger import Ledger
+from chats.engine.ledger import Ledger
 from chats.models import Turn
 
 CONTROL = "CRASH_CONTROL_FILE"

@@ -18,9 +18,9 @@ from chats.actions.keeping import Claim
 from chats.agent import registry
 from chats.agent.events import ModelFinished
 from chats.agent.loop import PlannedCall
+from chats.agent.provider import ProviderError
 from chats.exceptions import LeaseLost, StopRequested, TurnRunning
 from chats.models import Chat, Step, ToolCall, Turn
-from chats.providers.base import ProviderError
 from chats.states import CallState, TurnState
 from tests.proofs.postgresql.racing import failures, race
 from tests.support.chats import agents

@@ -9,12 +9,14 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
-from approvals import actions, auth, signing
+from approvals import actions
+from approvals.access import permissions
 from approvals.actions import Asked, Origin
-from approvals.asks import Ask
-from approvals.canonical import digest
+from approvals.asking.asks import Ask
 from approvals.exceptions import AlreadyDecided, Conflict
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.outbound import signing
+from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Status, Verdict, WorkflowState
 from tests.proofs.postgresql.racing import failures, race
 from tests.support.desk.requests import decide, make_request, make_workflow, waits
@@ -114,7 +116,7 @@ def test_of_fifty_contrary_decisions_one_counts_and_forty_nine_are_told_whose():
 
 def test_three_new_secrets_at_once_leave_two_that_sign_and_one_without_an_end():
     for name in ("ann", "ben", "cay"):
-        key, _ = auth.create_key(make_person(name), name="x")
+        key, _ = permissions.create_key(make_person(name), name="x")
         signing.new_secret(key)
         found = race(*([lambda key=key: signing.new_secret(key)] * 3))
         assert failures(found) == []

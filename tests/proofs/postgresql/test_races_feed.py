@@ -10,8 +10,10 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import transaction
 
-from approvals import actions, exports, feed, gaps
+from approvals import actions
+from approvals.api import feed
 from approvals.models import AuditEntry
+from approvals.record import export, sequence
 from approvals.states import Door, WorkflowState
 from tests.proofs.postgresql.racing import Act, gate_before_the_record, until
 from tests.support.desk.requests import make_request, make_workflow
@@ -24,7 +26,7 @@ def exported(after: int) -> list[int]:
     """The numbers of the entries that a client gets which has all up to `after`."""
 
     async def collect() -> str:
-        return "".join([piece async for piece in exports.lines(AuditEntry.objects.filter(pk__gt=after), "jsonl")])
+        return "".join([piece async for piece in export.lines(AuditEntry.objects.filter(pk__gt=after), "jsonl")])
 
     return [json.loads(line)["id"] for line in async_to_sync(collect)().splitlines()]
 
@@ -49,7 +51,7 @@ class Follower:
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
     # The numbers of entries begin anew with every test; what a process knows of them is for one database.
-    monkeypatch.setattr(gaps, "_horizon", gaps.Horizon())
+    monkeypatch.setattr(sequence, "_horizon", sequence.Horizon())
 
 
 @pytest.mark.parametrize("overlap", [timedelta(0), feed.OVERLAP], ids=["longer than is waited for", "as it is"])

@@ -7,8 +7,10 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from django.db import transaction
 
-from approvals import actions, feed, gaps
+from approvals import actions
+from approvals.api import feed
 from approvals.models import AuditEntry
+from approvals.record import sequence
 from approvals.states import Door
 from tests.proofs.postgresql.racing import Act, gate_before_the_record, until
 from tests.support.desk.requests import make_request
@@ -20,10 +22,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
     # The numbers of entries begin anew with every test; what a process knows of them is for one database.
-    monkeypatch.setattr(gaps, "_horizon", gaps.Horizon())
+    monkeypatch.setattr(sequence, "_horizon", sequence.Horizon())
     monkeypatch.setattr(feed, "_seen", {})
     # All of a test happens within the minute that is allowed for wrong clocks.
-    monkeypatch.setattr(gaps, "AT_WORK", gaps.AT_WORK.replace("1 minute", "0 seconds"))
+    monkeypatch.setattr(sequence, "AT_WORK", sequence.AT_WORK.replace("1 minute", "0 seconds"))
 
 
 def first_told(cursor: feed.Cursor) -> int:

@@ -13,15 +13,16 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals import dbpool, sweep
+from approvals.background import sweep
 from approvals.models import ApprovalRequest, Workflow
+from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
-from chats import sweep as chat_sweep
 from chats.actions.keeping import Recorded
 from chats.agent import events
+from chats.engine import sweep as chat_sweep
 from chats.models import Turn
-from hitlsite import patience
+from hitlsite.server import timeouts
 from tests.proofs.postgresql.racing import PATIENCE, Act
 from tests.support.chats.scenes import paused
 from tests.support.chats.turns import decide, make_chat, only_request, reload, say
@@ -31,7 +32,7 @@ from tests.support.people import alice, bob
 pytestmark = pytest.mark.django_db(transaction=True)
 
 #: As many as a process has threads for the database.
-PEERS = dbpool.THREADS
+PEERS = database.THREADS
 #: Seconds. What waits for nobody takes a fraction of it.
 AT_ONCE = 5.0
 
@@ -79,7 +80,7 @@ def alice_once():
 async def within(seconds: float, *works):
     """What these give on the process's own threads, all at once."""
     async with asyncio.timeout(seconds):
-        return await asyncio.gather(*(dbpool.run(work) for work in works))
+        return await asyncio.gather(*(database.run(work) for work in works))
 
 
 def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
@@ -127,9 +128,9 @@ def test_the_sweep_passes_what_is_locked_and_does_the_rest():
 def limits(monkeypatch):
     """The connections of this process keep to these limits."""
 
-    def keep_to(given: patience.Limits) -> None:
+    def keep_to(given: timeouts.Limits) -> None:
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
-        patience.keep_to(given)
+        timeouts.keep_to(given)
 
     yield keep_to
     monkeypatch.undo()
@@ -139,7 +140,7 @@ def limits(monkeypatch):
 
 def test_a_process_that_was_frozen_in_a_transaction_has_lost_its_locks_and_can_write_nothing(limits):
     turn = lapsed()
-    limits(patience.Limits(statement_timeout=30_000, lock_timeout=30_000, idle_in_transaction_session_timeout=300))
+    limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=30_000, idle_in_transaction_session_timeout=300))
     standing = threading.Event()
 
     def freeze() -> None:
@@ -155,7 +156,7 @@ def test_a_process_that_was_frozen_in_a_transaction_has_lost_its_locks_and_can_w
     # It waits for the lock, and gets it long before the other thaws.
     assert holding_at_last(turn) == "" and monotonic() - begun < 1.5
     error = peer.ended()
-    assert isinstance(error, dbpool.AWAY) and isinstance(error, InternalError | OperationalError)
+    assert isinstance(error, database.AWAY) and isinstance(error, InternalError | OperationalError)
     assert reload(turn).error == ""
 
 
@@ -165,15 +166,15 @@ def holding_at_last(turn: Turn) -> str:
 
 
 def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in_the_end(limits, monkeypatch):
-    monkeypatch.setattr(dbpool, "RETRY", 0.1)
+    monkeypatch.setattr(database, "RETRY", 0.1)
     turns = [say(make_chat(alice_once()), "hello") for _ in range(PEERS)]
     claims = [actions.claim_turn(turn.pk, owner="healthy")[0] for turn in turns]
-    limits(patience.Limits(statement_timeout=30_000, lock_timeout=200))
+    limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=200))
 
     async def story() -> None:
         with frozen_in(*map(holding, turns)):
             piece = [Recorded(1, 0, events.StepStarted(0))]
-            writing = [asyncio.create_task(dbpool.run(actions.append_events, claim, piece)) for claim in claims]
+            writing = [asyncio.create_task(database.run(actions.append_events, claim, piece)) for claim in claims]
             await asyncio.sleep(0)
             # All threads are at work for those that are locked, and yet there is room.
             assert await within(AT_ONCE, Turn.objects.count) == [PEERS]
@@ -186,12 +187,12 @@ def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in
 
 def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
     request, decider = make_request(alice()), bob()
-    limits(patience.Limits(statement_timeout=30_000, lock_timeout=200))
+    limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=200))
 
     def workflow() -> None:
         Workflow.objects.select_for_update().get(pk=request.workflow_id)
 
-    with frozen_in(workflow), pytest.raises(dbpool.AWAY, match="lock timeout"):
+    with frozen_in(workflow), pytest.raises(database.AWAY, match="lock timeout"):
         desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
     assert (
         desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE).decision.verdict == "approve"

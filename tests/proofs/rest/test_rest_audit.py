@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from approvals import audit
+from approvals.record import audit
 from tests.proofs.server.test_backpressure import ENTRIES, FILL, SIZE, memory
 from tests.support.machine import Machine, Remote
 from tests.support.people import alice

@@ -7,7 +7,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from approvals.rest.urls import schema as openapi
+from approvals.api.rest.urls import schema as openapi
 from tests.support.machine import Remote
 from tests.support.processes.server import Server
 from tests.support.services import real_processes  # noqa: F401 - a fixture

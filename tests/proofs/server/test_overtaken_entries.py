@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 
-from approvals import append_only, feed
-from approvals.dbpool import run
+from approvals.api import feed
 from approvals.models import ApprovalRequest, AuditEntry
+from approvals.runtime import append_only
+from approvals.runtime.database import run
 from approvals.states import Kind
 from tests.support.desk.following import following
 from tests.support.desk.requests import make_request

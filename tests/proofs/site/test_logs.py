@@ -62,7 +62,7 @@ def test_an_error_of_ours_is_logged_once_with_its_traceback_as_its_answer_says()
         ('post("/raise/away/")', 403, [("WARNING", "django.security.csrf")]),
         ('get("/raise/odd/")', 400, [("ERROR", "django.security.SuspiciousOperation")]),
         ('get("/raise/odd/", HTTP_HOST="evil.example")', 400, [("ERROR", "django.security.DisallowedHost")]),
-        ('get("/raise/away/")', 503, [("WARNING", "hitlsite.outages")]),
+        ('get("/raise/away/")', 503, [("WARNING", "hitlsite.server.outages")]),
     ],
     ids=["not there", "no form of ours", "suspicious", "another host", "an outage"],
 )
@@ -72,7 +72,9 @@ def test_what_is_no_mistake_of_ours_is_a_line_at_most(ask, status, lines):
     assert len(log.splitlines()) == len(lines)
 
 
-@pytest.mark.parametrize("name", ["daphne.server", "channels.db", "asyncio", "psycopg.pool", "approvals.sweep"])
+@pytest.mark.parametrize(
+    "name", ["daphne.server", "channels.db", "asyncio", "psycopg.pool", "approvals.background.sweep"]
+)
 def test_what_libraries_warn_of_is_logged_once_in_the_same_form(name):
     _, log = said(f'logging.getLogger({name!r}).warning("took too long"); logging.getLogger("daphne").info("hello")')
     assert LINE.findall(log) == [("WARNING", name, "took too long")]

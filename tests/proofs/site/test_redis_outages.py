@@ -8,7 +8,7 @@ import contextlib
 import pytest
 from redis.exceptions import RedisError
 
-from approvals.redislayer import PatientLayer
+from approvals.live.redis_layer import PatientLayer
 from tests.support.processes.redis_server import RedisServer, started
 from tests.support.processes.server import PATIENCE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from approvals.outbox import Event
+from approvals.outbound.outbox import Event
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool

@@ -16,9 +16,10 @@ from django.core.management import execute_from_command_line
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 django.setup()
 
-from approvals import outbox, pulse  # noqa: E402 - models need the registry
-from chats import runner  # noqa: E402
+from approvals.live import liveness  # noqa: E402 - models need the registry
+from approvals.outbound import outbox  # noqa: E402 - models need the registry
 from chats.actions import claiming  # noqa: E402
+from chats.engine import runner  # noqa: E402
 from tests.proofs.team.points import WEB, WORKER  # noqa: E402
 from tests.proofs.team.reciter import hold_where_told  # noqa: E402
 
@@ -28,7 +29,7 @@ def main(*words: str) -> None:
         claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=float(lease)), timedelta(seconds=float(lease) / 4)
         outbox.CLAIM = timedelta(seconds=float(lease))
     if patience := os.environ.get("PULSE_PATIENCE"):
-        pulse.PATIENCE = float(patience)
+        liveness.PATIENCE = float(patience)
     hold_where_told()
     for point, install in (WEB | WORKER).items():
         install(point)

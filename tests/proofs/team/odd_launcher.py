@@ -18,7 +18,7 @@ from django.utils import timezone
 from tests.proofs.team import launcher
 
 from chats.actions import calling, delegating, ending, stepping  # isort: skip - models need what the launcher sets up
-from hitlsite import patience  # isort: skip
+from hitlsite.server import timeouts  # isort: skip
 
 FREEZE = "FREEZE_FILE"
 #: Each is inside a transaction of a worker's.
@@ -49,7 +49,7 @@ def main(*words: str) -> None:
         right = timezone.now
         timezone.now = lambda: right() + timedelta(seconds=ahead)
     if FREEZE in os.environ:
-        patience.WORK = replace(patience.WORK, idle_in_transaction_session_timeout=2_000)
+        timeouts.WORK = replace(timeouts.WORK, idle_in_transaction_session_timeout=2_000)
         for point, (owner, name) in POINTS.items():
             freeze_behind(point, owner, name)
     launcher.main(*words)

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chats import jobs, queue
-from chats import views as pages
+from chats import queue
+from chats.engine import jobs
+from chats.pages import views as pages
 from tests.proofs.crash import agents
 from tests.proofs.crash.points import POINTS, after, before, die_at
 

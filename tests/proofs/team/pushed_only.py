@@ -16,8 +16,10 @@ NEVER = 1e6
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
     django.setup()
-    from approvals import following, pulse, waitingroom
-    from chats import streams
+    from approvals.api import followers
+    from approvals.background import waiting_room
+    from approvals.live import liveness
+    from chats.engine import streams
 
-    pulse.REREAD = waitingroom.REREAD = streams.POLL = following.POLL = NEVER
+    liveness.REREAD = waiting_room.REREAD = streams.POLL = followers.POLL = NEVER
     call_command("serve", port=int(sys.argv[1]), skip_checks=True)

@@ -10,7 +10,9 @@ from django.core.management import call_command
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
     django.setup()
-    from approvals import sweep
+    from approvals.background import sweep
 
-    sweep._duties[:] = [duty for duty in sweep._duties if duty.run.__module__ in {"approvals.sweep", "chats.sweep"}]
+    sweep._duties[:] = [
+        duty for duty in sweep._duties if duty.run.__module__ in {"approvals.background.sweep", "chats.engine.sweep"}
+    ]
     call_command("worker", skip_checks=True)

@@ -8,9 +8,9 @@ import logging
 
 import pytest
 
-from approvals import redislayer
-from approvals.redislayer import PatientLayer
-from approvals.trouble import Trouble
+from approvals.live import redis_layer
+from approvals.live.redis_layer import PatientLayer
+from approvals.runtime.failures import Trouble
 from tests.support.processes.server import PATIENCE
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
@@ -21,7 +21,7 @@ PAGES, OUTAGES = 30, 3
 
 async def test_subscriptions_and_reading_never_make_the_connection_anew_at_once(redis, caplog, monkeypatch):
     words = "Redis is away (%s)."
-    monkeypatch.setattr(redislayer, "_away", Trouble(redislayer.logger, words, "Redis is back."))
+    monkeypatch.setattr(redis_layer, "_away", Trouble(redis_layer.logger, words, "Redis is back."))
     layer = PatientLayer(hosts=[redis.url])
     redis.start()
 
@@ -50,4 +50,4 @@ async def test_subscriptions_and_reading_never_make_the_connection_anew_at_once(
             await layer.flush()
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(told) <= 1
-    assert {(record.name, record.exc_info) for record in told} <= {("approvals.redislayer", None)}
+    assert {(record.name, record.exc_info) for record in told} <= {("approvals.live.redis_layer", None)}

@@ -13,8 +13,9 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
-from chats import actions, checkpoints, runner
+from chats import actions, checkpoints
 from chats.agent import registry
+from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import open_requests
 from chats.states import TurnState

@@ -8,22 +8,22 @@ from django.contrib.auth.models import Group, User
 from django.core import mail
 from django.utils import timezone
 
-from approvals import notices, outbox, webhooks
-from approvals.auth import create_key
-from approvals.couriers import Couriers
-from approvals.keys import ApiKey
+from approvals.access.permissions import create_key
 from approvals.models import OutboxEvent, Workflow
-from approvals.outbox import EVENTS
-from approvals.signing import new_secret
+from approvals.models.keys import ApiKey
+from approvals.models.subscriptions import LastNotice, NotificationRule, WebhookEndpoint
+from approvals.outbound import notifications, outbox, webhooks
+from approvals.outbound.delivery_lanes import Couriers
+from approvals.outbound.outbox import EVENTS
+from approvals.outbound.signing import new_secret
 from approvals.states import Channel
-from approvals.subscriptions import LastNotice, NotificationRule, WebhookEndpoint
 from tests.support.desk.requests import make_workflow
 
 
 def carry(couriers: Couriers | None = None) -> None:
     """Deliver what is due now, and wait until all of it has ended."""
-    couriers = couriers or Couriers(webhooks.due_jobs, notices.due_jobs)
-    notices.spread_due()
+    couriers = couriers or Couriers(webhooks.due_jobs, notifications.due_jobs)
+    notifications.spread_due()
     untried = outbox.heads(Channel.WEBHOOK).filter(attempts=0)
     while True:
         couriers.deliver_due()

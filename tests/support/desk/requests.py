@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
-from approvals.asks import Ask
+from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.states import Door, Kind, Verdict
 

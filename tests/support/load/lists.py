@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.pages import ended_place, suspended_place
-from approvals.paging import Mark
+from approvals.pages.fragments import ended_place, suspended_place
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
+from approvals.runtime.cursors import Mark
 
 #: A read of a whole table, as PostgreSQL and SQLite say it; U0 is the table of a subquery.
 SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|chats)_\w+|U\d+)\b(?! USING| VIRTUAL)")

@@ -7,7 +7,7 @@ from django.core.management.color import no_style
 from django.db import connection
 
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.searchtexts import SearchText
+from approvals.models.search import SearchText
 
 #: Of so many requests one waits.
 ONE_WAITS_OF = 50

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from approvals.exceptions import Invalid
 from chats.models import Chat, Message
-from chats.wire import ai_sdk_body
+from chats.protocols.ai_sdk import body as ai_sdk_body
 from tests.support import people
 from tests.support.machines import Client, machine, user_message
 

@@ -8,10 +8,10 @@ import re
 import pytest
 from django.test import Client as Browser
 
-from approvals import dbpool
 from approvals.models import ApprovalRequest, Decision
+from approvals.runtime import database
 from chats.models import Chat, Message, Turn, TurnCheckpoint
-from chats.rendering import render_push
+from chats.pages.fragments import render_push
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.machines import Client, machine, served, user_message
@@ -136,7 +136,7 @@ def test_nothing_is_cut_under_a_running_turn(client, settings):
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await dbpool.run(Turn.objects.filter(state="running").exists):
+        while not await database.run(Turn.objects.filter(state="running").exists):
             await asyncio.sleep(0.01)
         refused = [
             await client.apost(messageId="u1"),

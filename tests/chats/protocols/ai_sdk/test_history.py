@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from approvals import dbpool
 from approvals.models import ApprovalRequest
+from approvals.runtime import database
 from chats.models import Chat, Turn
 from tests.support import people
 from tests.support.chats import agents
@@ -100,7 +100,7 @@ def test_a_second_tab_follows_a_first_response_from_its_beginning(client, settin
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await dbpool.run(Turn.objects.filter(events__seq__gt=5).exists):
+        while not await database.run(Turn.objects.filter(events__seq__gt=5).exists):
             await asyncio.sleep(0.01)
         line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
         await line.send_input({"type": "http.request", "body": b""})
@@ -120,7 +120,7 @@ def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(clie
 
     async def story():
         posting = asyncio.create_task(client.apost(messageId=client.last["id"]))
-        while not await dbpool.run(Turn.objects.filter(state="running").exists):
+        while not await database.run(Turn.objects.filter(state="running").exists):
             await asyncio.sleep(0.01)
         followed = await client.machine.acall("GET", f"{client.address}/stream")
         read = await client.machine.acall("GET", client.address)
@@ -144,7 +144,7 @@ def test_a_client_that_goes_away_stops_nothing(client):
         await line.receive_output(60)
         await line.send_input({"type": "http.disconnect"})
         await line.wait(60)
-        while await dbpool.run(Turn.objects.exclude(state="completed").exists):
+        while await database.run(Turn.objects.exclude(state="completed").exists):
             await asyncio.sleep(0.01)
 
     served(story)

@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals import dbpool
+from approvals.runtime import database
 from chats import actions, doorbell
 from chats.agent import events
 from chats.models import Chat, Turn
-from chats.wire.ai_sdk import MessageStream, frames
+from chats.protocols.ai_sdk.encode import MessageStream, frames
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.turns import make_chat, say
@@ -136,7 +136,7 @@ def test_a_stop_in_mid_stream_aborts_and_keeps_what_was_said(odd):
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await dbpool.run(Turn.objects.filter(events__isnull=False).exists):
+        while not await database.run(Turn.objects.filter(events__isnull=False).exists):
             await asyncio.sleep(0.01)
         stopped = await client.astop()
         return stopped, await posting

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client as Browser
 
-from approvals import machines
+from approvals.access import callers
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from chats.models import ToolCall
 from tests.support import people
@@ -53,8 +53,8 @@ def test_what_is_critical_leads_to_its_page(approved):
 def test_a_page_with_a_token_of_a_session_speaks_as_its_person():
     bob, browser = people.bob(), Browser()
     browser.force_login(bob)
-    session = machines.Caller(user=bob, scopes=machines.ALL, session_key=browser.session.session_key)
-    token = machines.client_token(session, thread="c1")
+    session = callers.Caller(user=bob, scopes=callers.ALL, session_key=browser.session.session_key)
+    token = callers.client_token(session, thread="c1")
     paused("approve refund", Machine(token)).rule(False)
     assert Decision.objects.get().by_name == "bob"
 

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from chats import queries
+from chats.agent.provider import CONTEXT_CLOSES, CONTEXT_OPENS
 from chats.models import Chat, Turn
-from chats.projection import user_message, user_parts
-from chats.providers.base import CONTEXT_CLOSES, CONTEXT_OPENS
+from chats.queries.projection import user_message, user_parts
 from tests.support import people
 from tests.support.chats.front_end import CONTEXT, front_end, shown
 

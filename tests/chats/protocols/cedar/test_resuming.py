@@ -9,7 +9,8 @@ from approvals import actions as desk
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 from chats.models import ToolCall
-from chats.wire import cedar, cedar_body
+from chats.protocols.cedar import body as cedar_body
+from chats.protocols.cedar import encode
 from tests.support import people
 from tests.support.chats.front_end import FrontEnd, front_end, refusal, runs, shown
 from tests.support.chats.turns import overdue
@@ -251,6 +252,6 @@ def test_a_field_of_the_input_never_hides_ours_nor_is_hidden(page):
 
 
 def test_line_breaks_in_what_is_asked_stay_within_their_event():
-    frame = cedar.frame(cedar.noted("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
+    frame = encode.frame(encode.noted("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
     assert frame.count(b"\n") == 2
     assert frame.endswith(b"\n\n") and b"\r" not in frame

@@ -1,0 +1,57 @@
+"""Who is at a request that waits: who has taken it, to whom it was assigned, and what this person may do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from approvals.access import permissions
+from approvals.access.permissions import Person
+from approvals.models import ApprovalRequest
+
+#: Who took a request and does nothing about it for so long has let it go.
+LAPSES = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """What `approvals/_holder.html` shows. `name` is empty where nobody has taken the request; `refusal` is why a try failed."""
+
+    name: str = ""
+    mine: bool = False
+    lapses_at: datetime | None = None
+    assigned: str = ""
+    assigned_to_me: bool = False
+    may_take: bool = False
+    version: str = ""
+    refusal: str = ""
+
+
+NOBODY = Holder()
+
+
+def claimant(request: ApprovalRequest, now: datetime) -> int | None:
+    """The id of who has taken it, unless that has lapsed."""
+    at = request.claimed_at
+    return request.claimed_by_id if at is not None and at > now - LAPSES else None
+
+
+def assignee_name(request: ApprovalRequest) -> str:
+    return request.assigned_to.get_username() if request.assigned_to else ""
+
+
+def holder_for(user: Person, request: ApprovalRequest, *, refusal: str = "") -> Holder:
+    held = claimant(request, timezone.now()) if request.pending else None
+    at = request.claimed_at if held is not None else None
+    return Holder(
+        name=request.claimed_name if held is not None else "",
+        mine=held is not None and held == user.pk,
+        lapses_at=at + LAPSES if at else None,
+        assigned=assignee_name(request),
+        assigned_to_me=request.assigned_to_id is not None and request.assigned_to_id == user.pk,
+        may_take=request.pending and permissions.may_close(user, request),
+        version=f"{request.status}-{held}-{at.timestamp() if at else ''}-{request.assigned_to_id}",
+        refusal=refusal,
+    )

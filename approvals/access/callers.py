@@ -1,0 +1,199 @@
+"""How addresses for machines (`/api/`, `/chat`) know who calls.
+
+By a key or a client token as Bearer, or by the session of a browser (with CSRF).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from approvals.access import permissions, rate_limits
+from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
+from approvals.models.actors import Actor, KeyActor
+from approvals.models.keys import ApiKey
+from approvals.runtime.sessions import sealed, user_of, user_of_sealed
+
+ALL = frozenset(permissions.SCOPES)
+#: Scopes that a browser app gets by a token made in a session; it can read no audit log.
+TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
+TOKEN_SECONDS, MAX_TOKEN_SECONDS = 900, 3600
+_TOKEN_PREFIX = "ppt_"  # noqa: S105 - what our tokens begin with
+_signer = signing.Signer(salt="approvals.client-token")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who a request acts for, and how far. `thread` confines a client token to the one chat of that id."""
+
+    user: User
+    scopes: frozenset[str]
+    key: ApiKey | None = None
+    thread: str | None = None
+    #: The key of the browser's session, where the caller is known by one.
+    session_key: str = field(default="", repr=False)
+
+    @property
+    def by_session(self) -> bool:
+        return bool(self.session_key)
+
+    @property
+    def actor(self) -> Actor:
+        """Who decides, asks or comments: the key where there is one, else the user."""
+        return KeyActor(self.user, self.key) if self.key else self.user
+
+    @property
+    def scope(self) -> str:
+        """Whose requests and workflows these are: one key's ids never shadow another's."""
+        return f"{permissions.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
+
+    def need(self, scope: str) -> None:
+        """Raise ScopeMissing where the key or token does not reach so far."""
+        if scope not in self.scopes:
+            raise ScopeMissing(scope)
+
+    def count_ask(self) -> None:
+        """Count one more ask. TooMany. A client token has a share of its own, for its chat."""
+        who = self.scope if self.thread is None else f"{self.scope} {self.thread}"
+        rate_limits.asks.count(who, settings.HITL_ASKS_PER_MINUTE)
+
+
+class MachineMiddleware:
+    """Puts a `caller` on every request to an address for machines; None where nobody is known.
+
+    A Bearer token is looked at alone: cookies that came with it count for nothing, and so CSRF does not matter. What a
+    token is good for is said to the view by `Caller`; one that is not good is refused here.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_for_machines(request.path):
+            caller = self._caller(request)
+            request.caller = caller  # type: ignore[attr-defined]
+            # Whoever is known without a token is known by a cookie, which another site's page could send.
+            by_cookie = caller is not None and _token_of(request) is None
+            request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+    def _caller(self, request: HttpRequest) -> Caller | None:
+        token = _token_of(request)
+        if token is not None:
+            caller = caller_by_token(token)
+            request.user = caller.user if caller else AnonymousUser()
+            return caller
+        if not isinstance(request.user, User):
+            return None
+        return Caller(user=request.user, scopes=ALL, session_key=request.session.session_key or "")
+
+
+def is_for_machines(path: str) -> bool:
+    """Whether programs call this address, and no browser shows what it answers."""
+    return re.match(settings.MACHINE_URLS_REGEX, path) is not None
+
+
+def refusal_for_unknown(request: HttpRequest) -> Refusal:
+    """Return why a request without a valid key, token or session is refused.
+
+    A wrong key counts against its address. Valid keys from the same address are never refused for it.
+    """
+    try:
+        if _token_of(request) is not None:
+            network = rate_limits.network_of(rate_limits.client_address(request))
+            rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
+    except rate_limits.TooMany as refusal:
+        return refusal
+    return NotAuthenticated()
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """Who calls. Raises NotAuthenticated."""
+    caller = getattr(request, "caller", None)
+    if not isinstance(caller, Caller):
+        raise NotAuthenticated
+    return caller
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """With what a request came, to be looked at again by an answer that outlasts the look at its beginning."""
+
+    token: str | None
+    session_key: str | None
+
+    def caller(self) -> Caller | None:
+        """Who it is now: None once the key is revoked, the token too old or the session over."""
+        if self.token is not None:
+            return caller_by_token(self.token)
+        user = user_of(self.session_key) if self.session_key else None
+        return Caller(user=user, scopes=ALL, session_key=self.session_key or "") if user is not None else None
+
+
+def credentials_of(request: HttpRequest) -> Credentials:
+    return Credentials(_token_of(request), request.session.session_key)
+
+
+def _token_of(request: HttpRequest) -> str | None:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def caller_by_token(token: str) -> Caller | None:
+    """Who is behind a Bearer token; None if it is unknown, revoked or too old."""
+    if token.startswith(_TOKEN_PREFIX):
+        return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
+    key = permissions.find_key(token)
+    if key is None:
+        return None
+    _note_use(key)
+    return Caller(user=key.user, scopes=frozenset(key.scopes), key=key)
+
+
+def _note_use(key: ApiKey) -> None:
+    """When a key was last used, to the minute: a busy client must not cost a write for each request."""
+    now = timezone.now()
+    if key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1):
+        permissions.note_use(key, now)
+
+
+def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
+    """A token for one chat of the caller's, for a browser that must not hold a key.
+
+    It reaches no further than its maker, and dies with the key or the session that made it.
+    """
+    scopes = sorted(caller.scopes & TOKEN_SCOPES)
+    made = {
+        "user": caller.user.pk,
+        "thread": thread,
+        "scopes": scopes,
+        "until": timezone.now().timestamp() + seconds,
+        "key": caller.key.pk if caller.key else None,
+        "session": sealed(caller.session_key, caller.user) if caller.by_session else None,
+    }
+    return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
+
+
+def _by_client_token(text: str) -> Caller | None:
+    try:
+        made = _signer.unsign_object(text)
+    except signing.BadSignature:
+        return None
+    if made["until"] < timezone.now().timestamp():
+        return None
+    if session := made.get("session"):
+        user = user_of_sealed(session, made["user"])
+    else:
+        user = User.objects.filter(pk=made["user"], is_active=True).first()
+    key = ApiKey.objects.filter(pk=made["key"], revoked_at=None).first() if made["key"] else None
+    if user is None or (made["key"] and key is None):
+        return None
+    return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, thread=made["thread"])

@@ -1,0 +1,5 @@
+"""What administrators see and may change."""
+
+from approvals.admin import desk, subscriptions
+
+__all__ = ["desk", "subscriptions"]

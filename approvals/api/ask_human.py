@@ -1,0 +1,216 @@
+"""AgentForge's `ask-human`: a question in its input shape, answered in its output shape, now or later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals import actions, queries
+from approvals.access.callers import Caller
+from approvals.api import agentforge, feed
+from approvals.api.bodies import REPLAYED, idempotency_key, json_object
+from approvals.api.events import thread_of
+from approvals.api.long_poll import when_ended
+from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
+from approvals.http import endpoint
+from approvals.models import ApprovalRequest
+from approvals.runtime.canonical import NotCanonical, canonical, digest
+from approvals.runtime.translation import translated
+from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
+
+#: The longest wait for an answer in one request; after it, ask again for the outcome.
+MAX_WAIT = 600
+#: A deadline beyond this is no deadline, and no calendar could hold many of them.
+MAX_TIMEOUT_DAYS = 36_500
+MAX_TIMEOUT = MAX_TIMEOUT_DAYS * 86_400_000
+
+_WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
+
+
+@endpoint("POST")
+def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Ask a person; 202 with the request's id, or with `?wait=SECONDS` what comes of it, if it comes in time.
+
+    The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
+    """
+    caller.need("ask")
+    caller.count_ask()
+    _refuse_tokens(caller)
+    seconds, thread = _wait_of(request), thread_of(request)
+    question = question_from(json_object(request))
+    origin = actions.Origin(
+        scope=caller.scope,
+        digest=digest({**question.input, "?thread": thread}),
+        source=ASK_HUMAN,
+        thread_id=thread,
+        idempotency_key=idempotency_key(request),
+    )
+    asked = actions.ask_for_client(question, origin, by=caller.actor)
+    response = _answer(request, asked.request, seconds)
+    if asked.replayed:
+        response.headers[REPLAYED] = "true"
+    return response
+
+
+@endpoint("GET")
+def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
+    """What came of a question, in the same words and with the same `?wait=`."""
+    caller.need("read")
+    _refuse_tokens(caller)
+    return _answer(request, _question_for(caller, pk), _wait_of(request))
+
+
+def question_from(body: Mapping[str, Any]) -> Ask:
+    """The question in a body of AgentForge's shape. Unknown fields count for nothing; Invalid names each wrong one."""
+    errors = {name: error for name, check in CHECKS.items() if name in body and (error := check(body[name]))}
+    if "question" not in body:
+        errors["question"] = _("is missing")
+    if errors:
+        raise Invalid(_("The question is invalid."), errors)
+    title, message = agentforge.title_and_message(body["question"])
+    timeout = body.get("timeout", 0)
+    return Ask(
+        kind=Kind.QUESTION,
+        title=title,
+        message=message,
+        input={name: body[name] for name in CHECKS if name in body},
+        response_schema={"type": "string"},
+        context=body.get("context"),
+        priority=Priority(body.get("priority", Priority.NORMAL)),
+        deadline_at=timezone.now() + timedelta(milliseconds=timeout) if timeout > 0 else None,
+        default_response=body.get("defaultResponse", ABSENT),
+        suggestions=body.get("suggestions", ()),
+    )
+
+
+def _text_error(value: Any, *, longest: int = MAX_MESSAGE) -> str:
+    if not isinstance(value, str):
+        return _("is not text")
+    if len(value) > longest:
+        return _("is longer than %(limit)s characters") % {"limit": f"{longest:,}"}
+    return _json_error(value)
+
+
+def _question_error(value: Any) -> str:
+    return _("is empty") if value == "" else _text_error(value)
+
+
+def _context_error(value: Any) -> str:
+    return _json_error(value) if isinstance(value, dict) else _("is not a JSON object")
+
+
+def _priority_error(value: Any) -> str:
+    known = isinstance(value, str) and value in Priority.values
+    return "" if known else _("must be one of %(names)s") % {"names": ", ".join(Priority.values)}
+
+
+def _timeout_error(value: Any) -> str:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return _("must be a number of milliseconds")
+    if not 0 <= value <= MAX_TIMEOUT:
+        words = _("must be between 0 (none) and %(limit)s ms (%(days)s days)")
+        return words % {"limit": MAX_TIMEOUT, "days": MAX_TIMEOUT_DAYS}
+    return ""
+
+
+def _suggestions_error(value: Any) -> str:
+    if not isinstance(value, list):
+        return _("must be a list of texts")
+    if len(value) > MAX_SUGGESTIONS:
+        return _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}
+    return next((f"{place}: {error}" for place, one in enumerate(value) if (error := _label_error(one))), "")
+
+
+def _label_error(value: Any) -> str:
+    return _text_error(value, longest=MAX_LABEL)
+
+
+def _json_error(value: Any) -> str:
+    try:
+        canonical(value)
+    except NotCanonical as error:
+        return translated(error)
+    return ""
+
+
+#: AgentForge's fields; each says what is wrong with a value, "" if nothing is. null is wrong everywhere.
+CHECKS: Mapping[str, Callable[[Any], str]] = {
+    "question": _question_error,
+    "context": _context_error,
+    "priority": _priority_error,
+    "timeout": _timeout_error,
+    "defaultResponse": _text_error,
+    "suggestions": _suggestions_error,
+}
+
+
+def _refuse_tokens(caller: Caller) -> None:
+    if caller.thread is not None:
+        raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
+
+
+def _wait_of(request: HttpRequest) -> float:
+    """`?wait=`, in seconds; 0 without."""
+    text = request.GET.get("wait", "0")
+    if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
+        raise Invalid(
+            _("The `wait` parameter is invalid."),
+            {"wait": _("must be a number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}},
+        )
+    return float(text)
+
+
+def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
+    found = queries.get_request_for(caller.user, pk)
+    if found.kind != Kind.QUESTION:
+        raise NotFound
+    return found
+
+
+def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
+    if not asked.pending or seconds == 0 or request.method == "HEAD":
+        return _told(request, asked)
+    return when_ended(request, asked.pk, seconds, lambda caller: _told(request, _question_for(caller, asked.pk)))
+
+
+def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+    """202 while it waits, 200 with the answer; Expired or Withdrawn if there will be none."""
+    if asked.pending:
+        return _accepted(request, asked)
+    decision, ended = asked.decision, feed.ended(asked)
+    if decision.verdict == Verdict.CANCEL:
+        raise Withdrawn(decision)
+    if agentforge.error_of(feed.asked(asked), ended) is not None:
+        raise Expired(decision)
+    requested, responded = feed.ms(asked.created_at), feed.ms(decision.decided_at)
+    metadata = {
+        "requestId": str(asked.pk),
+        "requestedAt": requested,
+        "respondedAt": responded,
+        "duration": responded - requested,
+        "timedOut": decision.verdict == Verdict.EXPIRE,
+        "priority": asked.priority,
+    }
+    return JsonResponse({"response": agentforge.response_of(ended), "metadata": metadata})
+
+
+def _accepted(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+    body = {
+        "requestId": str(asked.pk),
+        "status": asked.status,
+        "requestedAt": feed.ms(asked.created_at),
+        "priority": asked.priority,
+        "url": asked.public_url,
+    }
+    where = {"Location": reverse("desk_api:ask-human-outcome", args=[asked.pk])}
+    return JsonResponse(body, status=HTTPStatus.ACCEPTED, headers=where)

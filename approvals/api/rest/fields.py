@@ -1,0 +1,103 @@
+"""What the documents of the API are made of: bodies that forbid what they do not know, moments, ids, bounded texts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from ninja.params.models import Body, BodyModel
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+)
+
+from approvals.api.bodies import json_body
+from approvals.exceptions import BadBody, Invalid
+from approvals.runtime.canonical import NotCanonical, canonical, utc
+from approvals.runtime.translation import translated
+
+
+class Document(BaseModel):
+    """A body or a set of filters: what it does not know is refused and not left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _moment(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    if not isinstance(value, str):
+        raise ValueError(_("must be text, like 2026-11-21T12:00:00Z"))
+    try:
+        found = datetime.fromisoformat(value)
+        if found.tzinfo is None or "T" not in value.upper():
+            raise ValueError
+        return found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(_("must be a date and time with a time zone, like 2026-11-21T12:00:00Z")) from error
+
+
+def _web_address(value: str) -> str:
+    if "@" in value.partition("//")[2].partition("/")[0]:
+        raise ValueError(_("must not contain a username or password"))
+    return value
+
+
+#: ISO 8601 with a time zone, kept in UTC.
+Moment = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    PlainSerializer(utc, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+#: What a client calls a piece of its work. It stands in addresses, so it holds nothing that would have to be escaped.
+WorkflowId = Annotated[str, StringConstraints(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@=+~,-]*$")]
+WebAddress = Annotated[
+    str, StringConstraints(max_length=500, pattern=r"^https?://[^\s/?#\\]+[^\s\\]*$"), AfterValidator(_web_address)
+]
+Short = Annotated[str, StringConstraints(max_length=100)]
+Name = Annotated[str, StringConstraints(max_length=200)]
+
+
+class _JsonModel(BodyModel):
+    """Reads the body by our own rules, where ninja would take any content type and any number."""
+
+    @classmethod
+    def get_request_data(cls, request: HttpRequest, api: Any, path_params: Any) -> dict[str, Any]:
+        value = json_body(request)
+        try:
+            canonical(value)
+        except NotCanonical as error:
+            raise BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)}) from error
+        return {cls.__read_from_single_attr__: value}
+
+
+class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit like this
+    """Marks the parameter of an operation that holds the body."""
+
+    _model = _JsonModel
+
+    @classmethod
+    def _param_source(cls) -> str:
+        return "body"
+
+
+def only_known(request: HttpRequest, known: set[str]) -> None:
+    """Raise Invalid for a query parameter that this address does not take, or that is there twice."""
+    errors: dict[str, str] = {}
+    for name, values in request.GET.lists():
+        if name not in known:
+            errors[name[:100]] = _("is unknown")
+        elif len(values) != 1:
+            errors[name] = _("is given more than once")
+        elif "\x00" in values[0] or len(values[0]) > 1000:
+            errors[name] = _("contains a NUL or is too long")
+    if errors:
+        raise Invalid(_("The query parameters are invalid."), errors)

@@ -1,0 +1,78 @@
+"""The audit log over REST, as long as it is: piece by piece, in the order of events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+from pydantic import Field
+
+from approvals.api.rest.callers import client_of, problems
+from approvals.api.rest.fields import Document, Moment, Name, Short, only_known
+from approvals.api.rest.people_documents import ActorName
+from approvals.exceptions import NotAllowed
+from approvals.live.streaming import handed_over
+from approvals.models import AuditEntry
+from approvals.record import export
+
+router = Router(tags=["Audit"])
+
+LINES = {"schema": {"type": "string"}}
+
+
+class Entries(Document):
+    """Which entries are wanted. `after` is the id of the last one that the client has."""
+
+    format: Literal["jsonl", "csv"] = "jsonl"
+    event: Short | None = None
+    scope: Name | None = None
+    workflow: Name | None = None
+    request: UUID | None = None
+    thread: Name | None = None
+    tool: Short | None = None
+    tool_call_id: Name | None = None
+    person: ActorName | None = Field(None, description="As it is recorded: `bob`, or `API key billing of bob`.")
+    at_from: Moment | None = None
+    at_until: Moment | None = None
+    after: int | None = Field(None, ge=0, le=2**53)
+
+
+@router.get(
+    "/audit",
+    summary="The audit log",
+    openapi_extra=problems(
+        **{"200": {"description": "OK", "content": {"application/x-ndjson": LINES, "text/csv": LINES}}}
+    ),
+)
+def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
+    """Needs the scope `audit`, and a user who may view audit entries. One JSON object a line, or CSV."""
+    caller = client_of(request, "audit")
+    only_known(request, set(Entries.model_fields))
+    if not caller.user.has_perm("approvals.view_auditentry"):
+        raise NotAllowed(_("You do not have permission to view the audit log."))
+    lookups = {
+        "event": wanted.event,
+        "scope": wanted.scope,
+        "run_id": wanted.workflow,
+        "request_id": wanted.request,
+        "thread_id": wanted.thread,
+        "tool_name": wanted.tool,
+        "tool_call_id": wanted.tool_call_id,
+        "actor_name": wanted.person,
+        "at__gte": wanted.at_from,
+        "at__lte": wanted.at_until,
+        "pk__gt": wanted.after,
+    }
+    entries = AuditEntry.objects.filter(**{name: value for name, value in lookups.items() if value is not None})
+    lines = export.lines(entries, wanted.format)
+    return handed_over(request, _encoded(lines), content_type=export.TYPES[wanted.format], headers={})
+
+
+async def _encoded(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    async for piece in lines:
+        if piece:
+            yield piece.encode()

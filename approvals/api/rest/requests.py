@@ -1,0 +1,231 @@
+"""Requests over REST: ask, list, look, wait, decide, withdraw, and say what came of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import Header, Query, Router
+from ninja.responses import Status as Answer
+from pydantic import Field
+
+from approvals import actions, queries
+from approvals.api.bodies import KEY_PATTERN, MAX_KEY, REPLAYED
+from approvals.api.long_poll import when_ended
+from approvals.api.rest.callers import Bearer, client_of, problems
+from approvals.api.rest.documents import (
+    NewCancel,
+    NewDecision,
+    NewRequest,
+    NewResult,
+    Page,
+    RequestDocument,
+    ResultDocument,
+)
+from approvals.api.rest.fields import Document, JsonBody, Moment, Name, Short, WorkflowId, only_known
+from approvals.api.rest.shapes import ask_from, brief, document
+from approvals.asking.asks import ABSENT
+from approvals.exceptions import Invalid
+from approvals.runtime.cursors import Mark, mark_from
+from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
+
+router = Router(tags=["Requests"])
+
+MAX_WAIT = 60
+MAX_PAGE = 200
+
+IdempotencyKey = Annotated[
+    str | None, Header(None, alias="Idempotency-Key", min_length=1, max_length=MAX_KEY, pattern=KEY_PATTERN)
+]
+
+
+class Filters(Document):
+    status: Status | None = None
+    kind: Kind | None = None
+    tool: Short | None = None
+    workflow: WorkflowId | None = None
+    thread: Name | None = None
+    priority: Priority | None = None
+    text: Name | None = Field(None, description="Words that are in it: title, message, input, context, comments.")
+    created_from: Moment | None = None
+    created_until: Moment | None = None
+    cursor: Name | None = Field(None, description="`next` of the page before.")
+    limit: int = Field(50, ge=1, le=MAX_PAGE)
+
+
+class Waiting(Document):
+    wait: int = Field(0, ge=0, le=MAX_WAIT, description="Seconds to wait for the decision.")
+
+
+@router.post(
+    "/requests",
+    response={201: RequestDocument, 200: RequestDocument},
+    summary="Ask a person",
+    auth=Bearer(counted=True),
+    openapi_extra=problems(400, 409, 413, 415, 429),
+)
+def create_request(
+    request: HttpRequest,
+    sent: Annotated[NewRequest, JsonBody(...)],
+    response: HttpResponse,
+    idempotency_key: IdempotencyKey = None,
+) -> Answer[RequestDocument]:
+    """Needs the scope `ask`. The same again (`Idempotency-Key`, or `tool_call_id`) gives the request that is there, with
+    200 and `Idempotent-Replayed: true`. Without `workflow_id` the request gets a workflow of its own, which ends with it.
+    """
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    if sent.callback_url is not None and caller.key is None:
+        raise Invalid(
+            _("A callback must be signed, which needs an API key."),
+            {"callback_url": _("needs an API key, whose webhook secret signs the callback")},
+        )
+    origin = actions.Origin(
+        scope=caller.scope,
+        digest=sent.digest(),
+        workflow=sent.workflow_id or "",
+        workflow_title=sent.workflow_title or "",
+        thread_id=sent.thread_id,
+        agent=sent.agent,
+        idempotency_key=idempotency_key,
+    )
+    asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
+    _say_replayed(response, asked.replayed)
+    return Answer(200 if asked.replayed else 201, _document(caller.user, asked.request.pk))
+
+
+@router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
+def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)]) -> Page:
+    """Needs the scope `read`. The newest first; what the key's user may see."""
+    caller = client_of(request, "read")
+    only_known(request, set(Filters.model_fields))
+    after = mark_from(filters.cursor) if filters.cursor is not None else None
+    if filters.cursor is not None and after is None:
+        raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
+    wanted = queries.Wanted(
+        status=filters.status,
+        kind=filters.kind,
+        tool_name=filters.tool,
+        priority=filters.priority,
+        workflow=filters.workflow,
+        thread_id=filters.thread,
+        text=filters.text,
+        created_from=filters.created_from,
+        created_until=filters.created_until,
+    )
+    found = list(queries.matching_requests_for(caller.user, wanted, after=after)[: filters.limit + 1])
+    shown, more = found[: filters.limit], len(found) > filters.limit
+    last = Mark(shown[-1].created_at, shown[-1].pk) if more else None
+    return Page(items=[brief(each) for each in shown], next=str(last) if last else None)
+
+
+@router.get(
+    "/requests/{uuid:request_id}",
+    response=RequestDocument,
+    summary="Look at a request, or wait for its decision",
+    openapi_extra=problems(404),
+)
+def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]) -> Any:
+    """Needs the scope `read`. With `wait` the answer comes when the request has ended, at the latest after so many
+    seconds; look at `status`, and call again while it is `pending`.
+    """
+    caller = client_of(request, "read")
+    only_known(request, set(Waiting.model_fields))
+    found = queries.get_request_for(caller.user, request_id)
+    if not query.wait or found.status != Status.PENDING:
+        return document(found)
+    return when_ended(request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id)))
+
+
+@router.post(
+    "/requests/{uuid:request_id}/decision",
+    response=RequestDocument,
+    summary="Decide",
+    openapi_extra=problems(400, 404, 409, 410, 413, 415),
+)
+def decide_request(
+    request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)], response: HttpResponse
+) -> RequestDocument:
+    """Needs the scope `decide`, and a user who may. Refused with 403 and the `url` of its page: what a key of the same user
+    asked (`asked_by_own_key`), and what is critical (`decide_on_page`). The first verdict wins: 409 says who gave it, and 410
+    that the deadline has passed; both hold the `decision`. The same key's same verdict gives 200 with `Idempotent-Replayed`.
+    """
+    caller = client_of(request, "decide")
+    only_known(request, set())
+    verdict = verdict_from(sent.verdict)
+    assert verdict is not None, "the body's own check lets no other word through"
+    outcome = actions.decide(
+        request_id,
+        by=caller.actor,
+        via=Door.REST,
+        verdict=verdict,
+        comment=sent.comment,
+        edited_input=ABSENT if sent.edited_input is None else sent.edited_input,
+        # Null may be the answer to a question, and beside any other verdict it is none.
+        answer=sent.answer
+        if "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
+        else ABSENT,
+        shown_digest=sent.input_digest,
+    )
+    _say_replayed(response, outcome.replayed)
+    return _document(caller.user, request_id)
+
+
+@router.post(
+    "/requests/{uuid:request_id}/cancel",
+    response=RequestDocument,
+    summary="Withdraw a request",
+    openapi_extra=problems(400, 404, 409, 410, 413, 415),
+)
+def cancel_request(
+    request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]
+) -> RequestDocument:
+    """Needs the scope `ask`. Nobody can answer it from then on."""
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
+    return _document(caller.user, request_id)
+
+
+@router.post(
+    "/requests/{uuid:request_id}/result",
+    response={201: ResultDocument, 200: ResultDocument},
+    summary="Report what an approved call did",
+    openapi_extra=problems(400, 404, 409, 413, 415),
+)
+def report_result(
+    request: HttpRequest, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
+) -> Answer[ResultDocument]:
+    """Needs the scope `ask`, and the key that asked. Becomes the call's one `tool.result` on record; refused where the
+    input that was run is not the one that was approved.
+    """
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    # Null may be an output, and beside an error it is none.
+    given = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
+    output = sent.output if given else ABSENT
+    if (output is ABSENT) == (sent.error is None):
+        raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
+    result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
+    new = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+    found = queries.get_request_for(caller.user, request_id)
+    _say_replayed(response, not new)
+    state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"
+    call = found.tool_call_id or str(request_id)
+    return Answer(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
+
+
+def _say_replayed(response: HttpResponse, replayed: bool) -> None:
+    if replayed:
+        response.headers[REPLAYED] = "true"
+
+
+def _document(user: User, request_id: UUID) -> RequestDocument:
+    return document(queries.get_request_for(user, request_id))
+
+
+def _as_json(found: RequestDocument) -> HttpResponse:
+    return HttpResponse(found.model_dump_json(), content_type="application/json; charset=utf-8")

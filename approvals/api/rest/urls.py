@@ -1,0 +1,108 @@
+"""Addresses of the API, version 1: ninja's views with our manners, the OpenAPI document and a page to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPMethod, HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI
+from ninja.operation import Operation
+
+from approvals.api.rest import people, record, requests, workflows
+from approvals.api.rest.callers import Bearer, refuse_in_our_words
+from approvals.api.rest.openapi import operations, with_problems
+from approvals.http import problem
+from approvals.live.streaming import take_back
+
+app_name = "api"
+
+
+class DeskAPI(NinjaAPI):
+    """Names its operations like our functions."""
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+
+api = DeskAPI(
+    title="Pausepoint",
+    version="1",
+    description="Agents ask, people answer. Errors are problem documents (RFC 9457) with a stable `code`.",
+    auth=Bearer(),
+    docs_url=None,
+    openapi_url=None,
+    urls_namespace=app_name,
+)
+refuse_in_our_words(api)
+for router in (requests.router, people.router, workflows.router, record.router):
+    api.add_router("", router)
+
+
+def schema() -> dict[str, Any]:
+    """The OpenAPI document."""
+    return with_problems(api.get_openapi_schema(path_prefix=reverse("api:index")))
+
+
+def openapi(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI document of the API."""
+    return JsonResponse(schema())
+
+
+def index(request: HttpRequest) -> HttpResponse:
+    """A page that lists the operations."""
+    document = schema()
+    return render(request, "approvals/api.html", {"info": document["info"], "operations": operations(document)})
+
+
+def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view that knows HEAD and OPTIONS, refuses other methods in JSON, and takes no session's POST without CSRF."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, **captured: Any) -> HttpResponse:
+        asked = request.method
+        request.method = HTTPMethod.GET if asked == HTTPMethod.HEAD else asked
+        response = view(request, **captured)
+        request.method = asked
+        if asked == HTTPMethod.HEAD:
+            take_back(request)
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            return response
+        known = set(response.headers["Allow"].split(", "))
+        allowed = ", ".join(sorted(known | {"OPTIONS"} | ({"HEAD"} if "GET" in known else set())))
+        if asked == HTTPMethod.OPTIONS:
+            return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"Allow": allowed})
+        words = _("This URL only accepts %(allowed)s.") % {"allowed": allowed}
+        refused = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
+        refused.headers["Allow"] = allowed
+        return refused
+
+    # ninja exempts every view and checks cookies in a class of its own; Django's middleware does it for all of ours.
+    wrapped.csrf_exempt = False  # type: ignore[attr-defined]
+    return wrapped
+
+
+def _readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @wraps(view)
+    def wrapped(request: HttpRequest) -> HttpResponse:
+        if request.method != HTTPMethod.GET:
+            return HttpResponse(status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
+        return view(request)
+
+    return mannered(wrapped)
+
+
+#: ninja lists an address once for each of its operations, which share one view, and has a UUID converter of its own.
+_views = {
+    str(entry.pattern).replace("<uuidstr:", "<uuid:"): entry for entry in api.urls[0] if isinstance(entry, URLPattern)
+}
+urlpatterns = [
+    path("", _readable(index), name="index"),
+    path("openapi.json", _readable(openapi), name="openapi"),
+    *(path(route, mannered(entry.callback), name=entry.name) for route, entry in _views.items() if route),
+]

@@ -1,0 +1,65 @@
+"""Workflows over REST: how far one is, and that it has ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Path, Query, Router
+from pydantic import Field
+
+from approvals import actions, queries
+from approvals.access.callers import Caller
+from approvals.api.bodies import REPLAYED
+from approvals.api.rest.callers import client_of, problems
+from approvals.api.rest.documents import NewEnd, WorkflowDocument
+from approvals.api.rest.fields import Document, JsonBody, only_known
+from approvals.api.rest.shapes import workflow_document
+from approvals.states import Door, WorkflowState
+
+router = Router(tags=["Workflows"])
+
+MAX_STEPS = 1000
+
+Id = Annotated[str, Path(..., max_length=200)]
+
+
+class Whose(Document):
+    scope: str | None = Field(
+        None, max_length=64, description="Of another client, where you may see it; yours if absent."
+    )
+
+
+@router.get(
+    "/workflows/{workflow_id}", response=WorkflowDocument, summary="Look at a workflow", openapi_extra=problems(404)
+)
+def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, Query(...)]) -> WorkflowDocument:
+    """Needs the scope `read`. Its state, and everything it asked with its place (`step_path`)."""
+    caller = client_of(request, "read")
+    only_known(request, set(Whose.model_fields))
+    return _document(caller, query.scope or caller.scope, workflow_id)
+
+
+@router.post(
+    "/workflows/{workflow_id}/end",
+    response=WorkflowDocument,
+    summary="End a workflow",
+    openapi_extra=problems(400, 404, 409, 413, 415),
+)
+def end_workflow(
+    request: HttpRequest, workflow_id: Id, sent: Annotated[NewEnd, JsonBody(...)], response: HttpResponse
+) -> WorkflowDocument:
+    """Needs the scope `ask`. What is still open is withdrawn. The same end again changes nothing, another is refused."""
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    found = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
+    if not actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST):
+        response.headers[REPLAYED] = "true"
+    return _document(caller, caller.scope, workflow_id)
+
+
+def _document(caller: Caller, scope: str, key: str) -> WorkflowDocument:
+    found = queries.get_workflow_by_key_for(caller.user, scope=scope, key=key)
+    steps = list(queries.steps_of(caller.user, found).defer(*queries.UNLISTED)[: MAX_STEPS + 1])
+    waiting = queries.open_count_for(caller.user, found)
+    return workflow_document(found, steps[:MAX_STEPS], waiting=waiting, more=len(steps) > MAX_STEPS)

@@ -1,0 +1,158 @@
+"""What is asked, as one frozen value: its bounds, checked before anything is stored, and its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.utils.translation import gettext as _
+
+from approvals.asking import transcripts
+from approvals.asking.answers import shaped
+from approvals.exceptions import Invalid
+from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical
+from approvals.runtime.lookalikes import tool_name_problem
+from approvals.runtime.translation import translated
+from approvals.schema.check import schema_errors, schema_problem
+from approvals.states import Kind, Priority
+
+MAX_TITLE = 200
+MAX_MESSAGE = 20_000
+MAX_OPTIONS = 100
+MAX_SUGGESTIONS = 50
+MAX_LABEL = 500
+#: Columns that a database which counts (PostgreSQL) would refuse to overfill.
+MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500, "callback_url": 500}
+
+URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
+
+
+class _Absent:
+    """No value at all, where None is a value."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A question to a person; the fields of `ApprovalRequest` that never change.
+
+    `options` are `{"label", "id"?, "description"?}` objects. `response_schema` is the JSON Schema (2020-12) that an
+    answer, or an edited input, has to meet. `default_response` becomes the answer at the deadline; an approval has
+    none, because its only default is a rejection. `said_before` is the conversation before the request
+    (`approvals.asking.transcripts`).
+    `assigned_to` is whom the client named; AnonymousUser, who is refused, where nobody has that name.
+    """
+
+    kind: Kind
+    title: str
+    message: str = ""
+    tool_name: str = ""
+    tool_call_id: str | None = None
+    attempt: int = 1
+    input: Mapping[str, Any] = field(default_factory=dict)
+    response_schema: Mapping[str, Any] | None = None
+    options: Sequence[Mapping[str, Any]] = ()
+    multiple: bool = False
+    allow_text: bool = False
+    field_name: str = ""
+    suggestions: Sequence[str] = ()
+    context: Any = None
+    said_before: Sequence[Mapping[str, Any]] = ()
+    priority: Priority = Priority.NORMAL
+    deadline_at: datetime | None = None
+    default_response: Any = ABSENT
+    step_path: Sequence[str] = ()
+    source_url: str = ""
+    callback_url: str = ""
+    assigned_to: User | AnonymousUser | None = None
+
+    def check(self) -> None:
+        """Raise Invalid, naming every field that is out of bounds."""
+        errors = dict(self._errors())
+        if errors:
+            raise Invalid(_("The request is invalid."), errors)
+
+    def _errors(self) -> list[tuple[str, str]]:
+        found = []
+        if not 1 <= len(self.title) <= MAX_TITLE:
+            found.append(("title", _("must have 1 to %(limit)s characters") % {"limit": MAX_TITLE}))
+        if len(self.message) > MAX_MESSAGE:
+            found.append(("message", _("is longer than %(limit)s characters") % {"limit": f"{MAX_MESSAGE:,}"}))
+        for name, limit in MAX_LENGTHS.items():
+            if len(getattr(self, name) or "") > limit:
+                found.append((name, _("is longer than %(limit)s characters") % {"limit": limit}))
+        if problem := tool_name_problem(self.tool_name):
+            found.append(("tool_name", problem))
+        if len(self.options) > MAX_OPTIONS:
+            found.append(("options", _("has more than %(limit)s items") % {"limit": MAX_OPTIONS}))
+        if len(self.suggestions) > MAX_SUGGESTIONS:
+            found.append(("suggestions", _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}))
+        labels = [option.get("label") for option in self.options] + list(self.suggestions)
+        if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
+            found.append(
+                ("options", _("every label must be text of at most %(limit)s characters") % {"limit": MAX_LABEL})
+            )
+        if self.callback_url:
+            try:
+                destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+            except Refused as error:
+                found.append(("callback_url", str(error)))
+        if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
+            found.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
+        if problem := transcripts.problem(self.said_before):
+            found.append(("said_before", problem))
+        return found + self._json_errors() + self._schema_errors() + self._choice_errors()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the answer is a choice in the shape of `approvals.asking.answers`, and not of the client's own schema."""
+        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
+
+    @property
+    def default(self) -> Any:
+        """The default response as it is stored: of a choice in its shape. Invalid."""
+        given = self.default_response
+        return shaped(self, given) if self.chooses and given is not ABSENT else given
+
+    def _json_errors(self) -> list[tuple[str, str]]:
+        found = []
+        for name in ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path",
+                     "default_response", "response_schema", *MAX_LENGTHS):  # fmt: skip
+            value = getattr(self, name)
+            if value is ABSENT:
+                continue
+            try:
+                canonical(dict(value) if isinstance(value, Mapping) else value, max_values=MAX_VALUES)
+            except NotCanonical as error:
+                found.append((name, translated(error)))
+        return found
+
+    def _schema_errors(self) -> list[tuple[str, str]]:
+        if self.response_schema is None:
+            return []
+        problem = schema_problem(self.response_schema)
+        if problem:
+            return [("response_schema", problem)]
+        default = {} if self.default_response is ABSENT else schema_errors(self.response_schema, self.default_response)
+        return [(f"default_response.{path}".rstrip("."), words) for path, words in default.items()]
+
+    def _choice_errors(self) -> list[tuple[str, str]]:
+        # Of options that are themselves out of bounds nothing can be chosen.
+        offered = all(isinstance(option.get("label"), str) for option in self.options)
+        if not self.chooses or not offered or self.default_response is ABSENT:
+            return []
+        try:
+            shaped(self, self.default_response)
+        except Invalid as refusal:
+            return [(name.replace("answer", "default_response", 1), words) for name, words in refusal.errors.items()]
+        return []

@@ -1,0 +1,224 @@
+"""JSON Schemas as forms: text, numbers, dates, choices, lists of these and one level of objects; the rest as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals.asking.asks import ABSENT
+from approvals.forms.fields import Control, Offer, Widget
+from approvals.runtime.canonical import canonical
+from approvals.runtime.text import visible, visible_name
+from approvals.schema.references import NoTarget, followed
+
+#: A form of more fields than these is one field of JSON.
+MAX_FIELDS = 200
+#: A text that may be longer than this many characters has room for several lines.
+LONG_TEXT = 200
+INPUT_TYPES = {"date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
+#: Keywords of an object, or a list, that no set of fields could do justice to.
+BEYOND_FIELDS = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "minProperties"}
+)
+BEYOND_LISTS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "prefixItems", "contains"})
+
+
+class _TooMany(Exception):
+    """The form would have more than MAX_FIELDS fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where in the form a schema stands: `levels` of objects may be below it, and `room` is left for so many fields.
+
+    What is in a list has no levels: -1.
+    """
+
+    room: Iterator[int]
+    path: tuple[str, ...] = ()
+    place: tuple[int, ...] = ()
+    required: bool = True
+    levels: int = 2
+
+    def below(self, name: str, number: int, *, required: bool) -> At:
+        return At(self.room, (*self.path, name), (*self.place, number), required, self.levels - 1)
+
+
+def form_of(schema: Mapping[str, Any], label: str) -> Control:
+    """The form for a value that has to meet a schema; a field of JSON where there is no better one."""
+    at = At(iter(range(2 * MAX_FIELDS)))
+    try:
+        form = _control(schema, schema, at, label)
+    except (NoTarget, _TooMany):
+        # No target: a request from before references were checked.
+        return _json(at, label)
+    return form if sum(1 for leaf in form.leaves()) <= MAX_FIELDS else _json(at, label)
+
+
+def _json(at: At, label: str, schema: Mapping[str, Any] | None = None) -> Control:
+    about = schema or {}
+    return Control(
+        widget=Widget.JSON,
+        label=label,
+        path=at.path,
+        place=at.place,
+        required=at.required,
+        help=_text(about.get("description")),
+        default=about.get("default", ABSENT),
+    )
+
+
+def _control(schema: Any, root: Mapping[str, Any], at: At, name: str) -> Control:
+    if next(at.room, None) is None:
+        raise _TooMany
+    schema = followed(schema, root)
+    if not isinstance(schema, Mapping):
+        return _json(at, name)
+    schema, nullable = _without_null(schema, root)
+    plain = replace(_json(at, _label(schema, name), schema), nullable=nullable)
+    offers = _offers(schema)
+    if offers is not None:
+        fixed = "const" in schema and at.required
+        return replace(plain, widget=Widget.FIXED if fixed else Widget.CHOICE, offers=offers)
+    match schema.get("type", "object" if "properties" in schema else None):
+        case "string":
+            return _string(plain, schema)
+        case "number" | "integer":
+            return replace(plain, widget=Widget.NUMBER, limits=_number_limits(schema))
+        case "array" if at.levels >= 0 and not BEYOND_LISTS & schema.keys():
+            return _list(plain, schema, root, at)
+        case "object" if at.levels > 0 and schema.get("properties") and not BEYOND_FIELDS & schema.keys():
+            wanted = schema.get("required", [])
+            children = (
+                _control(below, root, at.below(key, number, required=key in wanted), key)
+                for number, (key, below) in enumerate(schema["properties"].items())
+            )
+            return replace(plain, widget=Widget.GROUP, children=tuple(children))
+        case _:
+            return plain
+
+
+def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """A schema of "this or null" as the schema of "this", and whether it was one."""
+    kinds = schema.get("type")
+    if isinstance(kinds, list) and "null" in kinds and len(kinds) == 2:
+        return {**schema, "type": next(kind for kind in kinds if kind != "null")}, True
+    branches = schema.get("anyOf")
+    if branches and len(branches) == 2 and {"type": "null"} in branches:
+        (branch,) = [each for each in branches if each != {"type": "null"}] or [True]
+        branch, beside = followed(branch, root), {name: value for name, value in schema.items() if name != "anyOf"}
+        if isinstance(branch, Mapping):
+            return {**branch, **beside}, True
+    # As older generators write a reference with something beside it.
+    if len(schema.get("allOf", ())) == 1 and "properties" not in schema:
+        branch, beside = followed(schema["allOf"][0], root), {k: v for k, v in schema.items() if k != "allOf"}
+        if isinstance(branch, Mapping):
+            return {**branch, **beside}, False
+    return schema, False
+
+
+def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
+    """The values that a schema lists; None where it lists none."""
+    if "const" in schema:
+        return (Offer(words(schema["const"]), schema["const"]),)
+    if "enum" in schema:
+        return tuple(Offer(words(value), value) for value in schema["enum"])
+    if schema.get("type") == "boolean":
+        return Offer(_("Yes"), True), Offer(_("No"), False)
+    titled = schema.get("oneOf") or schema.get("anyOf") or ()
+    if titled and all(isinstance(one, Mapping) and "const" in one for one in titled):
+        return tuple(Offer(_text(one.get("title")) or words(one["const"]), one["const"]) for one in titled)
+    return None
+
+
+def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
+    input_type = INPUT_TYPES.get(schema.get("format", ""), "text")
+    short = schema.get("maxLength", LONG_TEXT + 1) <= LONG_TEXT or "pattern" in schema or "format" in schema
+    limits = [_length_limits(schema)]
+    if "pattern" in schema:
+        limits.append(_("in the form %s") % schema["pattern"])
+    if input_type == "datetime-local":
+        limits.append(_("in UTC"))
+    return replace(
+        plain,
+        widget=Widget.LINE if short else Widget.LINES,
+        input_type=input_type,
+        limits=", ".join(filter(None, limits)),
+    )
+
+
+def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at: At) -> Control:
+    below = schema.get("items")
+    if not isinstance(below, Mapping):
+        return plain
+    item = _control(below, root, replace(at, required=True, levels=-1), plain.label)
+    limits = _count_limits(schema)
+    if item.widget == Widget.CHOICE and not item.nullable:
+        return replace(plain, widget=Widget.SEVERAL, offers=item.offers, limits=limits)
+    if item.widget in {Widget.LINE, Widget.LINES, Widget.NUMBER} and not item.nullable:
+        each = replace(item, widget=Widget.LINE) if item.widget == Widget.LINES else item
+        limits = ", ".join(filter(None, (limits, item.limits)))
+        return replace(plain, widget=Widget.LIST, item=each, limits=limits, most=schema.get("maxItems"))
+    return plain
+
+
+def _label(schema: Mapping[str, Any], name: str) -> str:
+    title = _text(schema.get("title")).strip()
+    # pydantic makes "Orderid" of orderId.
+    made = title == name.replace("_", " ").title() and re.search(r"[a-z][A-Z]", name)
+    return visible_name(name) if made or not title else visible(title)
+
+
+def words(value: Any) -> str:
+    """A value as one would read it aloud; anything but text as JSON."""
+    return value if isinstance(value, str) and value else canonical(value).decode()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _length_limits(schema: Mapping[str, Any]) -> str:
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    if least > 1 and most is not None:
+        return _("%(least)s to %(most)s characters") % {"least": least, "most": most}
+    if most is not None:
+        return ngettext("at most %(most)s character", "at most %(most)s characters", int(most)) % {"most": most}
+    if least > 1:
+        return ngettext("at least %(least)s character", "at least %(least)s characters", int(least)) % {"least": least}
+    return ""
+
+
+def _count_limits(schema: Mapping[str, Any]) -> str:
+    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    if least and most is not None:
+        return _("%(least)s to %(most)s values") % {"least": least, "most": most}
+    if most is not None:
+        return ngettext("at most %(most)s value", "at most %(most)s values", int(most)) % {"most": most}
+    if least:
+        return ngettext("at least %(least)s value", "at least %(least)s values", int(least)) % {"least": least}
+    return ""
+
+
+def _number_limits(schema: Mapping[str, Any]) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    found = []
+    if least is not None and most is not None:
+        found.append(_("from %(least)s to %(most)s") % {"least": words(least), "most": words(most)})
+    else:
+        found += [_("at least %s") % words(least)] if least is not None else []
+        found += [_("at most %s") % words(most)] if most is not None else []
+    if "exclusiveMinimum" in schema:
+        found.insert(0, _("more than %s") % words(schema["exclusiveMinimum"]))
+    if "exclusiveMaximum" in schema:
+        found.append(_("less than %s") % words(schema["exclusiveMaximum"]))
+    if "multipleOf" in schema:
+        found.append(_("in steps of %s") % words(schema["multipleOf"]))
+    if schema.get("type") == "integer":
+        found.append(_("a whole number"))
+    return ", ".join(found)

@@ -1,0 +1,158 @@
+"""A form's fields as a page shows them: with the values they hold, what was typed before a refusal, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from approvals.asking.asks import ABSENT
+from approvals.forms.fields import Control, Widget
+from approvals.forms.values import holds, lines, place_of, raw
+
+#: Empty rows of a list, for people without JavaScript; with it, rows are added as they are needed.
+EMPTY_ROWS = 2
+#: Widgets whose value is one text.
+SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.JSON})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value of a list."""
+
+    id: str
+    value: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What the template `approvals/_field.html` shows. `chosen` are places in the offers; `free` is what stands in a group
+    that may be left out, and is missing only where something else of it is there.
+    """
+
+    control: Control
+    id: str
+    name: str
+    key: str
+    value: str = ""
+    chosen: frozenset[int] = frozenset()
+    rows: Sequence[Row] = ()
+    children: Sequence[Field] = ()
+    error: str = ""
+    free: bool = False
+
+    @property
+    def kind(self) -> str:
+        return str(self.control.widget)
+
+    @property
+    def described(self) -> str:
+        """The ids of what says more of the field."""
+        there = {"hint": self.control.help or self.control.limits, "error": self.error}
+        return " ".join(f"{self.id}-{name}" for name, words in there.items() if words)
+
+    @property
+    def must(self) -> bool:
+        """Whether the browser is to insist on it: not on a text, which may be empty on purpose in what was proposed."""
+        return self.insists and not self.control.nullable and self.about_answer
+
+    @property
+    def insists(self) -> bool:
+        return self.control.required and not self.free
+
+    @property
+    def about_answer(self) -> bool:
+        return self.key.partition(".")[0] == "answer"
+
+    @property
+    def height(self) -> int:
+        """Rows of a field of several lines, at first."""
+        return max(3 if self.kind == Widget.JSON else 1, min(12, self.value.count("\n") + 1))
+
+    @property
+    def offers(self) -> list[tuple[int, str, bool]]:
+        """Place, words and whether it is chosen."""
+        return [(place, offer.words, place in self.chosen) for place, offer in enumerate(self.control.offers)]
+
+    @property
+    def folds(self) -> bool:
+        """More than a few options are a list to open."""
+        return len(self.control.offers) > 5
+
+    def every(self) -> Iterator[Field]:
+        yield self
+        for child in self.children:
+            yield from child.every()
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How a form is shown: `prefix` begins the ids, `names` those of the fields, `about` those of errors."""
+
+    prefix: str
+    names: str
+    about: str
+    errors: Mapping[str, str]
+    typed: QueryDict | None = None
+
+    def field(self, control: Control, value: Any = ABSENT, *, free: bool = False) -> Field:
+        """The field with a value in it, or with what was typed."""
+        if value is ABSENT and self.typed is None and control.default is not ABSENT and holds(control, control.default):
+            value = control.default
+        name, key = control.name(self.names), ".".join([self.about, *control.path])
+        known = value if isinstance(value, dict) else {}
+        identity = "-".join([self.prefix, self.names, *map(str, control.place)])
+        return Field(
+            control=control,
+            id=identity,
+            name=name,
+            key=key,
+            value=self._text(control, name, value),
+            chosen=self._chosen(control, name, value),
+            rows=self._rows(control, name, value, identity, key) if control.widget == Widget.LIST else (),
+            children=[
+                self.field(child, known.get(child.path[-1], ABSENT), free=free or not control.required)
+                for child in control.children
+            ],
+            error=self._error(control, key),
+            free=free,
+        )
+
+    def _text(self, control: Control, name: str, value: Any) -> str:
+        if self.typed is not None:
+            return lines(self.typed.get(name, ""))
+        return raw(control, value) if control.widget in SINGLE else ""
+
+    def _chosen(self, control: Control, name: str, value: Any) -> frozenset[int]:
+        if self.typed is not None:
+            sent = {text for text in self.typed.getlist(name) if text.isascii() and text.isdigit() and len(text) < 6}
+            return frozenset(map(int, sent))
+        if not control.offers:
+            return frozenset()
+        values = value if control.widget == Widget.SEVERAL and isinstance(value, list) else [value]
+        places = [place_of(control, each) for each in values if each is not ABSENT]
+        return frozenset(place for place in places if place is not None)
+
+    def _rows(self, control: Control, name: str, value: Any, identity: str, key: str) -> list[Row]:
+        assert control.item is not None
+        if self.typed is not None:
+            texts = [lines(text) for text in self.typed.getlist(name) if text.strip()]
+        else:
+            texts = [raw(control.item, item) for item in value] if isinstance(value, list) else []
+        room = len(texts) + EMPTY_ROWS if control.most is None else max(control.most, len(texts))
+        texts += [""] * min(EMPTY_ROWS, room - len(texts))
+        return [
+            Row(f"{identity}-row{number}", text, self.errors.get(f"{key}.{number}", ""))
+            for number, text in enumerate(texts)
+        ]
+
+    def _error(self, control: Control, key: str) -> str:
+        """What is wrong with the value; of a value that is one field, what is wrong within it too, with its place."""
+        found = [self.errors[key]] if key in self.errors else []
+        if control.widget not in {Widget.GROUP, Widget.LIST}:
+            within = {name: words for name, words in self.errors.items() if name.startswith(f"{key}.")}
+            found += [f"{name[len(key) + 1 :]}: {words}" for name, words in within.items()]
+        return "; ".join(found)

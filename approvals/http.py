@@ -1,0 +1,108 @@
+"""How a view answers: pages for people, documents for programs, and refusals for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from approvals.access.callers import caller_of, is_for_machines
+from approvals.exceptions import NotFound, Refusal, WrongMethod
+from approvals.runtime.translation import title_of
+
+P = ParamSpec("P")
+
+
+class SignedIn(HttpRequest):
+    """A request of a logged-in person; LoginRequiredMiddleware lets no other in."""
+
+    user: User
+
+
+View = Callable[Concatenate[SignedIn, P], HttpResponse]
+
+
+def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
+    """A refusal becomes a page with its own status and words."""
+
+    @wraps(view)
+    def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Refusal as refusal:
+            return refusal_page(request, refusal)
+
+    return wrapped
+
+
+def endpoint(method: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A view for machines, `view(request, caller, ...)`: one method, a known caller, refusals as problem documents."""
+
+    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                if request.method not in {method, "HEAD" if method == "GET" else method}:
+                    raise WrongMethod(method)
+                return view(request, caller_of(request), *args, **kwargs)
+            except WrongMethod as refusal:
+                response = refusal_page(request, refusal)
+                response.headers["Allow"] = method
+                return response
+            except Refusal as refusal:
+                return refusal_page(request, refusal)
+
+        return wrapped
+
+    return decorated
+
+
+def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    response = problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code, refusal.members())
+    for name, value in refusal.headers().items():
+        response.headers[name] = value
+    return response
+
+
+def problem(
+    request: HttpRequest, status: HTTPStatus, detail: str, code: str, members: Mapping[str, Any] | None = None
+) -> HttpResponse:
+    """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
+    context = {"title": title_of(status), "status": status.value, "detail": detail}
+    best = request.get_preferred_type(["text/html", "application/json"])
+    if is_for_machines(request.path) or best == "application/json":
+        body = {"type": "about:blank", **context, "code": code, **(members or {})}
+        response: HttpResponse = JsonResponse(body, status=status, content_type="application/problem+json")
+        if status == HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
+    if request.headers.get("HX-Request"):
+        # Above it, and not in its place: what was typed there stays.
+        response = render(request, "_problem.html", context, status=status)
+        response.headers["HX-Reswap"] = "beforebegin"
+        return response
+    return render(request, "problem.html", context, status=status)
+
+
+def refusal_of(act: Callable[[], Any]) -> Refusal | None:
+    """Do it; gives why it was refused, where that can be said beside what was sent. NotFound."""
+    try:
+        act()
+    except NotFound:
+        raise
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def sent_address(request: SignedIn, name: str) -> str:
+    """The address on this site that a form carries in this field; empty where there is none, or it leads elsewhere."""
+    target = request.POST.get(name, "")
+    same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return target if same_site else ""

@@ -1,0 +1,29 @@
+"""The rows of the desk. `approvals.actions` writes them."""
+
+from __future__ import annotations
+
+from approvals.models.audit import AuditEntry
+from approvals.models.comments import RequestComment
+from approvals.models.keys import ApiKey
+from approvals.models.outbox import OutboxEvent
+from approvals.models.processes import Worker
+from approvals.models.requests import ApprovalRequest, Decision, Workflow
+from approvals.models.search import SearchText
+from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule, SigningSecret, WebhookEndpoint
+
+__all__ = [
+    "ApiKey",
+    "ApprovalRequest",
+    "AuditEntry",
+    "Decision",
+    "EventStream",
+    "LastNotice",
+    "NotificationRule",
+    "OutboxEvent",
+    "RequestComment",
+    "SearchText",
+    "SigningSecret",
+    "WebhookEndpoint",
+    "Worker",
+    "Workflow",
+]

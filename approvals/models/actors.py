@@ -1,0 +1,63 @@
+"""Who acts: a person, or an API key of theirs, which is recorded and shown under a name of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from django.contrib.auth.models import User
+
+from approvals.models.keys import MAX_KEY_NAME, ApiKey
+from approvals.runtime.text import visible
+
+
+class Signatory(Protocol):
+    """Whoever stands in the record, as a number and a name; a person is one, and so is a key."""
+
+    @property
+    def pk(self) -> Any: ...
+
+    def get_username(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyActor:
+    """A user who acts through one of their API keys: the user's number and rights, the key's name."""
+
+    user: User
+    key: ApiKey
+
+    @property
+    def pk(self) -> int:
+        return self.user.pk
+
+    @property
+    def is_active(self) -> bool:
+        return self.user.is_active
+
+    def has_perm(self, permission: str) -> bool:
+        return self.user.has_perm(permission)
+
+    def get_username(self) -> str:
+        """As it is recorded, in every language alike."""
+        name = visible(" ".join(self.key.name.split()))[:MAX_KEY_NAME]
+        return f"API key {name} of {self.user.get_username()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Whoever acted once, as it was recorded then."""
+
+    pk: int
+    name: str
+
+    def get_username(self) -> str:
+        return self.name
+
+
+Actor = User | KeyActor
+
+
+def person_behind(actor: Actor) -> User:
+    """The user whose rights count."""
+    return actor.user if isinstance(actor, KeyActor) else actor

@@ -1,0 +1,53 @@
+"""Store the append-only record, one row per event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from approvals.models.keys import MAX_ACTOR_NAME
+
+User = settings.AUTH_USER_MODEL
+
+
+class AuditEntry(models.Model):
+    """One thing that happened. Append-only: triggers refuse all but a bump of the two repeat columns.
+
+    `body` is the canonical JSON (RFC 8785) of the whole entry; the other columns are there to filter by.
+    """
+
+    at = models.DateTimeField(db_index=True)
+    event = models.CharField(max_length=40)
+    scope = models.CharField(max_length=64)
+    dedup_key = models.CharField(max_length=300, unique=True, null=True)  # noqa: DJ001 - null means "not deduplicated"
+    run_id = models.CharField(max_length=200, blank=True)
+    request_id = models.UUIDField(null=True, db_index=True)
+    thread_id = models.CharField("chat", max_length=200, blank=True, db_index=True)
+    agent = models.CharField(max_length=100, blank=True)
+    tool_name = models.CharField("tool", max_length=100, blank=True, db_index=True)
+    tool_call_id = models.CharField(max_length=200, blank=True)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField("person", max_length=MAX_ACTOR_NAME, blank=True, db_index=True)
+    via = models.CharField(max_length=20, blank=True)
+    #: How many requests of the workflow were open after this event; null where the event is about no request.
+    open_after = models.PositiveIntegerField(null=True)
+    body = models.TextField()
+    digest = models.CharField(max_length=71)
+    retry_count = models.PositiveIntegerField(default=0)
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes: ClassVar = [models.Index(fields=["scope", "run_id"], name="audit_run")]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.tool_call_id or self.request_id or self.run_id}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the event carries beside its columns."""
+        found: dict[str, Any] = json.loads(self.body)["data"]
+        return found

@@ -1,0 +1,37 @@
+"""What people say about a request: a thread under it, append-only."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from approvals.models.keys import MAX_ACTOR_NAME
+
+MAX_TEXT = 5_000
+
+
+class RequestComment(models.Model):
+    """One thing that somebody said, as Markdown. Never changed: who spoke and what is kept as it was."""
+
+    request = models.ForeignKey(
+        "approvals.ApprovalRequest",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="comments",
+        editable=False,
+    )
+    #: A plain number, so that no cascade reaches it.
+    by_id = models.BigIntegerField()
+    by_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    via = models.CharField(max_length=20)
+    text = models.TextField()
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["request", "-id"], name="comment_thread")]
+
+    def __str__(self) -> str:
+        return f"{self.by_name} on {self.request_id}"

@@ -1,0 +1,31 @@
+"""A machine's way in."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from approvals.runtime.json_field import ExactJSONField
+
+User = settings.AUTH_USER_MODEL
+
+MAX_KEY_NAME = 100
+#: What a key does is recorded as "API key NAME of USER"; a user's name has up to 150 characters.
+MAX_ACTOR_NAME = 300
+
+
+class ApiKey(models.Model):
+    """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=MAX_KEY_NAME)
+    prefix = models.CharField(max_length=12, unique=True)
+    secret_hash = models.CharField(max_length=64)
+    scopes = ExactJSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

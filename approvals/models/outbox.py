@@ -1,0 +1,59 @@
+"""Store events until each of their targets has them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from approvals.runtime.json_field import ExactJSONField
+from approvals.states import Channel
+
+User = settings.AUTH_USER_MODEL
+
+
+class OutboxEvent(models.Model):
+    """An event on its way to one target: written in the transaction of what it tells, delivered afterwards at least once.
+
+    One row per target. Rows of one stream (a workflow, a chat's run) go to a target in order of their ids. `sequence`
+    numbers the events of a stream; `lane` names what shares one fate on the way there, such as a host.
+    """
+
+    event_id = models.UUIDField()
+    name = models.CharField(max_length=40)
+    stream = models.CharField(max_length=300)
+    sequence = models.PositiveBigIntegerField(default=0)
+    channel = models.CharField(max_length=8, choices=Channel, default=Channel.HANDLER)
+    target = models.CharField(max_length=600)
+    lane = models.CharField(max_length=300, blank=True)
+    payload = ExactJSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+    delivered_at = models.DateTimeField(null=True)
+    #: Given up: tried too often. Shown in the admin, where it can be sent again.
+    dead_at = models.DateTimeField(null=True)
+    #: When somebody sent it again; the time after which it is given up counts from then.
+    sent_again_at = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(default=timezone.now)
+    last_error = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["event_id", "target"], name="outbox_event_target")]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["target", "stream", "id"],
+                name="outbox_open",
+                condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
+            ),
+            models.Index(
+                fields=["channel", "next_attempt_at"],
+                name="outbox_due",
+                condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} to {self.target}"

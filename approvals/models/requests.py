@@ -1,0 +1,193 @@
+"""What is asked, what was decided and what is on record. Rows are written by `approvals.actions` and nobody else."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from approvals.models.actors import Recorded
+from approvals.models.indexes import OF_REQUESTS
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.runtime.json_field import ExactJSONField
+from approvals.states import ENDED, ORIGINS, Door, Kind, Priority, Status, Verdict, WorkflowState
+
+User = settings.AUTH_USER_MODEL
+
+
+class Workflow(models.Model):
+    """One piece of work that may stop for people, once or many times; the dashboard's lists are over it."""
+
+    scope = models.CharField(max_length=64)
+    key = models.CharField("run id", max_length=200)
+    title = models.CharField(max_length=200)
+    source = models.CharField(max_length=20)
+    agent = models.CharField(max_length=100, blank=True)
+    thread_id = models.CharField(max_length=200, blank=True)
+    thread_url = models.CharField(max_length=500, blank=True)
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=12, choices=WorkflowState, default=WorkflowState.RUNNING)
+    open_count = models.PositiveIntegerField(default=0)
+    #: The smallest `urgency` of the open requests, and since when the workflow waits; set while it is suspended.
+    urgency = models.PositiveSmallIntegerField(null=True)
+    suspended_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]
+        indexes: ClassVar = [
+            models.Index(fields=["state", "urgency", "suspended_at", "id"], name="workflow_waiting"),
+            models.Index(fields=["-ended_at", "-id"], name="workflow_ended"),
+            models.Index(fields=["owner", "state"], name="workflow_owner"),
+            models.Index(fields=["owner", "-ended_at", "-id"], name="workflow_owner_ended"),
+            # Clients name a workflow or a thread without its scope: lists of requests are filtered by them.
+            models.Index(fields=["key"], name="workflow_key"),
+            models.Index(fields=["thread_id"], name="workflow_thread"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.key})"
+
+    def get_absolute_url(self) -> str:
+        return reverse("approvals:workflow", args=[self.pk])
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def shown_title(self) -> str:
+        """What it is called for whom `queries.workflows_for` has read it."""
+        return str(getattr(self, "seen_title", self.title))
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words; the source itself where it is an app's own."""
+        return str(ORIGINS.get(self.source, self.source))
+
+
+class ApprovalRequest(models.Model):
+    """A frozen question to a person; all but `status`, `changed_at` and who is at it never changes."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
+    scope = models.CharField(max_length=64)
+    #: The workflow's, here too so that an index can hold it.
+    agent = models.CharField(max_length=100, blank=True)
+    step_path = ExactJSONField(default=list)
+    kind = models.CharField(max_length=10, choices=Kind)
+    title = models.CharField(max_length=200)
+    message = models.TextField(blank=True)
+    tool_name = models.CharField(max_length=100, blank=True)
+    tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
+    attempt = models.PositiveIntegerField(default=1)
+    input = ExactJSONField(default=dict)
+    input_digest = models.CharField(max_length=71)
+    response_schema = ExactJSONField(null=True)
+    options = ExactJSONField(default=list)
+    multiple = models.BooleanField(default=False)
+    allow_text = models.BooleanField(default=False)
+    field_name = models.CharField(max_length=100, blank=True)
+    suggestions = ExactJSONField(default=list)
+    context = ExactJSONField(null=True)
+    #: What was said before the question, frozen with it: `{"role", "text"}` objects, the oldest first.
+    said_before = ExactJSONField(default=list)
+    priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
+    #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
+    urgency = models.PositiveSmallIntegerField(default=2)
+    deadline_at = models.DateTimeField(null=True)
+    has_default = models.BooleanField(default=False)
+    default_response = ExactJSONField(null=True)
+    source_url = models.CharField(max_length=500, blank=True)
+    #: Where the outcome is posted to, beside the webhooks that are registered for all.
+    callback_url = models.CharField(max_length=500, blank=True)
+    #: What the asking client calls this request, so that its repeat asks nothing new; null means "nothing".
+    idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
+    #: Digest of everything that was asked; empty where the request was made before there was one.
+    ask_digest = models.CharField(max_length=71, blank=True)
+    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    created_at = models.DateTimeField(default=timezone.now)
+    changed_at = models.DateTimeField(default=timezone.now)
+    #: Who is on it: a courtesy to the others that lapses (`approvals.access.assignees`) and binds nobody.
+    claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    #: When somebody last took it, handed it over or said something about it.
+    touched_at = models.DateTimeField(null=True)
+    #: Words to read before one can decide: title, message, input; of a question its text and what it offers. Null where they
+    #: were not counted yet.
+    words = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["scope", "tool_call_id", "kind", "attempt"], name="request_natural_key"),
+            models.UniqueConstraint(fields=["scope", "idempotency_key"], name="request_idempotency_key"),
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="request_status_known"),
+        ]
+        indexes: ClassVar = OF_REQUESTS
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("approvals:request", args=[self.pk])
+
+    @property
+    def public_url(self) -> str:
+        """Where people answer it, as everybody reaches this site; what a client says of its name counts for nothing."""
+        return settings.PUBLIC_URL + self.get_absolute_url()
+
+    @property
+    def pending(self) -> bool:
+        return self.status == Status.PENDING
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the answer is a choice in the shape of `approvals.asking.answers`, and not of the client's own schema."""
+        return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
+
+
+class Decision(models.Model):
+    """What ended a request: exactly one row per ended request, never changed."""
+
+    request = models.OneToOneField(
+        ApprovalRequest, on_delete=models.DO_NOTHING, db_constraint=False, related_name="decision", editable=False
+    )
+    verdict = models.CharField(max_length=8, choices=Verdict)
+    #: The person's id, null where the deadline or the system decided; a plain number, so that no cascade reaches it.
+    by_id = models.BigIntegerField(null=True)
+    by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
+    via = models.CharField(max_length=20)
+    comment = models.TextField(blank=True)
+    edited_input = ExactJSONField(null=True)
+    approved_digest = models.CharField(max_length=71, blank=True)
+    answer = ExactJSONField(null=True)
+    decided_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
+            models.Index(fields=["-decided_at", "-id"], name="decision_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"
+
+    @property
+    def actor(self) -> Recorded | None:
+        """Who decided, as it was recorded; None where the deadline or the system did."""
+        return None if self.by_id is None else Recorded(self.by_id, self.by_name)
+
+    @property
+    def door(self) -> str:
+        """The door's name for people."""
+        return str(Door(self.via).label) if self.via in Door.values else self.via

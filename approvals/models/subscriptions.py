@@ -1,0 +1,131 @@
+"""Who is told what happens outside of the pages: webhooks and their secrets, rules for people. Edited in the admin."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.json_field import ExactJSONField
+from approvals.states import Priority, Route
+
+User = settings.AUTH_USER_MODEL
+
+
+def check_address(url: str) -> None:
+    """ValidationError unless a webhook may be sent there."""
+    try:
+        destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+    except Refused as error:
+        raise ValidationError(_("The address %(problem)s."), params={"problem": error}) from error
+
+
+class WebhookEndpoint(models.Model):
+    """An address that is told of every workflow's events, signed with its own secrets."""
+
+    name = models.CharField(max_length=100, help_text=_("What listens there, such as “billing”."))
+    url = models.CharField(_("address"), max_length=500, validators=[check_address])
+    events = ExactJSONField(default=list)
+    include_payload = models.BooleanField(
+        default=False,
+        help_text=_("Send inputs, comments, answers and changed inputs too: whoever listens there may see them."),
+    )
+    active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SigningSecret(models.Model):
+    """What webhooks are signed with; at most two of one owner are valid at a time, the newest for good.
+
+    Not the secret itself: it is made from `nonce` and SECRET_KEY whenever something is signed. `fingerprint` tells two
+    secrets apart, and whether SECRET_KEY is still the one that this was made with.
+    """
+
+    endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.CASCADE, null=True, related_name="secrets")
+    api_key = models.ForeignKey("approvals.ApiKey", on_delete=models.CASCADE, null=True, related_name="webhook_secrets")
+    nonce = models.CharField(max_length=64, unique=True)
+    fingerprint = models.CharField(max_length=16)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(endpoint__isnull=False, api_key__isnull=True)
+                | Q(endpoint__isnull=True, api_key__isnull=False),
+                name="signing_secret_one_owner",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.fingerprint
+
+
+class NotificationRule(models.Model):
+    """A person, or each member of a group, is told when a request begins to wait; by mail or in a chat channel."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    route = models.CharField(max_length=5, choices=Route, default=Route.MAIL)
+    slack_url = models.CharField(
+        _("Slack address"),
+        max_length=500,
+        blank=True,
+        validators=[check_address],
+        help_text=_("An incoming webhook of Slack, or of what understands the same. Whoever knows it can write there."),
+    )
+    min_priority = models.CharField(_("from priority"), max_length=8, choices=Priority, default=Priority.NORMAL)
+    tool_name = models.CharField(_("tool"), max_length=100, blank=True, help_text=_("Empty: whatever the tool."))
+    active = models.BooleanField(default=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(person__isnull=False, group__isnull=True) | Q(person__isnull=True, group__isnull=False),
+                name="notification_rule_one_audience",
+                violation_error_message=_("Choose a person or a group, one of them."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        to = self.person or self.group
+        return gettext("%(route)s to %(person)s") % {"route": self.get_route_display(), "person": to}
+
+    def clean(self) -> None:
+        """A rule for Slack has its address, and no other has one; one for mail needs a mail server."""
+        if (self.route == Route.SLACK) != bool(self.slack_url):
+            needed = _("Enter the Slack address, or choose another route.")
+            unused = _("Remove the Slack address, or choose Slack as the route.")
+            raise ValidationError({"slack_url": needed if self.route == Route.SLACK else unused})
+        if self.route == Route.MAIL and not settings.HITL_MAIL:
+            raise ValidationError({"route": _("No e-mail can be sent because EMAIL_HOST is not set.")})
+
+
+class LastNotice(models.Model):
+    """When somebody was told last, so that many requests at once become one message. `recipient` is an outbox target."""
+
+    recipient = models.CharField(max_length=40, unique=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.recipient
+
+
+class EventStream(models.Model):
+    """How many events of a workflow have been written; its row lock also keeps their order that of their commits."""
+
+    name = models.CharField(max_length=300, unique=True)
+    last = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return self.name

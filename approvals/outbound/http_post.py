@@ -1,0 +1,117 @@
+"""One POST to an address that was checked: bounded in time and in what is read, and never sent anywhere else.
+
+A small client of its own, because what matters here is what the usual ones do by themselves: they look the name up again,
+follow redirects, use proxies, and count their timeouts from byte to byte.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from functools import cache
+
+from django.utils.translation import gettext as _
+
+from approvals.runtime import addresses
+from approvals.runtime.addresses import Destination, IPAddress
+
+#: For everything together: name, connection, TLS, sending, and the head of the answer.
+SECONDS = 10.0
+MAX_HEAD = 16_384
+CHUNK = 16_384
+STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
+
+
+class Undelivered(Exception):
+    """Nobody has taken it; the message says why."""
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, seconds: float) -> int:
+    """POST `body`, and give the status once the head of the answer is there; the body of it is not read.
+
+    Raises Undelivered: no allowed address, no connection, no answer in time, or one that is no HTTP.
+    """
+    deadline = time.monotonic() + seconds
+    try:
+        to = addresses.destination(url, allow_private=allow_private)
+        found = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
+        with _connected(to, found, deadline) as connection:
+            _send(connection, _head(to, headers, len(body)) + body, deadline)
+            return _status(connection, deadline)
+    except addresses.Refused as error:
+        raise Undelivered(_("the address %(problem)s") % {"problem": error}) from error
+    except TimeoutError as error:
+        raise Undelivered(_("no answer within %(seconds)s s") % {"seconds": f"{seconds:g}"}) from error
+    except (OSError, ssl.CertificateError) as error:
+        raise Undelivered(_("no connection: %(error)s") % {"error": error}) from error
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """What checks certificates; SSL_CERT_FILE, where it is set, names the authorities."""
+    return ssl.create_default_context()
+
+
+def _connected(to: Destination, found: list[IPAddress], deadline: float) -> socket.socket:
+    """A connection to the first of the addresses that takes one."""
+    refused: OSError = OSError(_("the host has no address"))
+    for number, address in enumerate(found):
+        plain = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
+        try:
+            # One that does not answer leaves time for the others.
+            plain.settimeout(_left(deadline) / (len(found) - number))
+            plain.connect((str(address), to.port))
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if to.scheme == "http":
+                return plain
+            plain.settimeout(_left(deadline))
+            return tls().wrap_socket(plain, server_hostname=to.host)
+        except OSError as error:
+            plain.close()
+            refused = error
+    raise refused
+
+
+def _head(to: Destination, headers: Mapping[str, str], length: int) -> bytes:
+    lines = [f"POST {to.path} HTTP/1.1", f"Host: {to.authority}", f"Content-Length: {length}", "Connection: close"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    assert not any("\r" in line or "\n" in line for line in lines)
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
+
+
+def _send(connection: socket.socket, data: bytes, deadline: float) -> None:
+    rest = memoryview(data)
+    while rest:
+        connection.settimeout(_left(deadline))
+        rest = rest[connection.send(rest[:CHUNK]) :]
+
+
+def _status(connection: socket.socket, deadline: float) -> int:
+    """The status of the answer, past any `1xx` before it."""
+    received = b""
+    while len(received) <= MAX_HEAD:
+        head, end, rest = received.partition(b"\r\n\r\n")
+        if end:
+            line = STATUS_LINE.match(head + b"\r\n")
+            if line is None:
+                raise Undelivered(_("the answer is not HTTP"))
+            if line[1] != b"101" and line[1].startswith(b"1"):
+                received = rest
+                continue
+            return int(line[1])
+        connection.settimeout(_left(deadline))
+        chunk = connection.recv(4096)
+        if not chunk:
+            raise Undelivered(_("the connection was closed before an answer arrived"))
+        received += chunk
+    raise Undelivered(_("the headers of the answer are longer than %(limit)s bytes") % {"limit": f"{MAX_HEAD:,}"})
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

@@ -1,0 +1,190 @@
+"""People are told that a request waits: by mail or in a chat channel, as rules say, many requests in one message.
+
+A new request leaves one row in the outbox. It is spread here over the people whom rules name and who may see the request;
+then each gets one message per HITL_NOTIFY_INTERVAL with all that still waits. A message holds a title, an agent and a
+link, nothing that was asked: it is read and decided on the page, logged in.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from smtplib import SMTPRecipientsRefused
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connections, transaction
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+from django.utils.translation import gettext
+
+from approvals.access import permissions
+from approvals.asking.asks import URGENCY
+from approvals.models import ApprovalRequest, OutboxEvent
+from approvals.models.subscriptions import LastNotice, NotificationRule
+from approvals.outbound import http_post, messages, outbox
+from approvals.outbound.delivery_lanes import Job
+from approvals.states import Channel, Priority, Route, Status
+
+logger = logging.getLogger(__name__)
+
+#: How notices leave.
+CHANNELS = (Channel.MAIL, Channel.SLACK)
+#: Requests that one message tells of; more are left for the next.
+MAX_TOLD = 500
+LEASE = timedelta(minutes=1)
+NEVER = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class NotTold(Exception):
+    """The message has not left; the words say why, and it is tried again. `reached`: somebody has answered."""
+
+    def __init__(self, words: str, *, reached: bool) -> None:
+        self.reached = reached
+        super().__init__(words)
+
+
+def spread_due() -> None:
+    """Turn each new request's row into one row per person or channel that is to be told."""
+    due = outbox.due(Now(), Channel.NOTICE).order_by("pk")
+    rows = [row for row in due[: outbox.BATCH] if outbox.claimed(row, LEASE)]
+    if not rows:
+        return
+    found = NotificationRule.objects.filter(active=True).select_related("person", "group").order_by("pk")
+    rules = list(found.prefetch_related("group__user_set"))
+    for row in rows:
+        try:
+            with transaction.atomic():
+                OutboxEvent.objects.bulk_create(_spread(row, rules), ignore_conflicts=True)
+                outbox.delivered(row)
+        except Exception as error:
+            logger.exception("Request %s is told to nobody yet; it will be tried again", row.payload["request_id"])
+            outbox.failed(row, f"{type(error).__name__}: {error}")
+
+
+def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent]:
+    request = ApprovalRequest.objects.filter(pk=row.payload["request_id"], status=Status.PENDING).first()
+    if request is None:
+        return []
+    found: dict[str, tuple[Channel, str]] = {}
+    for rule in rules:
+        urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
+        if urgent and rule.tool_name in {"", request.tool_name}:
+            found |= dict(_recipients(rule, request))
+    told = ("event_id", "name", "stream", "sequence", "payload", "created_at")
+    copied = {name: getattr(row, name) for name in told}
+    return [
+        OutboxEvent(**copied, channel=channel, target=target, lane=lane) for target, (channel, lane) in found.items()
+    ]
+
+
+def _recipients(rule: NotificationRule, request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str]]]:
+    audience = _audience(rule)
+    if rule.route == Route.SLACK:
+        # A channel is read by all of them, so all of them have to be allowed to.
+        if audience and all(permissions.may_see(person, request) for person in audience):
+            yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url))
+        return
+    for person in audience:
+        if person.email and permissions.may_see(person, request):
+            yield f"mail:{person.pk}", (Channel.MAIL, "mail")
+
+
+def _audience(rule: NotificationRule) -> list[User]:
+    people = [rule.person] if rule.person else list(rule.group.user_set.all()) if rule.group else []
+    return [person for person in people if person.is_active]
+
+
+def due_jobs(shut: Iterable[str]) -> list[Job]:
+    """Messages that may go out: somebody has something to be told, and was not told anything a short while ago."""
+    lately = LastNotice.objects.filter(at__gt=_long_ago())
+    due = outbox.due(Now(), *CHANNELS).exclude(lane__in=list(shut))
+    found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
+    return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
+
+
+def _job(target: str, lane: str) -> Job:
+    last = LastNotice(recipient=target)
+    return Job(lane, partial(_claimed, last), partial(_tell, last))
+
+
+def _claimed(last: LastNotice) -> bool:
+    """Whoever moves the time of the last message may send the next one; `last` remembers it as it was."""
+    stored, _ = LastNotice.objects.get_or_create(recipient=last.recipient, defaults={"at": NEVER})
+    last.pk, last.at = stored.pk, stored.at
+    unmoved = LastNotice.objects.filter(pk=last.pk, at__lte=_long_ago())
+    return bool(unmoved.update(at=Now()))
+
+
+def _long_ago() -> CombinedExpression:
+    return Now() - timedelta(seconds=settings.HITL_NOTIFY_INTERVAL)
+
+
+def _tell(last: LastNotice) -> bool:
+    """Send one message with all that somebody is to be told; False where the way there is closed."""
+    rows = list(outbox.waiting(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_TOLD])
+    kind, _, pk = last.recipient.partition(":")
+    try:
+        told = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)
+    except NotTold as error:
+        _put_off(last, rows, str(error))
+        return error.reached
+    if not told:
+        LastNotice.objects.filter(pk=last.pk).update(at=last.at)
+    outbox.delivered(*rows, note="" if told else gettext("no longer needed"))
+    return True
+
+
+def _put_off(last: LastNotice, rows: list[OutboxEvent], error: str) -> None:
+    with transaction.atomic():
+        LastNotice.objects.filter(pk=last.pk).update(at=last.at)
+        for row in rows:
+            row.attempts += 1
+            OutboxEvent.objects.filter(pk=row.pk).update(attempts=row.attempts)
+            outbox.failed(row, error)
+
+
+def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[ApprovalRequest]:
+    """The requests that wait now and that every reader may see now."""
+    ids = [row.payload["request_id"] for row in rows]
+    found = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
+    waiting = list(found.order_by("urgency", "created_at", "id"))
+    return [request for request in waiting if all(permissions.may_see(reader, request) for reader in readers)]
+
+
+def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
+    person = User.objects.filter(pk=pk, is_active=True).exclude(email="").first()
+    requests = _still_waiting(rows, [person]) if person else []
+    if person is None or not requests:
+        return False
+    if not settings.HITL_MAIL:
+        raise NotTold(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
+    message = messages.mail(person.email, requests)
+    connections.close_all()
+    try:
+        message.send()
+    except (OSError, ValueError) as error:  # what smtplib raises, and Django for what is no address
+        reached = isinstance(error, ValueError | SMTPRecipientsRefused)
+        raise NotTold(f"{type(error).__name__}: {error}", reached=reached) from error
+    return True
+
+
+def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
+    rule = NotificationRule.objects.filter(pk=pk, active=True, route=Route.SLACK).first()
+    readers = _audience(rule) if rule else []
+    requests = _still_waiting(rows, readers) if readers else []
+    if rule is None or not requests:
+        return False
+    body = messages.slack(requests)
+    connections.close_all()
+    headers = {"Content-Type": "application/json"}
+    try:
+        allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
+        status = http_post.post(rule.slack_url, body, headers, allow_private=allowed, seconds=http_post.SECONDS)
+    except http_post.Undelivered as error:
+        raise NotTold(str(error), reached=False) from error
+    if not 200 <= status < 300:
+        raise NotTold(gettext("answered %(status)s") % {"status": status}, reached=True)
+    return True

@@ -1,0 +1,213 @@
+"""A request as one person sees it: what is asked, in rows that can be read, and which buttons are theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.http import QueryDict
+
+from approvals.access import permissions
+from approvals.access.assignees import NOBODY, Holder, holder_for
+from approvals.access.permissions import Person
+from approvals.asking.answers import words_of
+from approvals.exceptions import Invalid, Refusal, Unread
+from approvals.forms.decision import ANSWER, EDIT, answer_form, input_form, wants_json
+from approvals.forms.rendering import Field, Showing
+from approvals.forms.safeguards import ACCEPTED, name_to_type
+from approvals.models import ApprovalRequest, Decision
+from approvals.runtime.canonical import canonical
+from approvals.runtime.json_tables import Change, Row, changes, context_rows, has_more_than_rows, misread, pretty, rows
+from approvals.runtime.text import visible, visible_json
+from approvals.states import Door, Kind, Verdict, verdict_from
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """An edit that was written and not yet sent: what it changes, and its form's fields, to be sent as they are."""
+
+    changes: Sequence[Change]
+    fields: Sequence[tuple[str, str]]
+    comment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What the template `approvals/_request.html` shows. `refusal` is why the last try was not taken."""
+
+    request: ApprovalRequest
+    decision: Decision | None
+    may_close: bool
+    may_cancel: bool
+    door: str = Door.DASHBOARD
+    holder: Holder = NOBODY
+    refusal: str = ""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    typed: QueryDict = field(default_factory=QueryDict)
+    review: Review | None = None
+    #: Its person was told that parts of it are folded; what they press next counts.
+    unread: bool = False
+
+    @property
+    def version(self) -> str:
+        """Changes with the request and with what this person may do; else a page keeps what is being typed."""
+        return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.may_close}"
+
+    @property
+    def look(self) -> Hashable:
+        """What a card that nobody has answered yet owes to the person: the same for two, and they see the same card."""
+        return self.request.pk, self.version, self.door, self.may_cancel, self.holder
+
+    @property
+    def name_to_type(self) -> str:
+        """What has to be typed to approve it; empty where nothing has."""
+        return name_to_type(self.request)
+
+    @property
+    def retyped(self) -> str:
+        """The verdict whose name was typed wrongly and is to be typed anew; empty where none was."""
+        return self.typed.get("verdict", "") if "typed_name" in self.errors else ""
+
+    @property
+    def accepts_unread(self) -> bool:
+        return self.unread or self.typed.get("unread") == ACCEPTED
+
+    @property
+    def opened(self) -> list[str]:
+        """Folded parts that were opened before a refusal."""
+        return self.typed.getlist("opened")
+
+    @property
+    def title_note(self) -> str:
+        """What of the title is easily misread; empty where nothing is."""
+        return "; ".join(misread(self.request.title))
+
+    @property
+    def asks(self) -> bool:
+        """A question or form, as opposed to something to approve."""
+        return self.request.kind in {Kind.QUESTION, Kind.FORM}
+
+    @property
+    def shows_input(self) -> bool:
+        """A question's input says again what the card shows anyway."""
+        return not self.asks and bool(self.request.input)
+
+    @property
+    def input_rows(self) -> list[Row]:
+        return rows(self.request.input, "input")
+
+    @property
+    def input_json(self) -> str:
+        """The bytes that the digest is of; what nobody would see in them is escaped."""
+        return visible_json(canonical(self.request.input).decode())
+
+    @property
+    def context_rows(self) -> list[Row]:
+        return context_rows(self.request.context)
+
+    @property
+    def context_json(self) -> str:
+        """The whole context where its table does not show all of it; else empty."""
+        context = self.request.context
+        return visible_json(canonical(context).decode()) if has_more_than_rows(context) else ""
+
+    @property
+    def edit_form(self) -> Field | None:
+        """The form that changes the input, holding what was typed before a refusal; None where nothing can be changed."""
+        if self.request.kind != Kind.APPROVAL or not self.request.input:
+            return None
+        return self._showing(*EDIT, Verdict.EDIT).field(input_form(self.request), self.request.input)
+
+    @property
+    def answer_form(self) -> Field | None:
+        """The form for an answer that has to meet a schema; None where text, options or JSON are asked for."""
+        form = answer_form(self.request)
+        return self._showing(*ANSWER, Verdict.RESPOND).field(form) if form is not None else None
+
+    def _showing(self, names: str, about: str, verdict: Verdict) -> Showing:
+        typed = self.typed if verdict_from(self.typed.get("verdict", "")) == verdict else None
+        return Showing(f"field-{self.request.pk}", names, about, self.errors, typed)
+
+    @property
+    def error_list(self) -> list[tuple[str, str, str]]:
+        """What was wrong: what it is called, words, and the id of the field where it is, if it is one of the card's."""
+        forms = (self.edit_form, self.answer_form)
+        every = [each for form in forms if form is not None for each in form.every()]
+        known = {each.key: (each.control.label, each.id) for each in every if each.error}
+        for each in every:
+            for number, row in enumerate(each.rows):
+                known[f"{each.key}.{number}"] = (f"{each.control.label} {number + 1}", row.id)
+        named = [(*known.get(name, (name, "")), words) for name, words in self.errors.items()]
+        return [(label, words, place) for label, place, words in named]
+
+    @property
+    def answer_error(self) -> str:
+        """What was wrong with an answer in JSON, with the places in it."""
+        names = [name for name in self.errors if name == "answer" or name.startswith("answer.")]
+        return "; ".join(f"{name.removeprefix('answer').lstrip('.')} {self.errors[name]}".strip() for name in names)
+
+    @property
+    def schema_json(self) -> str:
+        return pretty(self.request.response_schema)
+
+    @property
+    def wants_json(self) -> bool:
+        return wants_json(self.request)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether a question takes an answer in the person's own words."""
+        fields = self.wants_json or answer_form(self.request) is not None
+        return not fields and (self.request.allow_text or not self.request.options)
+
+    @property
+    def chosen(self) -> list[str]:
+        """Options that were ticked before a refusal."""
+        return self.typed.getlist("choice")
+
+    @property
+    def default_words(self) -> str:
+        """The answer that the deadline gives, as one would say it."""
+        return visible(words_of(self.request.default_response))
+
+    @property
+    def changed_rows(self) -> list[Change]:
+        """What an edit changed, from proposed to approved."""
+        if self.decision is None or self.decision.edited_input is None:
+            return []
+        return changes(self.request.input, self.decision.edited_input)
+
+    @property
+    def answer_text(self) -> str:
+        """The answer as one would say it."""
+        if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
+            return ""
+        return visible(words_of(self.decision.answer))
+
+
+def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
+    return Card(
+        request=request,
+        decision=getattr(request, "decision", None),
+        may_close=request.pending and permissions.may_close(user, request),
+        may_cancel=request.pending and permissions.may_cancel(user, request.requested_by_id),
+        holder=holder_for(user, request),
+        door=door,
+    )
+
+
+def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
+    """The card again, saying why, with what was typed still in it."""
+    card = card_for(user, request, door=door)
+    return Card(
+        request=card.request,
+        decision=card.decision,
+        may_close=card.may_close,
+        may_cancel=card.may_cancel,
+        holder=card.holder,
+        door=door,
+        refusal=str(refusal),
+        errors=refusal.errors if isinstance(refusal, Invalid) else {},
+        typed=typed,
+        unread=isinstance(refusal, Unread),
+    )

@@ -1,0 +1,154 @@
+"""Many inputs side by side: what is the same in all, where they differ, and what their numbers add up to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any
+
+from django.utils.translation import ngettext
+
+from approvals.models import ApprovalRequest
+from approvals.runtime.json_tables import MAX_VALUES, Fold, Row, folds, pretty, rows, step_of
+
+#: Differing values with a column of their own; what is beyond stands together in one more.
+MAX_COLUMNS = 8
+#: Money as text, which is how clients should send it.
+#: Enough for the exact sum of all amounts that `_amount` takes.
+MAX_DIGITS = 100
+_amount = re.compile(r"-?\d{1,30}\.\d{1,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What the numbers at one place of the inputs add up to; `count` is how many there are."""
+
+    name: str
+    total: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One request: a cell for each column (None where it has no such value), and the rest of what differs."""
+
+    request: ApprovalRequest
+    cells: Sequence[Row | None]
+    more: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The requests of one tool, as `approvals/_bulk_tool.html` shows them."""
+
+    tool: str
+    lines: Sequence[Line]
+    columns: Sequence[str]
+    same: Sequence[Row]
+    sums: Sequence[Sum]
+
+    @property
+    def more(self) -> bool:
+        """Whether more differs than has columns."""
+        return any(line.more for line in self.lines)
+
+    def folds(self) -> Iterator[Fold]:
+        """What of these inputs is not shown until it is opened."""
+        yield from folds(self.same)
+        for line in self.lines:
+            yield from folds([cell for cell in line.cells if cell is not None])
+            yield from folds(line.more)
+
+
+def compared(tool: str, requests: Sequence[ApprovalRequest]) -> Comparison:
+    inputs = [_by_place(request.input) for request in requests]
+    places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
+    # As text, so that 1 and true are two values.
+    written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
+    differing = [place for place in places if len(set(written[place])) > 1]
+    columns = differing[:MAX_COLUMNS]
+    shown = {place: _cells(place, inputs, written[place]) for place in differing}
+    lines = [
+        Line(
+            request,
+            [shown[place][number] for place in columns],
+            [cell for place in differing[MAX_COLUMNS:] if (cell := shown[place][number]) is not None],
+        )
+        for number, request in enumerate(requests)
+    ]
+    same = [cell for place in places if place not in shown if (cell := _cells(place, inputs, written[place])[0])]
+    return Comparison(tool=tool, lines=lines, columns=columns, same=same, sums=_sums(places, inputs))
+
+
+def _by_place(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return every value under its place. Places that read alike are numbered, so that no value hides another."""
+    found: dict[str, Any] = {}
+    for place, item in _leaves(value):
+        name, number = place, 1
+        while name in found:
+            number += 1
+            name = f"{place} ({number})"
+        found[name] = item
+    return found
+
+
+def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of an object with its place in it; lists are values. What is beyond MAX_VALUES is counted only."""
+    found = list(_all_leaves(value, path))
+    yield from found[:MAX_VALUES]
+    if (left := len(found) - MAX_VALUES) > 0:
+        words = ngettext("%(count)s more, on its own page", "%(count)s more, on its own page", left)
+        yield "…", words % {"count": f"{left:,}"}
+
+
+def _all_leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+    for name, item in value.items():
+        place = f"{path}.{step_of(name)}" if path else step_of(name)
+        if isinstance(item, dict) and item:
+            yield from _all_leaves(item, place)
+        else:
+            yield place, item
+
+
+def _written(leaves: Mapping[str, Any], place: str) -> str | None:
+    return json.dumps(leaves[place]) if place in leaves else None
+
+
+def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[str | None]) -> list[Row | None]:
+    """The values at one place, so that no two that differ read alike."""
+    cells = [rows({place: leaves[place]})[0] if place in leaves else None for leaves in inputs]
+    looks = {cell.value for cell in cells if cell is not None and not cell.rows}
+    plain = {each for each, cell in zip(written, cells, strict=True) if cell is not None and not cell.rows}
+    if len(looks) < len(plain):
+        found = zip(inputs, cells, strict=True)
+        return [
+            Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None
+            for leaves, cell in found
+        ]
+    return cells
+
+
+def _sums(places: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> list[Sum]:
+    found = []
+    for place in places:
+        values = [_number(leaves[place]) for leaves in inputs if place in leaves]
+        numbers = [value for value in values if value is not None]
+        if len(numbers) == len(values) > 1:
+            with localcontext(prec=MAX_DIGITS):
+                found.append(Sum(place, f"{sum(numbers):,}", len(numbers)))
+    return found
+
+
+def _number(value: Any) -> Decimal | None:
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return Decimal(repr(value))
+        case str() if _amount.fullmatch(value):
+            return Decimal(value)
+        case _:
+            return None

@@ -1,0 +1,77 @@
+"""The geometry of the charts: where their bars stand. Widths and heights are in units of a view box; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from approvals.queries.insights.values import Measure
+
+#: The view box of the chart of days.
+WIDTH, HEIGHT = 900, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A bar, or a part of one; `kind` becomes its class."""
+
+    kind: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A day: its parts from the bottom up, and the words that a pointer gets to read."""
+
+    measure: Measure
+    parts: Sequence[Rect]
+    x: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    columns: Sequence[Column]
+    top: int
+
+
+def days(measures: Sequence[Measure]) -> Days:
+    """A column for each day, of what ended: yes, no, answers, and what nobody decided."""
+    top = max((measure.ended for measure in measures), default=0)
+    step = WIDTH / max(len(measures), 1)
+    gap = 1 if len(measures) > 40 else 3
+    found = []
+    for place, measure in enumerate(measures):
+        x, right = round(place * step), round((place + 1) * step)
+        found.append(Column(measure, list(_stack(measure, x, right - x - gap, top)), x, right - x))
+    return Days(found, top)
+
+
+def _stack(measure: Measure, x: int, width: int, top: int) -> Iterable[Rect]:
+    parts = {
+        "yes": measure.yes,
+        "answered": measure.answered,
+        "no": measure.rejected + measure.declined,
+        "nobody": measure.undecided,
+    }
+    below = 0
+    for kind, count in parts.items():
+        if count:
+            # Rounded at its two edges and not in its height: parts of a column leave no gap and never overlap.
+            bottom, above = (HEIGHT - round(HEIGHT * n / top) for n in (below, below + count))
+            below += count
+            yield Rect(kind, x, above, width, max(bottom - above, 1))
+
+
+def share(part: float, whole: float) -> int:
+    """How far a bar reaches, of 100; something is never nothing."""
+    return max(round(100 * part / whole), 1) if part and whole else 0
+
+
+def log_share(seconds: float | None, longest: float) -> int:
+    """The same on a logarithmic scale, on which seconds can be seen beside hours."""
+    return share(math.log1p(seconds), math.log1p(longest)) if seconds else 0

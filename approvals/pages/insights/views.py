@@ -1,0 +1,119 @@
+"""The insights page and its CSV, for everybody: over all requests for who sees all, else over one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET
+
+from approvals.access import permissions
+from approvals.asking.reading_time import WORDS_PER_SECOND
+from approvals.exceptions import Invalid
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.pages.insights import charts
+from approvals.pages.insights.sheet import sheet
+from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
+from approvals.queries.insights.values import Insights, Measure, Ranking, duration
+
+DEFAULT_PERIOD = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table of times: what it measures, in words, and how far its bars reach (of 100)."""
+
+    measure: Measure
+    name: str
+    median: str
+    p95: str
+    median_bar: int
+    p95_bar: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines of one sort; `more` is how many names are left out."""
+
+    title: str
+    column: str
+    lines: Sequence[Line]
+    more: int
+
+
+@require_GET
+@refusals_as_pages
+def insights(request: SignedIn) -> HttpResponse:
+    """`?days=` is one of PERIODS."""
+    now, days = timezone.now(), _period(request)
+    found, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    context = {
+        "insights": found,
+        "periods": PERIODS,
+        "all": permissions.sees_everything(request.user),
+        "ages": [
+            (name, count, charts.share(count, max(ages.counts)))
+            for name, count in zip(_ages(), ages.counts, strict=True)
+        ],
+        "waiting": ages,
+        "days": charts.days(found.per_day),
+        "tables": _tables(found),
+        "limit": LIMIT,
+        "speed": WORDS_PER_SECOND,
+        "total": _line(found.total, "", found.total.p95 or 0),
+    }
+    return render(request, "approvals/insights.html", context)
+
+
+@require_GET
+@refusals_as_pages
+def insights_csv(request: SignedIn) -> HttpResponse:
+    """The figures of the page with the same `?days=`."""
+    now, days = timezone.now(), _period(request)
+    found, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(sheet(found, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _period(request: SignedIn) -> int:
+    wanted = request.GET.get("days", str(DEFAULT_PERIOD))
+    if wanted not in map(str, PERIODS):
+        raise Invalid(
+            gettext("Insights are available for 7, 30, or 90 days."), {"days": gettext("must be 7, 30, or 90")}
+        )
+    return int(wanted)
+
+
+def _ages() -> list[str]:
+    return [
+        gettext("less than 5 minutes"),
+        gettext("5 minutes to 1 hour"),
+        gettext("1 hour to 1 day"),
+        gettext("1 day to 1 week"),
+        gettext("more than 1 week"),
+    ]
+
+
+def _tables(found: Insights) -> list[Table]:
+    nothing = {"tool": gettext("(no tool)"), "agent": gettext("(no agent)"), "person": ""}
+    return [
+        _table(gettext("By tool"), gettext("Tool"), found.tools, nothing["tool"]),
+        _table(gettext("By agent"), gettext("Agent"), found.agents, nothing["agent"]),
+        _table(gettext("By person"), gettext("Person"), found.people, nothing["person"]),
+    ]
+
+
+def _table(title: str, column: str, ranking: Ranking, nameless: str) -> Table:
+    longest = max((measure.p95 or 0 for measure in ranking.measures), default=0)
+    lines = [_line(measure, measure.name or nameless, longest) for measure in ranking.measures]
+    return Table(title, column, lines, ranking.names - len(lines))
+
+
+def _line(of: Measure, name: str, longest: float) -> Line:
+    bars = (charts.log_share(of.median, longest), charts.log_share(of.p95, longest))
+    return Line(of, name, duration(of.median), duration(of.p95), *bars)

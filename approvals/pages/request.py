@@ -1,0 +1,104 @@
+"""The page of a request, and deciding it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals import actions, queries
+from approvals.forms.decision import sent_decision, sent_door
+from approvals.forms.safeguards import shown_digest
+from approvals.http import SignedIn, refusal_of, refusals_as_pages, sent_address
+from approvals.pages.cards import Card, card_for, refused_card
+from approvals.queries.comments import thread_for
+from approvals.queries.precedents import precedents_of
+from approvals.queries.results import results_of
+from approvals.runtime.cursors import number_from
+
+
+@require_GET
+@refusals_as_pages
+def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
+    rendered_at = timezone.now()
+    found = queries.get_request_for(request.user, pk)
+    return request_response(request, card_for(request.user, found), rendered_at=rendered_at)
+
+
+def request_response(
+    request: SignedIn,
+    card: Card,
+    *,
+    rendered_at: datetime | None = None,
+    status: int = HTTPStatus.OK,
+    **instead: Any,
+) -> HttpResponse:
+    """The page of a request; `instead` is what a refused act has to say in place of a part of it, such as its `thread`."""
+    context: dict[str, Any] = {
+        "card": card,
+        "workflow": card.request.workflow,
+        "workflow_title": queries.workflow_title_for(request.user, card.request),
+        "rendered_at": rendered_at or timezone.now(),
+        "precedents": precedents_of(request.user, card.request),
+        "result": results_of([card.request]).get(card.request.pk),
+    }
+    if "thread" not in instead:
+        before = number_from(request.GET.get("before", ""))
+        context["thread"] = thread_for(request.user, card.request, before=before)
+    context |= instead
+    return render(request, "approvals/request.html", context, status=status)
+
+
+@require_POST
+@refusals_as_pages
+def decide(request: SignedIn, pk: UUID) -> HttpResponse:
+    found = queries.get_request_for(request.user, pk)
+    door = sent_door(request.POST)
+
+    def act() -> None:
+        shown = shown_digest(request.POST)
+        sent = sent_decision(found, request.POST)
+        actions.decide(
+            pk,
+            by=request.user,
+            via=door,
+            verdict=sent.verdict,
+            comment=sent.comment,
+            edited_input=sent.edited_input,
+            answer=sent.answer,
+            shown_digest=shown,
+        )
+
+    return _acted(request, pk, act)
+
+
+@require_POST
+@refusals_as_pages
+def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
+    comment = request.POST.get("comment", "")
+    return _acted(
+        request, pk, lambda: actions.cancel(pk, by=request.user, via=sent_door(request.POST), comment=comment)
+    )
+
+
+def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
+    """The card after the act, or with the reason why there was none; a whole page or a redirect without htmx."""
+    door, refusal = sent_door(request.POST), refusal_of(act)
+    found = queries.get_request_for(request.user, pk)
+    if refusal is None:
+        card = card_for(request.user, found, door=door)
+    else:
+        card = refused_card(request.user, found, refusal, request.POST, door)
+    status = refusal.status if refusal is not None else HTTPStatus.OK
+    if request.headers.get("HX-Request"):
+        return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
+    if refusal is not None:
+        return request_response(request, card, status=status)
+    return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())

@@ -1,0 +1,142 @@
+"""Which requests the list at `/requests/` shows, and how: parsed from its address, and written back into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from approvals.exceptions import Invalid
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.queries.search_words import MAX_SEARCH
+from approvals.queries.spots import Spot, spot_from
+from approvals.states import FINAL, Kind, Priority, Status
+
+WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
+STATUSES = (WAITING, OVER, *(str(one) for one in Status if one in FINAL), ANY)
+GROUPS = ("agent", "tool", "workflow")
+#: `under` is asked less than so long ago, `over` longer.
+SPANS = {"1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+AGES = {
+    "under-1h": gettext_lazy("less than an hour"),
+    "under-1d": gettext_lazy("less than a day"),
+    "under-7d": gettext_lazy("less than a week"),
+    "under-30d": gettext_lazy("less than 30 days"),
+    "over-1h": gettext_lazy("more than an hour"),
+    "over-1d": gettext_lazy("more than a day"),
+    "over-7d": gettext_lazy("more than a week"),
+    "over-30d": gettext_lazy("more than 30 days"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """One view of the list; empty text does not narrow it. `person` asked, `by` decided, `mine` is assigned to me."""
+
+    status: str = WAITING
+    kind: str = ""
+    priority: str = ""
+    tool: str = ""
+    agent: str = ""
+    person: str = ""
+    by: str = ""
+    age: str = ""
+    mine: str = ""
+    q: str = ""
+    group: str = ""
+    after: Spot | None = None
+
+    @property
+    def waiting(self) -> bool:
+        return self.status == WAITING
+
+    @property
+    def query(self) -> str:
+        """As the end of an address, without what is so anyway."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        named = {name: str(value) for name, value in said.items() if value and (name, value) != ("status", WAITING)}
+        return f"?{urlencode(named)}" if named else "?"
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether it leaves out anything but by its status."""
+        return replace(self, status=WAITING, group="", after=None) != Lens()
+
+    def at(self, spot: Spot | None) -> Lens:
+        """The page of it that begins after a place; None is the first one."""
+        return replace(self, after=spot)
+
+
+def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
+
+    return check
+
+
+def _at_most(limit: int) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        return "" if len(value) <= limit else _("is longer than %(limit)d characters") % {"limit": limit}
+
+    return check
+
+
+CHECKS: dict[str, Callable[[str], str]] = {
+    "status": _one_of(STATUSES),
+    "kind": _one_of(tuple(Kind.values)),
+    "priority": _one_of(tuple(Priority.values)),
+    "tool": _at_most(100),
+    "agent": _at_most(100),
+    "person": _at_most(150),
+    "by": _at_most(MAX_ACTOR_NAME),
+    "age": _one_of(tuple(AGES)),
+    "mine": _one_of(("1",)),
+    "q": _at_most(MAX_SEARCH),
+    "group": _one_of(GROUPS),
+    "after": lambda value: "" if spot_from(value) else _("is not a cursor of this list"),
+}
+
+
+def lens_from(query: QueryDict) -> Lens:
+    """The view that an address asks for; Invalid, naming them, where parameters are odd: none is left out silently."""
+    said, errors = _read(query)
+    if errors:
+        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
+    return _made(said)
+
+
+def understood_in(query: QueryDict) -> Lens:
+    """What can be made of an address that `lens_from` refuses, to be mended in the form."""
+    said, _errors = _read(query)
+    return _made(said)
+
+
+def _made(said: dict[str, Any]) -> Lens:
+    return Lens(**{**said, "after": spot_from(said.get("after", ""))})
+
+
+def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
+    """Parameters that are known and in order; and what is wrong, by name."""
+    said: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    for name, values in query.lists():
+        value = values[-1] if name == "after" else values[-1].strip()
+        if name not in CHECKS:
+            errors[name[:40]] = _("is unknown")
+        elif len(values) != 1:
+            errors[name] = _("is given more than once")
+        elif "\x00" in value:
+            errors[name] = _("contains a character that cannot be shown")
+        elif value and (problem := CHECKS[name](value)):
+            errors[name] = problem
+        elif value:
+            said[name] = value
+    if "by" in said and said.setdefault("status", OVER) == WAITING:
+        errors["by"] = _("only applies to decided requests; choose another status")
+    return said, errors

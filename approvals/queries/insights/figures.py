@@ -1,0 +1,197 @@
+"""The figures themselves, computed by the database: one look at what has ended, one at what waits.
+
+The same SQL on SQLite and PostgreSQL. The median and the 95th percentile are by nearest rank, through window functions.
+At most LIMIT rows are looked at, the latest, found by an index; so the cost is bounded whatever a desk has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import EmptyResultSet
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min, Q, QuerySet, TextField, Value, When
+
+from approvals.access import permissions
+from approvals.asking.reading_time import WORDS_PER_SECOND
+from approvals.models import ApprovalRequest, Decision
+from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
+from approvals.states import Kind, Status, Verdict
+
+PERIODS = (7, 30, 90)
+#: Rows that one look takes in, at most.
+LIMIT = 20_000
+#: Names shown of a sort.
+TOP = 20
+#: Where one age ends and the next begins.
+AGES = (timedelta(minutes=5), timedelta(hours=1), timedelta(days=1), timedelta(days=7))
+
+PEOPLES = (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND)
+
+#: `base` is what has ended; `seen` has it once for each thing to sort by, `ranked` knows each time's place among its like.
+FIGURES = """
+WITH base AS ({base}),
+seen AS (
+  SELECT 'all' AS axis, '' AS name, verdict, approval, human, words, seconds FROM base
+  UNION ALL SELECT 'tool', tool, verdict, approval, human, words, seconds FROM base
+  UNION ALL SELECT 'agent', agent, verdict, approval, human, words, seconds FROM base
+  UNION ALL SELECT 'person', person, verdict, approval, human, words, seconds FROM base WHERE human = 1
+  UNION ALL SELECT 'day', day, verdict, approval, human, words, seconds FROM base
+),
+ranked AS (
+  SELECT axis, name, verdict, approval, human, words, seconds,
+    ROW_NUMBER() OVER (PARTITION BY axis, name, human ORDER BY seconds) AS place,
+    COUNT(*) OVER (PARTITION BY axis, name, human) AS size
+  FROM seen
+),
+measured AS (
+  SELECT axis, name, COUNT(*) AS ended,
+    SUM(CASE WHEN approval = 1 AND verdict = 'approve' THEN 1 ELSE 0 END) AS approved,
+    SUM(CASE WHEN verdict = 'edit' THEN 1 ELSE 0 END) AS edited,
+    SUM(CASE WHEN approval = 1 AND verdict = 'reject' AND human = 1 THEN 1 ELSE 0 END) AS rejected,
+    SUM(CASE WHEN human = 1 AND approval = 0 AND verdict <> 'reject' THEN 1 ELSE 0 END) AS answered,
+    SUM(CASE WHEN human = 1 AND approval = 0 AND verdict = 'reject' THEN 1 ELSE 0 END) AS declined,
+    SUM(CASE WHEN verdict = 'expire' THEN 1 ELSE 0 END) AS expired,
+    SUM(CASE WHEN verdict = 'cancel' THEN 1 ELSE 0 END) AS withdrawn,
+    MAX(CASE WHEN human = 1 AND place = (size + 1) / 2 THEN seconds END) AS median,
+    MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN seconds END) AS p95,
+    SUM(CASE WHEN human = 1 AND words IS NOT NULL THEN 1 ELSE 0 END) AS readable,
+    SUM(CASE WHEN human = 1 AND words > seconds * {speed} THEN 1 ELSE 0 END) AS hasty
+  FROM ranked GROUP BY axis, name
+),
+placed AS (
+  SELECT measured.*, ROW_NUMBER() OVER (PARTITION BY axis ORDER BY ended DESC, name) AS spot,
+    COUNT(*) OVER (PARTITION BY axis) AS names
+  FROM measured
+)
+SELECT * FROM placed WHERE spot <= {top} OR axis = 'day' ORDER BY axis, spot
+"""
+
+
+class Waited(Func):
+    """Seconds from its second moment to its first; never less than none, though the clocks of two processes may say so."""
+
+    output_field = FloatField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        template = "MAX(0.0, (julianday(%(expressions)s)) * 86400.0)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=") - julianday(")
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        template = "GREATEST(0, EXTRACT(EPOCH FROM (%(expressions)s))::double precision)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=" - ")
+
+
+class Day(Func):
+    """The day of a moment, in UTC, as `2026-11-21`."""
+
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        return self.as_sql(compiler, connection, template="substr(%(expressions)s, 1, 10)")
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        return self.as_sql(compiler, connection, template="to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD')")
+
+
+def insights_for(user: User, *, days: int, now: datetime) -> Insights:
+    """What has ended in the last so many days, of what this person may see."""
+    # Whole days, so that the first bar is no stump.
+    since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _rows(_ended(user, since)):
+        found.setdefault(row["axis"], []).append(row)
+    total = _measure(found["all"][0]) if "all" in found else Measure(name="", ended=0)
+    capped = total.ended == LIMIT
+    return Insights(
+        days=days,
+        since=since,
+        until=now,
+        total=total,
+        per_day=_per_day(found.get("day", []), since, days, known_only=capped),
+        tools=_ranking(found.get("tool", [])),
+        agents=_ranking(found.get("agent", [])),
+        people=_ranking(found.get("person", [])),
+        capped=capped,
+    )
+
+
+def ages_for(user: User, *, now: datetime) -> Ages:
+    """How long what waits has waited, of what this person may see."""
+    waiting = _seen_by(user, ApprovalRequest.objects.filter(status=Status.PENDING))
+    # Counted over a bounded part of an index; a desk where more waits has other troubles.
+    moments = waiting.order_by().values("created_at")[:LIMIT]
+    older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}
+    found = moments.aggregate(total=Count("created_at"), oldest=Min("created_at"), **older)
+    steps = [found["total"], *(found[name] for name in older), 0]
+    counts = [steps[place] - steps[place + 1] for place in range(len(steps) - 1)]
+    return Ages(counts=counts, oldest=found["oldest"], capped=found["total"] == LIMIT)
+
+
+def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+    if not user.is_active:
+        return rows.none()
+    return rows if permissions.sees_everything(user) else rows.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+
+
+def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
+    """Of what this person may see; what they asked and what is assigned to them found by an index each, the latest of it."""
+    found = Decision.objects.filter(decided_at__gte=since)
+    if not user.is_active:
+        return found.none()
+    if permissions.sees_everything(user):
+        return found
+    # A request changes for the last time when it is decided.
+    ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
+    sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
+    asked, assigned = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
+    return found.filter(request__in=asked.union(assigned))
+
+
+def _ended(user: User, since: datetime) -> QuerySet[Any]:
+    def one(**condition: Any) -> Case:
+        return Case(When(**condition, then=Value(1)), default=Value(0), output_field=IntegerField())
+
+    shown = _decisions_for(user, since).values(
+        "verdict",
+        tool=F("request__tool_name"),
+        agent=F("request__workflow__agent"),
+        person=F("by_name"),
+        words=F("request__words"),
+        approval=one(request__kind=Kind.APPROVAL),
+        human=one(verdict__in=PEOPLES, by_id__isnull=False),
+        seconds=Waited("decided_at", "request__created_at"),
+        day=Day("decided_at"),
+    )
+    return shown.order_by("-decided_at", "-id")[:LIMIT]
+
+
+def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
+    try:
+        base, values = ended.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    except EmptyResultSet:  # who is not active sees nothing
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(FIGURES.format(base=base, speed=WORDS_PER_SECOND, top=TOP), values)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _measure(row: Mapping[str, Any]) -> Measure:
+    return Measure(**{name: row[name] for name in Measure.__dataclass_fields__})
+
+
+def _ranking(rows: list[Mapping[str, Any]]) -> Ranking:
+    return Ranking(measures=[_measure(row) for row in rows], names=rows[0]["names"] if rows else 0)
+
+
+def _per_day(rows: list[Mapping[str, Any]], since: datetime, days: int, *, known_only: bool) -> list[Measure]:
+    """Every day of the period in order, those without anything too; `known_only`: not those before the first with something."""
+    known = {row["name"]: _measure(row) for row in rows}
+    names = [f"{since + timedelta(days=place):%Y-%m-%d}" for place in range(days)]
+    if known_only:
+        names = [name for name in names if name >= min(known)]
+    return [known.get(name) or Measure(name=name, ended=0) for name in names]

@@ -1,0 +1,198 @@
+"""Every read of the desk that depends on who asks; absent and not-yours look alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, When
+from django.utils.translation import gettext as _
+
+from approvals.access.permissions import Named, Person, may_see_workflow, sees_everything
+from approvals.exceptions import NotFound
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.queries.search import with_words
+from approvals.runtime.cursors import Mark, Place
+from approvals.states import ASKS, Status, WorkflowState
+
+#: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
+COUNT_LIMIT = 1000
+PAGE = 50
+
+
+#: What only the page and the document of one request show.
+UNREAD = "said_before"
+
+
+def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
+    """Every request this person may see; none for who is not logged in or not active any more."""
+    found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+    found = found.defer(UNREAD)
+    if not user.is_active:
+        return found.none()
+    if sees_everything(user):
+        return found
+    return found.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+
+
+def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
+    """What waits, the most urgent and oldest first."""
+    return requests_for(user).filter(status=Status.PENDING).order_by("urgency", "created_at", "id")
+
+
+#: What a list of requests shows nothing of, and what may be large.
+BODIES = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response")
+DECISION_BODIES = ("comment", "edited_input", "answer")
+UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which requests a list is to show; None wants all. `text` is words that are to be in it."""
+
+    status: str | None = None
+    kind: str | None = None
+    tool_name: str | None = None
+    priority: str | None = None
+    workflow: str | None = None
+    thread_id: str | None = None
+    text: str | None = None
+    created_from: datetime | None = None
+    created_until: datetime | None = None
+
+
+def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = None) -> QuerySet[ApprovalRequest]:
+    """The newest first; without what a list does not show."""
+    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
+    exact = {
+        "status": wanted.status,
+        "kind": wanted.kind,
+        "tool_name": wanted.tool_name,
+        "priority": wanted.priority,
+        "workflow__key": wanted.workflow,
+        "workflow__thread_id": wanted.thread_id,
+        "created_at__gte": wanted.created_from,
+        "created_at__lte": wanted.created_until,
+    }
+    found = found.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
+    if wanted.text is not None:
+        found = with_words(found, wanted.text)
+    if after is not None:
+        # The bound is said apart: an index is entered at it, and walked from its beginning where it stands inside an "or".
+        found = found.filter(created_at__lte=after.moment)
+        found = found.filter(Q(created_at__lt=after.moment) | Q(pk__lt=after.pk))
+    return found
+
+
+def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
+    found = requests_for(user).defer(None).filter(pk=request_id).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def workflows_for(user: Person) -> QuerySet[Workflow]:
+    """Every workflow this person may see: all, their own, and those that asked them."""
+    found = Workflow.objects.select_related("owner")
+    if not user.is_active:
+        return found.none()
+    if sees_everything(user):
+        return found
+    assigned = ApprovalRequest.objects.filter(assigned_to=user.pk)
+    found = found.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
+    # Its title may say what is not an assignee's to read: to them, it is what they were asked, or its key if that is more.
+    theirs = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
+    seen = Case(
+        When(owner=user.pk, then=F("title")),
+        When(Exists(theirs[1:2]), then=F("key")),
+        default=Subquery(theirs.values("title")[:1]),
+    )
+    return found.annotate(seen_title=seen)
+
+
+def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
+    """What the workflow of a request is called for somebody who may see the request; `several`: and others of it."""
+    if may_see_workflow(user, request.workflow):
+        return request.workflow.title
+    return request.workflow.key if several else request.title
+
+
+def suspended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+    """Workflows that wait for a person, the most urgent and oldest first, with their open requests in `open_requests`."""
+    found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
+    if after is not None:
+        same = Q(urgency=after.urgency)
+        later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
+        found = found.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
+    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
+
+
+def ended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+    """Workflows that ended, the latest first."""
+    found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
+    if after is not None:
+        found = found.filter(ended_at__lte=after.moment).filter(Q(ended_at__lt=after.moment) | Q(pk__lt=after.pk))
+    return found
+
+
+def get_workflow_for(user: Person, pk: int) -> Workflow:
+    found = workflows_for(user).filter(pk=pk).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
+    found = workflows_for(user).filter(scope=scope, key=key).first()
+    if found is None:
+        raise NotFound(_("Workflow not found. It may not exist, or you may not have access."))
+    return found
+
+
+def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
+    """What a workflow asked, in order; an assignee of one request sees only theirs."""
+    steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
+    if not may_see_workflow(user, workflow):
+        steps = steps.filter(assigned_to=user.pk)
+    return steps.order_by("created_at", "id")
+
+
+def open_count_for(user: Person, workflow: Workflow) -> int:
+    """How many of its steps wait, of those that this person may see."""
+    if may_see_workflow(user, workflow):
+        return workflow.open_count
+    return steps_of(user, workflow).filter(status=Status.PENDING).count()
+
+
+def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
+    """The audit entries of a workflow, for those who may see all of it."""
+    if not may_see_workflow(user, workflow):
+        return AuditEntry.objects.none()
+    return AuditEntry.objects.filter(scope=workflow.scope, run_id=workflow.key).order_by("id")
+
+
+def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
+    """What a page rendered at `moment` has missed, oldest change first."""
+    return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
+
+
+def waiting_count(user: Person) -> int:
+    """How many requests wait for somebody without the right to decide: questions that are theirs or assigned to them."""
+    theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
+    found = ApprovalRequest.objects.filter(theirs, kind__in=ASKS, status=Status.PENDING)
+    return found[:COUNT_LIMIT].count()
+
+
+def user_named(name: str) -> Named:
+    """The active user of that name, or nobody (AnonymousUser): actions refuse both alike where the user is unfit."""
+    # There is a character that no database takes.
+    found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
+    return found or AnonymousUser()
+
+
+def capped_count(found: QuerySet[Any]) -> int:
+    """How many, up to COUNT_LIMIT."""
+    return found.order_by()[:COUNT_LIMIT].count()

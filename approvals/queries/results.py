@@ -1,0 +1,85 @@
+"""What became of what was approved: what ran, when, and whether it was just that. Read from the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from approvals.models import ApprovalRequest, AuditEntry
+from approvals.record import audit
+from approvals.runtime.canonical import canonical
+from approvals.runtime.json_tables import Row, has_more_than_rows, rows
+from approvals.runtime.text import visible_json
+from approvals.states import Kind, Status, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What `approvals/_result.html` shows; without `at`, nothing was reported yet.
+
+    `exact` says whether the input that ran is the one that was approved; None where nothing ran, or nothing can be said.
+    """
+
+    at: datetime | None = None
+    state: str = ""
+    by: str = ""
+    exact: bool | None = None
+    executions: int = 0
+    output: Any = None
+    error: str = ""
+
+    @property
+    def ran(self) -> bool:
+        return self.executions > 0
+
+    @property
+    def words(self) -> str:
+        known = {"succeeded": _("Succeeded"), "failed": _("Failed"), "cancelled": _("Cancelled"), "denied": _("Denied")}
+        return known.get(self.state, self.state)
+
+    @property
+    def output_rows(self) -> list[Row]:
+        return rows(self.output, "result") if self.state == "succeeded" else []
+
+    @property
+    def output_json(self) -> str:
+        """The whole output where its table does not show all of it; else empty."""
+        whole = self.state == "succeeded" and has_more_than_rows(self.output)
+        return visible_json(canonical(self.output).decode()) if whole else ""
+
+
+def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None) -> Mapping[UUID, Result]:
+    """The results of those requests that let something run, read together; the others have none. `among`: see `audit`."""
+    asked = {request.pk: request for request in requests if _lets_run(request)}
+    if not asked:
+        return {}
+    entries = audit.results_of(asked.values(), among)
+    return {pk: _result(request, entries.get(pk)) for pk, request in asked.items()}
+
+
+def _lets_run(request: ApprovalRequest) -> bool:
+    if request.kind == Kind.RECOVERY:
+        return request.status in {Status.APPROVED, Status.ANSWERED, Status.REJECTED}
+    return request.kind == Kind.APPROVAL and request.status == Status.APPROVED
+
+
+def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
+    if entry is None:
+        return Result()
+    data = entry.data
+    approved = request.decision.approved_digest if request.decision.verdict in {Verdict.APPROVE, Verdict.EDIT} else ""
+    ran = data["executed_digest"] if data["executions"] else ""
+    return Result(
+        at=entry.at,
+        state=data["state"],
+        by=entry.actor_name,
+        exact=ran == approved if ran and approved else None,
+        executions=data["executions"],
+        output=data["output"],
+        error=data["error_text"],
+    )

@@ -1,0 +1,91 @@
+"""Full-text search over requests: the indexes of both databases, and the one filter that uses them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import BooleanField, Model, QuerySet
+from django.db.models.expressions import RawSQL
+
+from approvals.queries.search_words import for_postgresql, for_sqlite, looked_for
+
+TABLE, INDEX = "approvals_searchtext", "approvals_search"
+M = TypeVar("M", bound=Model)
+
+#: Up to so many hits are looked up one by one (SQLite: ten times as many, in the query itself); beyond them the list itself
+#: is walked, where the next hit is near. The databases cannot choose: SQLite knows nothing of how frequent a word is,
+#: PostgreSQL nothing of beginnings of words.
+FEW = 500
+
+_FOUND = {
+    "sqlite": f"SELECT request_id FROM {TABLE} WHERE id IN (SELECT rowid FROM {INDEX} WHERE {INDEX} MATCH %s)",
+    "postgresql": f"SELECT request_id FROM {TABLE} WHERE tsv @@ %s::tsquery",
+}
+_QUERY = {"sqlite": for_sqlite, "postgresql": for_postgresql}
+
+_CREATE = {
+    "sqlite": [
+        f"CREATE VIRTUAL TABLE {INDEX} USING fts5(words, content='{TABLE}', content_rowid='id', columnsize=0, "
+        "prefix='2 3', tokenize='unicode61 remove_diacritics 0')",
+        f"CREATE TRIGGER {INDEX}_insert AFTER INSERT ON {TABLE} BEGIN "
+        f"INSERT INTO {INDEX} (rowid, words) VALUES (new.id, new.words); END",
+        f"CREATE TRIGGER {INDEX}_delete AFTER DELETE ON {TABLE} BEGIN "
+        f"INSERT INTO {INDEX} ({INDEX}, rowid, words) VALUES ('delete', old.id, old.words); END",
+        f"CREATE TRIGGER {INDEX}_update AFTER UPDATE ON {TABLE} BEGIN "
+        f"INSERT INTO {INDEX} ({INDEX}, rowid, words) VALUES ('delete', old.id, old.words); "
+        f"INSERT INTO {INDEX} (rowid, words) VALUES (new.id, new.words); END",
+        f"INSERT INTO {INDEX} ({INDEX}) VALUES ('rebuild')",
+    ],
+    "postgresql": [
+        # Words as they are: the database's own parser would take "4711-2" and addresses apart by rules of its own.
+        f"ALTER TABLE {TABLE} ADD COLUMN tsv tsvector "
+        "GENERATED ALWAYS AS (array_to_tsvector(string_to_array(words, ' '))) STORED",
+        f"CREATE INDEX {INDEX} ON {TABLE} USING gin (tsv)",
+    ],
+}
+_DROP = {
+    "sqlite": [*(f"DROP TRIGGER {INDEX}_{event}" for event in ("insert", "delete", "update")), f"DROP TABLE {INDEX}"],
+    "postgresql": [f"ALTER TABLE {TABLE} DROP COLUMN tsv"],
+}
+
+
+def create_index(connection: BaseDatabaseWrapper) -> None:
+    """For the migration that has made the table."""
+    for statement in _CREATE[connection.vendor]:
+        connection.cursor().execute(statement)
+
+
+def drop_index(connection: BaseDatabaseWrapper) -> None:
+    """For its way back."""
+    for statement in _DROP[connection.vendor]:
+        connection.cursor().execute(statement)
+
+
+def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:
+    """Those requests that hold all words of a search, the last one at least as the beginning of a word.
+
+    Nothing in a search is syntax. One that holds no word at all (`-`, a quote) finds nothing.
+    """
+    words = looked_for(search)
+    if not words:
+        return requests.none()
+    connection = connections[requests.db]
+    query = _QUERY[connection.vendor](words)
+    if connection.vendor == "postgresql":
+        few = _rows(connection, f"{_FOUND['postgresql']} LIMIT {FEW + 1}", query)
+        return requests.filter(pk__in=few if len(few) <= FEW else RawSQL(_FOUND["postgresql"], [query]))  # noqa: S611
+    if not _rows(connection, f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}", query):
+        return requests.filter(pk__in=RawSQL(_FOUND["sqlite"], [query]))  # noqa: S611 - a constant, and a parameter
+    holds = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
+    places = [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
+    walked = f'EXISTS (SELECT 1 FROM {TABLE} WHERE request_id = "{requests.model._meta.db_table}"."id" AND {holds})'
+    return requests.filter(RawSQL(walked, places, BooleanField()))  # noqa: S611 - constants, and parameters
+
+
+def _rows(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:
+    """The first column of what a statement finds."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [query])
+        return [row[0] for row in cursor.fetchall()]

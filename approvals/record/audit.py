@@ -1,0 +1,201 @@
+"""The record: one canonical row per event, written in the transaction of what it records, and its rows for export."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.models.actors import Signatory
+from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical, utc
+
+#: Every event name that may stand in the log.
+EVENTS = (
+    "request.created",
+    "request.decided",
+    "request.cancelled",
+    "request.expired",
+    "request.claimed",
+    "request.released",
+    "request.assigned",
+    "request.commented",
+    "tool.result",
+    "turn.stopped",
+    "turn.failed",
+    "chat.branched",
+    "event.resent",
+    "key.revoked",
+    "retention.pruned",
+    "login.succeeded",
+    "login.failed",
+    "password.changed",
+    "password.reset",
+)
+
+#: What a formula begins with (OWASP, "CSV Injection").
+FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
+
+COLUMNS = [
+    "id",
+    "at",
+    "event",
+    "scope",
+    "run_id",
+    "request_id",
+    "chat",
+    "agent",
+    "tool",
+    "tool_call_id",
+    "actor_id",
+    "person",
+    "via",
+    "data",
+    "digest",
+    "retry_count",
+    "last_seen_at",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What an entry is about; the columns one can filter by."""
+
+    scope: str
+    run_id: str = ""
+    request_id: str | None = None
+    thread_id: str = ""
+    agent: str = ""
+    tool_name: str = ""
+    tool_call_id: str = ""
+
+
+def subject_of(request: ApprovalRequest, workflow: Workflow) -> Subject:
+    return Subject(
+        scope=request.scope,
+        run_id=workflow.key,
+        request_id=str(request.pk),
+        thread_id=workflow.thread_id,
+        agent=workflow.agent,
+        tool_name=request.tool_name,
+        tool_call_id=request.tool_call_id or "",
+    )
+
+
+def record(
+    event: str,
+    subject: Subject,
+    *,
+    data: Mapping[str, Any],
+    actor: Signatory | None,
+    via: str,
+    at: datetime | None = None,
+    open_after: int | None = None,
+) -> None:
+    """Add one entry; call it inside the transaction of the change that it records."""
+    row = _row(event, subject, data, actor, via, at or timezone.now())
+    AuditEntry.objects.create(**row, open_after=open_after)
+
+
+def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor: Signatory | None, via: str) -> bool:
+    """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
+    dedup_key = repeat_key(event, subject)
+    row = _row(event, subject, data, actor, via, timezone.now())
+    try:
+        with transaction.atomic():
+            AuditEntry.objects.create(**row, dedup_key=dedup_key)
+    except IntegrityError:
+        bumped = AuditEntry.objects.filter(dedup_key=dedup_key).update(
+            retry_count=F("retry_count") + 1, last_seen_at=row["last_seen_at"]
+        )
+        if not bumped:
+            raise
+        return False
+    return True
+
+
+def recorded(event: str, subject: Subject) -> AuditEntry | None:
+    """What `record_once` has written before under the same scope and toolCallId."""
+    return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
+
+
+def results_of(
+    requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
+) -> Mapping[UUID, AuditEntry]:
+    """The `tool.result` entries of these requests' calls, by request; a request outside any call is one of its own.
+
+    `among` are entries that were read already and hold them.
+    """
+    calls = {one.pk: Subject(scope=one.scope, tool_call_id=one.tool_call_id or str(one.pk)) for one in requests}
+    keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
+    found = AuditEntry.objects.filter(dedup_key__in=keys.values()) if among is None else among
+    entries = {entry.dedup_key: entry for entry in found}
+    return {pk: entries[key] for pk, key in keys.items() if key in entries}
+
+
+def repeat_key(event: str, subject: Subject) -> str:
+    """Return the dedup key of an event that is recorded once."""
+    return f"{event}:{subject.scope}:{subject.tool_call_id}"
+
+
+def _row(
+    event: str, subject: Subject, data: Mapping[str, Any], actor: Signatory | None, via: str, at: datetime
+) -> dict[str, Any]:
+    assert event in EVENTS, event
+    columns = asdict(subject) | {
+        "event": event,
+        "actor_id": actor.pk if actor else None,
+        "actor_name": actor.get_username() if actor else "",
+        "via": via,
+    }
+    # The values inside were checked against the bounds when they came in; the envelope adds a little to them.
+    body = canonical({**columns, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
+    digest = "sha256:" + hashlib.sha256(body).hexdigest()
+    return {**columns, "at": at, "last_seen_at": at, "body": body.decode(), "digest": digest}
+
+
+def export_row(entry: AuditEntry) -> dict[str, Any]:
+    """One entry under the names of COLUMNS, times in UTC ISO 8601."""
+    return {
+        "id": entry.pk,
+        "at": utc(entry.at),
+        "event": entry.event,
+        "scope": entry.scope,
+        "run_id": entry.run_id,
+        "request_id": str(entry.request_id) if entry.request_id else None,
+        "chat": entry.thread_id,
+        "agent": entry.agent,
+        "tool": entry.tool_name,
+        "tool_call_id": entry.tool_call_id,
+        "actor_id": entry.actor_id,
+        "person": entry.actor_name,
+        "via": entry.via,
+        "data": entry.data,
+        "digest": entry.digest,
+        "retry_count": entry.retry_count,
+        "last_seen_at": utc(entry.last_seen_at),
+    }
+
+
+def jsonl_line(entry: AuditEntry) -> str:
+    return json.dumps(export_row(entry), ensure_ascii=False) + "\n"
+
+
+def csv_cells(entry: AuditEntry) -> Sequence[str]:
+    """The cells of one CSV row; a cell that a spreadsheet would run as a formula gets a leading apostrophe."""
+    row = export_row(entry)
+    row["data"] = json.dumps(row["data"], ensure_ascii=False)
+    return [neutral("" if row[name] is None else str(row[name])) for name in COLUMNS]
+
+
+def neutral(cell: str) -> str:
+    """Return a cell that no spreadsheet runs as a formula. Some accept full-width signs, and some skip leading white space."""
+    return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n")) else cell

@@ -1,0 +1,63 @@
+"""Check that audit entries still say what was recorded: columns against the body, and the body against its digest.
+
+This finds a changed column and a changed body. It cannot find an entry that was deleted, or rewritten with a matching
+digest: entries are not chained to each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from approvals.models import AuditEntry
+from approvals.record.audit import Subject, repeat_key
+from approvals.runtime.canonical import utc
+
+#: Entries of one query: one may be megabytes long.
+PAGE = 50
+#: Columns that the body repeats under the same names, beside `at`.
+REPEATED = (*asdict(Subject(scope="")), "event", "actor_id", "actor_name", "via")
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """An entry that was changed, and the columns that differ."""
+
+    entry: AuditEntry
+    columns: list[str]
+
+    def __str__(self) -> str:
+        # An attacker may have chosen these values: keep them on one line.
+        event = ascii(self.entry.event).strip("'")
+        return f"entry {self.entry.pk} ({event}, {utc(self.entry.at)}): {', '.join(self.columns)}"
+
+
+def checked() -> Iterator[Altered | None]:
+    """Check every entry in order, page by page; yield None for each that is unchanged."""
+    last = 0
+    while page := list(AuditEntry.objects.filter(pk__gt=last).order_by("pk")[:PAGE]):
+        for entry in page:
+            columns = altered_columns(entry)
+            yield Altered(entry, columns) if columns else None
+        last = page[-1].pk
+
+
+def altered_columns(entry: AuditEntry) -> list[str]:
+    """Return the columns that differ from the body, and `body or digest` where those two do not match."""
+    found = [] if entry.digest == "sha256:" + hashlib.sha256(entry.body.encode()).hexdigest() else ["body or digest"]
+    stored: dict[str, Any] = {name: getattr(entry, name) for name in REPEATED} | {"at": utc(entry.at)}
+    stored["request_id"] = str(entry.request_id) if entry.request_id else None
+    try:
+        # A column that was added after the entry was written is empty in both.
+        body = json.loads(entry.body)
+        said = {name: body.get(name, "" if value == "" else None) for name, value in stored.items()}
+    except (ValueError, AttributeError):
+        return [*found, "body (it is no entry)"]
+    found += [name for name in said if said[name] != stored[name]]
+    subject = Subject(scope=str(said["scope"]), tool_call_id=str(said["tool_call_id"]))
+    if entry.dedup_key not in {None, repeat_key(str(said["event"]), subject)}:
+        found.append("dedup_key")
+    return found

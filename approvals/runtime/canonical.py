@@ -1,0 +1,174 @@
+"""JSON that can be stored, compared and signed: bounds for what comes from outside, RFC 8785 bytes, SHA-256 digests, times."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import rfc8785
+
+from approvals.runtime.translatable import TranslatableError, gettext_noop
+
+MAX_DEPTH = 64
+MAX_BYTES = 1_000_000
+#: Members of objects and items of lists, in total. Each costs time to check and to show.
+MAX_VALUES = 10_000
+MAX_SAFE_INTEGER = 2**53 - 1
+# An unterminated string matches up to the end: to retry at each of its quotes would take quadratic time.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
+_DIRTY = re.compile("[\x00\ud800-\udfff]")
+
+
+class NotCanonical(TranslatableError, ValueError):
+    """The value has no canonical JSON form; the message says why, for the person or model who sent it."""
+
+
+def canonical(
+    value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES, max_values: int | None = None
+) -> bytes:
+    """RFC 8785 bytes of a JSON value.
+
+    Raises NotCanonical for what I-JSON cannot hold (NaN, integers beyond 2^53, lone surrogates), for NUL (which
+    PostgreSQL's jsonb refuses) and for values deeper or larger than the bounds.
+    """
+    if max_values is not None:
+        _count(value, max_values)
+    _check(value, max_depth)
+    try:
+        encoded = rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise NotCanonical(gettext_noop("not valid JSON text: %(error)s"), error=error) from error
+    if len(encoded) > max_bytes:
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{max_bytes:,}")
+    return encoded
+
+
+def digest(value: Any, *, max_bytes: int = MAX_BYTES) -> str:
+    """`sha256:` and the hex digest of the canonical form."""
+    return "sha256:" + hashlib.sha256(canonical(value, max_bytes=max_bytes)).hexdigest()
+
+
+def parse(text: str) -> Any:
+    """Strict JSON from outside, within the same bounds; raises NotCanonical in words for the sender."""
+    if len(text) > MAX_BYTES:
+        raise NotCanonical(gettext_noop("larger than %(limit)s characters"), limit=f"{MAX_BYTES:,}")
+    value = load(text)
+    canonical(value)
+    return value
+
+
+def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
+    """Strict JSON (no NaN, UTF-8, each name once as in RFC 7493) of any length; what of it is to be kept has to pass
+    `canonical` too. NotCanonical.
+    """
+    try:
+        words = text if isinstance(text, str) else text.decode("utf-8")
+        # Count before parsing: it takes half a second to make half a million lists.
+        if _holds_more(words, max_values):
+            raise _too_many(max_values)
+        return json.loads(words, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
+    except NotCanonical:
+        raise
+    except RecursionError as error:
+        raise NotCanonical(gettext_noop("nested too deeply")) from error
+    except ValueError as error:
+        raise NotCanonical(gettext_noop("not valid JSON: %(error)s"), error=error) from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Readers differ in which one counts: what a person sees has to be what everybody reads.
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise NotCanonical(gettext_noop("has the name %(name)r more than once"), name=name[:60])
+        found[name] = value
+    return found
+
+
+def clean_text(text: str) -> str:
+    """Text from a model, a tool or a client with what no database can hold (NUL, lone surrogates) replaced."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8") if _is_dirty(text) else text
+
+
+def clean_json(value: Any) -> Any:
+    """A JSON value with every text in it cleaned."""
+    match value:
+        case str():
+            return clean_text(value)
+        case dict():
+            return {clean_text(str(key)): clean_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [clean_json(item) for item in value]
+        case _:
+            return value
+
+
+def _is_dirty(text: str) -> bool:
+    return _DIRTY.search(text) is not None
+
+
+def _refuse_constant(name: str) -> None:
+    raise NotCanonical(gettext_noop("%(name)s is not JSON"), name=name)
+
+
+def _too_many(max_values: int) -> NotCanonical:
+    return NotCanonical(gettext_noop("has more than %(limit)s values"), limit=f"{max_values:,}")
+
+
+def _holds_more(text: str, values: int) -> bool:
+    """Whether a JSON text holds more members and items than this. For invalid JSON the answer means nothing."""
+    # A value has two strings at most, itself and its name: too many quotes need no closer look.
+    if text.count('"') - text.count('\\"') > 4 * values + 2:
+        return True
+    bare = _STRING.sub("0", text)
+    return bare.count(",") + bare.count("[") + bare.count("{") - len(_EMPTY.findall(bare)) > values
+
+
+def _count(value: Any, max_values: int) -> None:
+    """Raise NotCanonical if a value holds more members and items than this, in total."""
+    left, waiting = max_values, [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict | list | tuple):
+            left -= len(held)
+            if left < 0:
+                raise _too_many(max_values)
+            waiting += held.values() if isinstance(held, dict) else held
+
+
+def _check(value: Any, levels_left: int) -> None:
+    if levels_left < 0:
+        raise NotCanonical(gettext_noop("nested too deeply"))
+    match value:
+        case str():
+            if _is_dirty(value):
+                raise NotCanonical(gettext_noop("text contains a NUL or half of a surrogate pair"))
+        case bool() | None:
+            return
+        case int():
+            if abs(value) > MAX_SAFE_INTEGER:
+                raise NotCanonical(gettext_noop("an integer is larger than 2^53; send it as a string"))
+        case float():
+            if not math.isfinite(value):
+                raise NotCanonical(gettext_noop("NaN and Infinity are not JSON"))
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise NotCanonical(gettext_noop("object keys must be text"))
+                _check(key, levels_left - 1)
+                _check(item, levels_left - 1)
+        case list() | tuple():
+            for item in value:
+                _check(item, levels_left - 1)
+        case _:
+            raise NotCanonical(gettext_noop("%(type)s is not a JSON type"), type=type(value).__name__)
+
+
+def utc(moment: datetime) -> str:
+    """ISO 8601 in UTC with microseconds and Z."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,211 @@
+"""JSON values as tables that can be read: nested ones too, long ones folded with a count, nothing left out unsaid, and
+nothing that reads like something else without a word about it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals.runtime import lookalikes
+from approvals.runtime.text import visible, visible_json, visible_name
+
+#: A text of more characters is folded after as many; objects and lists after so many values.
+SHOWN_CHARACTERS = 400
+SHOWN_VALUES = 20
+#: Deeper than this a value is shown as JSON.
+MAX_LEVELS = 4
+#: Values in one table, all told; what is beyond is in the raw view.
+MAX_VALUES = 500
+#: A text of more characters than this gets a block of its own.
+LINE = 80
+#: The parts of a card that hold what no table does, of its input and of its context.
+RAW, RAW_CONTEXT = "raw", "raw-context"
+#: Misleading letters that are named in a note.
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a table: a `value` in words, or `rows` of its own.
+
+    `block` where the value needs more than a line; `folded` is the value whole where only its beginning is shown, and
+    `more` the rows that are folded, both behind the words `fold`. `place` names the row in its table and those above it,
+    `hidden` counts what only the raw view shows, and `note` says what of the row is easily misread.
+    """
+
+    name: str
+    value: str = ""
+    block: bool = False
+    folded: str = ""
+    rows: Sequence[Row] = ()
+    more: Sequence[Row] = ()
+    fold: str = ""
+    place: str = field(default="", compare=False)
+    hidden: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A part that is not shown until somebody opens it: where it is, and how much is in it."""
+
+    place: str
+    values: int = 0
+    characters: int = 0
+
+
+def rows(value: Any, place: str = "") -> list[Row]:
+    """A JSON object as lines of a table; anything else as one line. `place` tells this table from others of the page."""
+    counter = iter(range(MAX_VALUES))
+    if not isinstance(value, dict):
+        return [_row("", value, 1, counter, f"{place}.0")]
+    items = list(value.items())
+    return [*_named_rows(items[:MAX_VALUES], 1, counter, place), *_left_out(len(items))]
+
+
+def context_rows(context: Any) -> list[Row]:
+    """What a client sent beside the input; nothing where it sent nothing."""
+    return rows(context if isinstance(context, dict) else {"context": context}, "context") if context else []
+
+
+def has_more_than_rows(value: Any) -> bool:
+    """Whether something in a value has more members than a table of it shows."""
+    waiting = [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict | list):
+            if len(held) > MAX_VALUES:
+                return True
+            waiting += held.values() if isinstance(held, dict) else held
+    return False
+
+
+def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
+    """Every part of these rows that is folded, those within others too. `raw` is the place of what only raw JSON shows."""
+    for row in found:
+        if row.folded:
+            yield Fold(row.place, characters=len(row.folded) - SHOWN_CHARACTERS)
+        if row.more:
+            yield Fold(row.place, values=len(row.more))
+        if row.hidden:
+            yield Fold(raw, values=row.hidden)
+        yield from folds(row.rows, raw)
+        yield from folds(row.more, raw)
+
+
+def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
+    """The members of an object, with a note at each name that reads like something else."""
+    others = lookalikes.alike([name for name, _item in items])
+    for number, (name, item) in enumerate(items):
+        notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
+        yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
+
+
+def _row(name: str, value: Any, level: int, counter: Iterator[int], place: str, notes: Sequence[str] = ()) -> Row:
+    notes = [*notes, *(misread(value) if isinstance(value, str) else ())]
+    return replace(_shown(value, level, counter, place), name=name, place=place, note="; ".join(notes))
+
+
+def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
+    """A value as a row without a name."""
+    left = next(counter, None) is not None
+    match value:
+        case dict() | list() if value and not (left and level < MAX_LEVELS):
+            return Row(name="", value=pretty(value), block=True)
+        case dict() if value:
+            items = list(value.items())[:MAX_VALUES]
+            return _table(list(_named_rows(items, level + 1, counter, place)), len(value))
+        case list() if value and all(isinstance(one, bool | int | float | None) for one in value) and len(value) < 30:
+            return Row(name="", value=", ".join(map(pretty, value)))
+        case list() if value:
+            numbered = enumerate(value[:MAX_VALUES], 1)
+            return _table([_row(str(n), item, level + 1, counter, f"{place}.{n}") for n, item in numbered], len(value))
+        case str():
+            return _text(value)
+        case _:
+            return Row(name="", value=pretty(value))
+
+
+def _table(found: list[Row], count: int) -> Row:
+    found = [*found, *_left_out(count)]
+    more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
+    words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
+    return Row(name="", rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+
+
+def _left_out(count: int) -> list[Row]:
+    """The last line of a table that does not show everything: how many are left."""
+    left = count - MAX_VALUES
+    words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
+    return [Row(name="…", value=words % {"count": f"{left:,}"}, hidden=left)] if left > 0 else []
+
+
+def _text(value: str) -> Row:
+    if len(value) <= SHOWN_CHARACTERS + 100:
+        return Row(name="", value=visible(value), block="\n" in value or len(value) > LINE)
+    words = _("all %(count)s characters") % {"count": f"{len(value):,}"}
+    beginning = visible(value[:SHOWN_CHARACTERS]) + "…"
+    return Row(name="", value=beginning, block=True, folded=visible(value), fold=words)
+
+
+def misread(text: str) -> list[str]:
+    """What of a text is easily taken for something else, in words; empty where nothing is."""
+    found = lookalikes.foreign(text)
+    if not found:
+        return []
+    listed = ", ".join(map(lookalikes.spelled, found[:NAMED])) + (" …" if len(found) > NAMED else "")
+    return [_("mixes alphabets: %(letters)s") % {"letters": listed}]
+
+
+def _misread_name(name: str) -> list[str]:
+    if found := misread(name):
+        return found
+    taken_for = lookalikes.plain(name)
+    return [_("reads like “%(name)s”, and is another name") % {"name": taken_for}] if taken_for else []
+
+
+def _alike(others: int) -> str:
+    words = ngettext("reads like %(count)s other name here", "reads like %(count)s other names here", others)
+    return words % {"count": f"{others:,}"}
+
+
+#: Place, before, after; None where there is nothing.
+Change = tuple[str, str | None, str | None]
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Change]:
+    """What differs between two objects, so that no two that differ read alike."""
+    found: list[Change] = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        one, other = before.get(name), after.get(name)
+        place = f"{path}.{step_of(name)}" if path else step_of(name)
+        if name in before and name in after and isinstance(one, dict) and isinstance(other, dict) and one and other:
+            found += changes(one, other, place)
+            continue
+        was, now = (pretty(side[name]) if name in side else None for side in (before, after))
+        if was != now:
+            plain = [text(side[name]) if name in side else None for side in (before, after)]
+            # A text and a number of the same signs are told apart by their quotes, and so is a text of no signs.
+            clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
+            found.append((place, *(plain if clear else (was, now))))
+    return found
+
+
+def step_of(name: str) -> str:
+    """A name as a step of a path, whose steps are parted by points."""
+    return visible_name(json.dumps(name, ensure_ascii=False) if "." in name or not name else name)
+
+
+def text(value: Any) -> str:
+    return visible(value) if isinstance(value, str) else pretty(value)
+
+
+def pretty(value: Any) -> str:
+    """JSON to be read."""
+    return visible_json(json.dumps(value, indent=2, ensure_ascii=False))

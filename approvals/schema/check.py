@@ -1,0 +1,252 @@
+"""JSON Schemas (2020-12) that come from clients: what may be one, and checking a value against it within a fixed budget.
+
+A schema is a program of a stranger's, run inside the transaction of a decision. Its patterns are matched by RE2, whose
+time grows with the text alone; every keyword that is looked at costs steps, and a check that runs out of them fails.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import re2
+from django.utils.translation import gettext as _
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.validators import extend
+from referencing import Registry
+
+from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.translation import translated
+from approvals.schema.formats import has_format
+from approvals.schema.references import check_references, weight
+
+MAX_SCHEMA_BYTES = 64_000
+MAX_SCHEMA_DEPTH = 32
+#: Values in a schema, all told; checking that it is one takes about half a millisecond for each.
+MAX_SCHEMA_VALUES = 2_000
+#: What one check may cost; a step takes about a microsecond, whichever keyword it is spent on.
+MAX_STEPS = 300_000
+MAX_ERRORS = 50
+#: Memory of one compiled pattern; RE2 refuses what would need more.
+PATTERN_BYTES = 256 * 1024
+#: Keywords that jsonschema evaluates with Python's own `re`, and references that lead out of the schema.
+UNSUPPORTED = frozenset(
+    {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$dynamicAnchor", "$anchor", "$id", "$vocabulary"}
+)
+
+logger = logging.getLogger(__name__)
+
+Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError]]
+
+#: RE2's own, for a byte of UTF-8; nothing of ECMA 262's.
+_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+
+_steps_left: ContextVar[list[int]] = ContextVar("steps_left")
+
+
+class _TooCostly(Exception):
+    """The check has used up its steps."""
+
+
+def schema_problem(schema: Any) -> str:
+    """Why this cannot be a response schema, in words that go behind its name; empty if it can."""
+    if not isinstance(schema, dict):
+        return _("is not a JSON object")
+    try:
+        canonical(schema, max_depth=MAX_SCHEMA_DEPTH, max_bytes=MAX_SCHEMA_BYTES)
+        if weight(schema) > MAX_SCHEMA_VALUES:
+            return _("has more than %(limit)s values") % {"limit": f"{MAX_SCHEMA_VALUES:,}"}
+        for name, value in _members(schema):
+            _check_member(name, value)
+        # Without formats: what a pattern may be is RE2's to say, and not Python's own `re`'s, which knows no `\\p{L}`.
+        Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
+        check_references(schema)
+    except (NotCanonical, ValueError) as error:
+        return translated(error)
+    except SchemaError as error:
+        return _("is not a JSON Schema: %(message)s") % {"message": error.message[:300]}
+    return ""
+
+
+def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str]:
+    """Errors of `value` against a JSON Schema by field path (`amount`, `items.0.name`, "" for the whole)."""
+    if schema is None:
+        return {}
+    # An empty registry: a `$ref` into the network or the file system is never followed.
+    validator = _Validator(schema, registry=Registry())
+    token = _steps_left.set([MAX_STEPS])
+    try:
+        first = itertools.islice(validator.iter_errors(value), MAX_ERRORS)
+        found = sorted(first, key=lambda error: list(map(str, error.path)))
+    except _TooCostly:
+        return {"": _("takes too long to check against the request's schema; send a smaller value")}
+    except Exception as error:
+        # A schema of a stranger's that slipped through what is checked when it is asked must not bring down who answers.
+        logger.warning("An answer could not be checked against its request's schema: %r", error)
+        return {"": _("cannot be checked because the request's schema is invalid")}
+    finally:
+        _steps_left.reset(token)
+    return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}
+
+
+def _members(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Every member of every object in a schema, wherever it stands: a reference may lead to any of them."""
+    match schema:
+        case dict():
+            for name, value in schema.items():
+                yield name, value
+                yield from _members(value)
+        case list():
+            for value in schema:
+                yield from _members(value)
+
+
+def _check_member(name: str, value: Any) -> None:
+    """ValueError in words for what is not taken."""
+    if name in UNSUPPORTED and not isinstance(value, dict):
+        raise ValueError(_("uses %(name)r, which is not supported") % {"name": name})
+    if name == "$ref" and isinstance(value, str) and not (value == "#" or value.startswith("#/")):
+        raise ValueError(
+            _("refers to %(value)r; only references within the schema are supported, such as '#/$defs/name'")
+            % {"value": value[:100]}
+        )
+    patterns = {"pattern": [value], "patternProperties": value if isinstance(value, dict) else []}.get(name, [])
+    for pattern in patterns:
+        if isinstance(pattern, str):
+            _compiled(pattern)
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:
+    """A pattern as RE2 has it; ValueError in words if it has none."""
+    if _BYTE.search(pattern):
+        raise ValueError(
+            _("has the pattern %(pattern)r, which is not supported: \\C matches part of a character")
+            % {"pattern": pattern[:100]}
+        )
+    options = re2.Options()
+    options.max_mem, options.log_errors = PATTERN_BYTES, False
+    # ECMA 262 writes a character's number like this; RE2 does not.
+    text = re.sub(r"((?:^|[^\\])(?:\\\\)*)\\u([0-9a-fA-F]{4})", r"\1\\x{\2}", pattern)
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        (reason,) = error.args
+        words = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise ValueError(
+            _(
+                "has the pattern %(pattern)r, which is not supported (%(words)s): "
+                "look-around, back-references and very large repetitions cannot be used"
+            )
+            % {"pattern": pattern[:100], "words": words[:100]}
+        ) from error
+
+
+def _found(pattern: str, text: str) -> bool:
+    engine = _compiled(pattern)
+    _spend(4 + engine.programsize * len(text) // 200)
+    return engine.search(text) is not None
+
+
+def _spend(steps: int) -> None:
+    left = _steps_left.get()
+    left[0] -= steps
+    if left[0] < 0:
+        raise _TooCostly
+
+
+def _counted(keyword: Keyword, price: Callable[[Any, Any], int]) -> Keyword:
+    def counting(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        _spend(price(value, instance))
+        for error in keyword(validator, value, instance, schema) or ():
+            # A message repeats the value that it is about, which may be the whole answer.
+            _spend(25 + len(error.message) // 50)
+            yield error
+
+    return counting
+
+
+def _by_size(value: Any, instance: Any) -> int:
+    return 4 + (len(value) if isinstance(value, dict | list) else 0)
+
+
+def _by_items(value: Any, instance: Any) -> int:
+    """For keywords that look at everything in a value: each look costs about what a keyword does."""
+    return _by_size(value, instance) + (6 * len(instance) if isinstance(instance, dict | list) else 0)
+
+
+def _by_branches(value: Any, instance: Any) -> int:
+    """For keywords that try schema after schema on the same value, and gather the errors of each."""
+    return 4 + 12 * len(value)
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not _found(pattern, instance):
+        yield ValidationError(_("does not match %(pattern)r") % {"pattern": pattern})
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, dict):
+        for pattern, below in patterns.items():
+            for name, value in instance.items():
+                if _found(pattern, name):
+                    yield from validator.descend(value, below, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, below: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if not isinstance(instance, dict):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, value in instance.items():
+        if name in known or any(_found(pattern, name) for pattern in patterns):
+            continue
+        if below is False:
+            yield ValidationError(_("%(name)r is not allowed here") % {"name": name[:100]})
+        else:
+            yield from validator.descend(value, below, path=name)
+
+
+def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    # jsonschema compares each with each.
+    if wanted and isinstance(instance, list) and len({canonical(item) for item in instance}) < len(instance):
+        yield ValidationError(_("has the same item twice"))
+
+
+def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not has_format(name, instance):
+        yield ValidationError(_("%(instance)r is not a valid %(name)s") % {"instance": instance[:100], "name": name})
+
+
+_OWN: dict[str, Keyword] = {
+    "format": _format,
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "uniqueItems": _unique_items,
+}
+#: What a keyword costs, where it is not how much stands in it.
+_PRICES: dict[str, Callable[[Any, Any], int]] = {
+    **dict.fromkeys(("items", "contains", "propertyNames", "additionalProperties", "patternProperties"), _by_items),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), _by_branches),
+    "multipleOf": lambda value, instance: 12,
+    "$ref": lambda value, instance: 40,
+    "const": lambda value, instance: 4 + weight(value),
+    "enum": lambda value, instance: 4 + weight(value),
+    "uniqueItems": lambda value, instance: 4 + 4 * weight(instance),
+}
+_STANDARD: Any = Draft202012Validator.VALIDATORS
+_extended: Any = extend
+_Validator: Any = _extended(
+    Draft202012Validator,
+    {
+        name: _counted(_OWN.get(name, keyword), _PRICES.get(name, _by_size))
+        for name, keyword in _STANDARD.items()
+        if name not in UNSUPPORTED
+    },
+)

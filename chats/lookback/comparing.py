@@ -1,0 +1,132 @@
+"""Two checkpoints beside each other, as the page shows them: what changed in full, what stayed the same in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from approvals.runtime.json_tables import pretty
+from chats.lookback.alignment import Budget, Op, Run, text_runs
+from chats.lookback.differences import Change, Row, part_rows, value_changes
+from chats.pages.messages import part_view
+
+#: Of a longer stretch that both sides share, so many characters are shown at either end; of one side's own, so many.
+KEPT, LONGEST = 160, 20_000
+#: Parts with differences that a page shows.
+SHOWN = 300
+OP_WORDS = {Op.SAME: _("unchanged"), Op.REMOVED: _("removed"), Op.ADDED: _("added"), Op.CHANGED: _("changed")}
+FIELD_WORDS = {"errorText": _("error"), "text": ""}
+_TEXTS = frozenset({"text", "reasoning"})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text; `hidden` characters behind it are left out, and `rest` follows those."""
+
+    op: Op
+    text: str
+    hidden: int = 0
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value on both sides; None where it is absent."""
+
+    name: str
+    before: Sequence[Piece] | None
+    after: Sequence[Piece] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A part with its differences, or a line about parts in a row that are the same (`lines`)."""
+
+    op: Op
+    kind: str = ""
+    tool: str = ""
+    fields: Sequence[Field] = ()
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> Any:
+        return OP_WORDS[self.op]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`coarse`: something was too long to compare word by word; `left_out` parts with differences are not shown."""
+
+    pairs: Sequence[Pair]
+    coarse: bool
+    left_out: int
+
+    @property
+    def same(self) -> bool:
+        return all(pair.op == Op.SAME for pair in self.pairs)
+
+
+def compare(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> Comparison:
+    """The differences between two states of a message; the work is bounded, whatever the checkpoints hold."""
+    budget = Budget()
+    pairs: list[Pair] = []
+    left_out = shown = 0
+    for row in part_rows(before, after, budget):
+        part = row.after or row.before or {}
+        if part.get("type") == "step-start":
+            continue
+        if row.op == Op.SAME:
+            if not pairs or pairs[-1].op != Op.SAME:
+                pairs.append(Pair(Op.SAME))
+            pairs[-1].lines.append(_line(part))
+        elif shown >= SHOWN:
+            left_out += 1
+        else:
+            shown += 1
+            pairs.append(_pair(row, part, budget))
+    return Comparison(pairs, budget.coarse, left_out)
+
+
+def _line(part: Mapping[str, Any]) -> str:
+    view = part_view(part)
+    return f"{view.tool}: {view.words}" if view.kind == "tool" else view.text[:120]
+
+
+def _pair(row: Row, part: Mapping[str, Any], budget: Budget) -> Pair:
+    view = part_view(part)
+    before, after = _values(row.before), _values(row.after)
+    fields = [_field(change, budget) for change in value_changes(before, after)]
+    return Pair(row.op, view.kind, view.tool, fields)
+
+
+def _values(part: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What of a part a reader wants to see: not its name and id, which stand above it, nor a text's `done`."""
+    hidden = {"type", "toolCallId"} | ({"state"} if part and part.get("type") in _TEXTS else set())
+    return {name: value for name, value in (part or {}).items() if name not in hidden}
+
+
+def _field(change: Change, budget: Budget) -> Field:
+    first, *rest = change.path
+    name = ".".join(map(str, [FIELD_WORDS.get(str(first), first), *rest]))
+    sides = {
+        side: "" if absent else value if isinstance(value, str) else pretty(value)
+        for side, absent, value in (
+            ("before", change.op == Op.ADDED, change.before),
+            ("after", change.op == Op.REMOVED, change.after),
+        )
+    }
+    runs = text_runs(sides["before"], sides["after"], budget)
+    return Field(
+        name,
+        None if change.op == Op.ADDED else [_piece(run) for run in runs if run.op != Op.ADDED],
+        None if change.op == Op.REMOVED else [_piece(run) for run in runs if run.op != Op.REMOVED],
+    )
+
+
+def _piece(run: Run) -> Piece:
+    if run.op == Op.SAME and len(run.text) > 3 * KEPT:
+        return Piece(run.op, run.text[:KEPT], len(run.text) - 2 * KEPT, run.text[-KEPT:])
+    return Piece(run.op, run.text[:LONGEST], max(0, len(run.text) - LONGEST))

@@ -1,0 +1,134 @@
+"""How one state of a message became another: part by part, their texts by word, tool inputs and outputs as values. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from chats.lookback.alignment import Block, Budget, Op, align
+
+Part = dict[str, Any]
+#: A field of a tool call with more changes than this is told apart as a whole.
+MAX_CHANGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A part as it was and as it is; None on the side where it is absent."""
+
+    op: Op
+    before: Part | None
+    after: Part | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value at a path of keys and places within a part; `op` says on which side it stands."""
+
+    path: tuple[str | int, ...]
+    op: Op
+    before: Any = None
+    after: Any = None
+
+
+def part_rows(before: Sequence[Part], after: Sequence[Part], budget: Budget) -> list[Row]:
+    """All parts of both sides in order. A tool call is the same one by its id, a text that changed by its place."""
+    rows: list[Row] = []
+    gone: list[Part] = []
+    come: list[Part] = []
+    for block in align(_keys(before), _keys(after), budget):
+        gone += _taken(before, block.i1, block.i2, block, Op.REMOVED)
+        come += _taken(after, block.j1, block.j2, block, Op.ADDED)
+        if block.op == Op.SAME:
+            rows += _paired(gone, come)
+            gone, come = [], []
+            rows += map(_row, before[block.i1 : block.i2], after[block.j1 : block.j2])
+    return [*rows, *_paired(gone, come)]
+
+
+def _taken(parts: Sequence[Part], start: int, end: int, block: Block, op: Op) -> Sequence[Part]:
+    return parts[start:end] if block.op == op else ()
+
+
+def _keys(parts: Sequence[Part]) -> list[tuple[str, str | int]]:
+    """What makes a part the same one on both sides."""
+    keys: list[tuple[str, str | int]] = []
+    steps = 0
+    for part in parts:
+        kind = str(part.get("type"))
+        if kind == "step-start":
+            steps += 1
+            keys.append((kind, steps))
+        elif isinstance(call_id := part.get("toolCallId"), str):
+            keys.append(("tool", call_id))
+        else:
+            keys.append((kind, json.dumps(part, sort_keys=True)))
+    return keys
+
+
+def _row(before: Part, after: Part) -> Row:
+    return Row(Op.SAME if same(before, after) else Op.CHANGED, before, after)
+
+
+def _paired(gone: Sequence[Part], come: Sequence[Part]) -> Iterator[Row]:
+    """Of what stood and stands in one place, parts of one sort are the same part, changed."""
+    waiting = list(come)
+    for part in gone:
+        kinds = [each.get("type") for each in waiting]
+        if "toolCallId" in part or part.get("type") not in kinds:
+            yield Row(Op.REMOVED, part, None)
+            continue
+        place = kinds.index(part.get("type"))
+        yield from (Row(Op.ADDED, None, each) for each in waiting[:place])
+        yield _row(part, waiting[place])
+        waiting = waiting[place + 1 :]
+    yield from (Row(Op.ADDED, None, each) for each in waiting)
+
+
+def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """What differs between two JSON objects, field by field, down to single values.
+
+    Lists are compared place by place. The order of keys means nothing.
+    """
+    found: list[Change] = []
+    for name in _names(before, after):
+        # One more than wanted is looked for, so that a field with a million changes costs a hundred of them.
+        inner = list(islice(_at(name, (), before, after), MAX_CHANGES + 1))
+        found += inner if len(inner) <= MAX_CHANGES else [Change((name,), Op.CHANGED, before[name], after[name])]
+    return found
+
+
+def _names(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> list[Any]:
+    return [*before, *(name for name in after if name not in before)]
+
+
+def _at(name: Any, path: tuple[Any, ...], before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[Change]:
+    if name not in after:
+        yield Change((*path, name), Op.REMOVED, before=before[name])
+    elif name not in before:
+        yield Change((*path, name), Op.ADDED, after=after[name])
+    else:
+        yield from _within((*path, name), before[name], after[name])
+
+
+def _within(path: tuple[Any, ...], before: Any, after: Any) -> Iterator[Change]:
+    if isinstance(before, list) and isinstance(after, list):
+        before, after = dict(enumerate(before)), dict(enumerate(after))
+    elif not (isinstance(before, dict) and isinstance(after, dict)):
+        if not same(before, after):
+            yield Change(path, Op.CHANGED, before, after)
+        return
+    for name in _names(before, after):
+        yield from _at(name, path, before, after)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal as JSON: to Python, `True == 1` and `1 == 1.0`."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and bool(one == other)

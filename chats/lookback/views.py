@@ -1,0 +1,96 @@
+"""Pages about what was: a chat's timeline, two of its checkpoints beside each other, a branch, a copy of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.live.streaming import handed_over
+from approvals.runtime.cursors import number_from
+from approvals.states import Door
+from chats import actions, queries
+from chats.exceptions import ChatNotFound
+from chats.lookback import comparing
+from chats.lookback.timeline import mark_from, page_of
+from chats.models import Chat, TurnCheckpoint
+from chats.queries import export as exporting
+from chats.queries.agents import agent_named
+
+#: Checkpoints that can be chosen from a list; an address may name any.
+CHOICES = 200
+
+
+@require_GET
+@refusals_as_pages
+def timeline(request: SignedIn, pk: int) -> HttpResponse:
+    """Everything that happened in a chat, in order; the latest, or what stands before or after a mark."""
+    found = queries.get_chat_for(request.user, pk)
+    before, after = (mark_from(request.GET.get(name, "")) for name in ("before", "after"))
+    context = {
+        "chat": found,
+        "page": page_of(found, before=before, after=after),
+        "live": before is None and after is None,
+    }
+    return render(request, "chats/timeline.html", context)
+
+
+@require_GET
+@refusals_as_pages
+def compare(request: SignedIn, pk: int) -> HttpResponse:
+    """Any two checkpoints of a chat; without a choice the last two, or the one on the right and the one before it."""
+    found = queries.get_chat_for(request.user, pk)
+    if found.pruned_at is not None:
+        return render(request, "chats/compare.html", {"chat": found})
+    made = TurnCheckpoint.objects.filter(chat_pk=found.pk).defer("tail").order_by("-pk")
+    choices = list(made[:CHOICES])
+    right = _chosen(request, "right", found) or (choices[0] if choices else None)
+    left = _chosen(request, "left", found) or (made.filter(pk__lt=right.pk).first() if right else None) or right
+    context: dict[str, Any] = {"chat": found, "left": left, "right": right, "token": uuid4().hex}
+    chosen = {each.pk: each for each in (*choices, left, right) if each is not None}
+    context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
+    if left is not None and right is not None:
+        context["found"] = comparing.compare(queries.parts_at(left), queries.parts_at(right))
+    return render(request, "chats/compare.html", context)
+
+
+def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | None:
+    """The checkpoint that the address names; None if it names none. ChatNotFound if it is none of this chat's."""
+    text = request.GET.get(side, "")
+    if not text:
+        return None
+    pk = number_from(text)
+    found = TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=pk).defer("tail").first() if pk is not None else None
+    if found is None:
+        raise ChatNotFound
+    return found
+
+
+@require_POST
+@refusals_as_pages
+def branch(request: SignedIn, pk: int) -> HttpResponse:
+    """A new chat that goes on from a checkpoint; the same one for the same press of the button."""
+    chat, checkpoint, _ = queries.get_checkpoint_for(request.user, pk)
+    made = actions.branch_chat(
+        chat,
+        checkpoint,
+        by=request.user,
+        agent=agent_named(chat.agent),
+        token=request.POST.get("token", ""),
+        via=Door.CHAT,
+    )
+    return redirect(made)
+
+
+@require_GET
+@refusals_as_pages
+def export(request: SignedIn, pk: int) -> HttpResponse:
+    """A chat with everything, as a download."""
+    found = queries.get_chat_for(request.user, pk)
+    return handed_over(
+        request, exporting.pieces(found), content_type="application/json", headers=exporting.headers(found)
+    )

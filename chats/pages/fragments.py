@@ -1,0 +1,51 @@
+"""A chat as HTML: the context of its page, and the fragments that bring an open page up to date."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from approvals.access import permissions
+from chats import queries
+from chats.models import Chat
+from chats.pages.messages import Asked, call_ids, message_views
+from chats.queries import subagents
+from chats.states import TurnState
+
+#: A push re-renders this many of the last messages: the user's, and the assistant's answer to it.
+PUSHED = 2
+#: And takes this many of the latest cut ones off the page.
+CUT = 50
+
+
+def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
+    """The last `limit` messages (before a position, for older ones), and how the turn stands."""
+    messages = queries.last_messages(chat, limit=limit + 1, before=before)
+    shown = messages[-limit:]
+    turn = queries.last_turn(chat)
+    calls = call_ids(shown)
+    conversations = subagents.conversations(chat.pk, calls)
+    suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
+    below = subagents.open_requests(suspended) if suspended and conversations else {}
+    waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
+    asked = Asked(requests=queries.requests_of(chat, calls), conversations=conversations, below=below)
+    return {
+        "chat": chat,
+        "views": message_views(user, shown, asked),
+        "older": shown[0].position if len(messages) > limit else None,
+        "turn": turn,
+        "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
+        "waiting": waiting,
+        "above": subagents.chat_above(chat),
+        "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
+        "may_write": chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None,
+    }
+
+
+def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
+    """Out-of-band fragments: the last messages part by part, the turn's state, and what was cut off and has to go."""
+    context = chat_context(user, chat, limit=limit) | {"cut": queries.lately_cut(chat, limit=CUT)}
+    return render_to_string("chats/_push.html", context)

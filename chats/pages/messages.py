@@ -1,0 +1,115 @@
+"""What the chat page and its pushes show alike: messages as readable parts, with the cards of what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from approvals.models import ApprovalRequest
+from approvals.pages.cards import Card, card_for
+from approvals.runtime.json_tables import pretty
+from approvals.states import Door
+from chats.models import Message
+from chats.queries.projection import PAGE_CONTEXT
+
+TOOL_WORDS = {
+    "input-available": "at work",
+    "approval-requested": "waits for approval",
+    "approval-responded": "approved, about to run",
+    "output-available": "done",
+    "output-error": "failed",
+    "output-denied": "denied",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartView:
+    """One part of a message: `kind` is text, reasoning, tool, context (what the client's page sent along) or other.
+
+    `card` is the request that a tool part waits on.
+    """
+
+    kind: str
+    text: str = ""
+    tool: str = ""
+    state: str = ""
+    input_json: str = ""
+    output_json: str = ""
+    error: str = ""
+    card: Card | None = None
+    #: Of a sub-agent: its conversation, and the cards of what it waits for.
+    conversation: int | None = None
+    below: Sequence[Card] = ()
+
+    @property
+    def version(self) -> str:
+        """Changes whenever a card does; "" where there is none."""
+        cards = [card for card in (self.card, *self.below) if card is not None]
+        return "-".join([*(card.version for card in cards), self.state]) if cards or self.conversation else ""
+
+    @property
+    def words(self) -> str:
+        waits = self.below or (self.card is not None and self.card.request.pending)
+        if waits and self.state == "input-available":
+            return "waits for an answer"
+        return TOOL_WORDS.get(self.state, self.state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView:
+    message: Message
+    parts: Sequence[PartView]
+
+
+def call_ids(messages: Sequence[Message]) -> list[str]:
+    """The tool calls in these messages."""
+    return [part["toolCallId"] for message in messages for part in message.parts if "toolCallId" in part]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the calls in a message asked, by toolCallId: their own requests, and for sub-agents where and what they ask."""
+
+    requests: Mapping[str, ApprovalRequest]
+    conversations: Mapping[str, int]
+    below: Mapping[str, Sequence[ApprovalRequest]]
+
+
+def message_views(user: User, messages: Sequence[Message], asked: Asked) -> list[MessageView]:
+    return [
+        MessageView(message=message, parts=[_asking_part(user, part, asked) for part in message.parts])
+        for message in messages
+    ]
+
+
+def _asking_part(user: User, part: Mapping[str, Any], asked: Asked) -> PartView:
+    call_id = str(part.get("toolCallId", ""))
+    own = asked.requests.get(call_id)
+    return replace(
+        part_view(part),
+        card=card_for(user, own, door=Door.CHAT) if own is not None else None,
+        conversation=asked.conversations.get(call_id),
+        below=[card_for(user, request, door=Door.CHAT) for request in asked.below.get(call_id, ())],
+    )
+
+
+def part_view(part: Mapping[str, Any]) -> PartView:
+    """A stored UIMessage part as the page shows it, without what it asked."""
+    kind = str(part.get("type", ""))
+    if kind in {"text", "reasoning"}:
+        return PartView(kind=kind, text=str(part.get("text", "")))
+    if kind == PAGE_CONTEXT:
+        return PartView(kind="context", input_json=pretty(part.get("data")))
+    if not kind.startswith("tool-"):
+        return PartView(kind="other")
+    return PartView(
+        kind="tool",
+        tool=kind.removeprefix("tool-"),
+        state=str(part.get("state", "")),
+        input_json=pretty(part.get("input")),
+        output_json=pretty(part["output"]) if "output" in part else "",
+        error=str(part.get("errorText", "")),
+    )

@@ -1,0 +1,170 @@
+"""The chats' pages. Every read goes through `queries`, every write through `actions`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals.exceptions import Refusal
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.runtime.cursors import number_from
+from approvals.runtime.json_tables import pretty
+from approvals.states import Door
+from chats import actions, queries
+from chats.agent import registry
+from chats.agent.agent import Agent
+from chats.exceptions import ChatNotFound
+from chats.models import Chat
+from chats.pages.fragments import chat_context, render_push
+from chats.pages.messages import part_view
+from chats.queries import branches
+from chats.queries.agents import agent_named, agents
+
+PAGE = 30
+MESSAGES_SHOWN = 60
+CHECKPOINTS = 200
+
+
+@require_GET
+def chats(request: SignedIn) -> HttpResponse:
+    """The chats a person may read, the latest first, page by page."""
+    found = queries.listed_chats_for(request.user)
+    before = request.GET.get("before", "")
+    if before.isdecimal() and len(before) < 19:
+        last = found.filter(pk=int(before)).first()
+        found = queries.chats_older_than(found, last) if last is not None else found
+    page = list(found[: PAGE + 1])
+    older = page[PAGE - 1].pk if len(page) > PAGE else None
+    return render(request, "chats/chats.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
+
+
+@require_POST
+@refusals_as_pages
+def new_chat(request: SignedIn) -> HttpResponse:
+    """Open a chat, with its first message where one was written."""
+    agent = agent_named(request.POST.get("agent", ""))
+    text = _text(request)
+    with transaction.atomic():  # a refused message leaves no empty chat behind
+        chat = actions.open_chat(owner=request.user, agent=agent)
+        if text.strip():
+            actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
+    return redirect(chat)
+
+
+def _text(request: HttpRequest) -> str:
+    """What was written; a browser sends every line break as two characters."""
+    return request.POST.get("text", "").replace("\r\n", "\n")
+
+
+@require_GET
+@refusals_as_pages
+def chat(request: SignedIn, pk: int) -> HttpResponse:
+    found = queries.get_chat_for(request.user, pk)
+    return _chat_page(request, found)
+
+
+def _chat_page(
+    request: SignedIn, found: Chat, *, refusal: str = "", draft: str = "", status: int = HTTPStatus.OK
+) -> HttpResponse:
+    before = request.GET.get("before", "")
+    position = int(before) if before.isdecimal() and len(before) < 10 else None
+    context = chat_context(request.user, found, limit=MESSAGES_SHOWN, before=position)
+    context |= {
+        "branches": branches.branches_of(found),
+        "rendered_at": timezone.now(),
+        "refusal": refusal,
+        "draft": draft,
+        "agent": _agent_or_none(found.agent),
+    }
+    return render(request, "chats/chat.html", context, status=status)
+
+
+def _agent_or_none(name: str) -> Agent | None:
+    try:
+        return registry.get(settings.HITL_AGENTS, name)
+    except registry.UnknownAgent:
+        return None
+
+
+@require_POST
+@refusals_as_pages
+def post_message(request: SignedIn, pk: int) -> HttpResponse:
+    found = queries.get_chat_for(request.user, pk)
+    text = _text(request)
+    try:
+        actions.post_message(found, text, by=request.user, agent=agent_named(found.agent), via=Door.CHAT)
+    except ChatNotFound:
+        raise
+    except Refusal as refusal:
+        return _refused(request, found, refusal, text)
+    if request.headers.get("HX-Request"):
+        return _composer(request, found, push=render_push(request.user, found))
+    return redirect(found)
+
+
+def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> HttpResponse:
+    if request.headers.get("HX-Request"):
+        return _composer(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
+    return _chat_page(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
+
+
+def _composer(request: HttpRequest, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
+    return render(request, "chats/_composer.html", {"chat": found, **context}, status=status)
+
+
+@require_POST
+@refusals_as_pages
+def stop(request: SignedIn, pk: int) -> HttpResponse:
+    found = queries.get_chat_for(request.user, pk)
+    actions.stop_turn(found, by=request.user, via=Door.CHAT)
+    if request.headers.get("HX-Request"):
+        # The push shows it, perhaps before this arrives: the button that asked is then gone, and could place nothing.
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return HttpResponseRedirect(found.get_absolute_url())
+
+
+@require_GET
+@refusals_as_pages
+def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
+    """A chat's checkpoint history, message by message: the latest, or with `?before=` those before a checkpoint."""
+    found = queries.get_chat_for(request.user, pk)
+    latest = queries.checkpoints_of(found).defer("tail").order_by("-id")
+    before = number_from(request.GET.get("before", ""))
+    if before is not None:
+        latest = latest.filter(pk__lt=before)
+    rows = [] if found.pruned_at is not None else list(latest[: CHECKPOINTS + 1])
+    grouped = queries.group_by_message(reversed(rows[:CHECKPOINTS]))
+    messages = found.shown.filter(message_id__in=grouped)
+    context = {
+        "chat": found,
+        "grouped": grouped,
+        "shown": set(messages.values_list("message_id", flat=True)),
+        "earlier": rows[CHECKPOINTS - 1].pk if len(rows) > CHECKPOINTS else None,
+        "latest": before is None,
+    }
+    return render(request, "chats/checkpoints.html", context)
+
+
+@require_GET
+@refusals_as_pages
+def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
+    """One checkpoint, readable and as the JSON that was stored."""
+    found, stored, parts = queries.get_checkpoint_for(request.user, pk)
+    context = {
+        "chat": found,
+        "checkpoint": stored,
+        "may_branch": branches.may_branch(request.user, found),
+        "asks": len(branches.open_part_ids(parts)),
+        "token": uuid4().hex,
+        "parts": [part_view(part) for part in parts],
+        "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": parts}),
+    }
+    return render(request, "chats/checkpoint.html", context)

@@ -1,0 +1,154 @@
+"""AI SDK UI message stream (npm `ai` 6.x and 7.x): a turn's events as chunks.
+
+Only the field set of ai 6.0.0 is sent, since older clients refuse unknown fields; optional fields are absent and never
+null. Observed with the real clients and read in packages/ai/src/ui-message-stream/ui-message-chunks.ts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from approvals.live import sse
+from chats.agent import events
+from chats.states import FinishReason
+
+Chunk = dict[str, Any]
+
+HEADERS = {**sse.HEADERS, "x-vercel-ai-ui-message-stream": "v1"}
+DONE = b"data: [DONE]\n\n"
+BEGUN_AGAIN = "The answer was begun again on the server. Reload the chat to see it."
+
+
+def frames(chunks: Iterable[Chunk]) -> bytes:
+    return b"".join(sse.frame(json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))) for chunk in chunks)
+
+
+class MessageStream:
+    """Encodes the events of one response, and keeps its order: parts end before their step, and steps before the message.
+
+    `closed` says that the last chunk has been given.
+    """
+
+    def __init__(self, message_id: str) -> None:
+        self.message_id = message_id
+        self.closed = False
+        self._open_parts: list[tuple[str, str]] = []
+        self._step_open = False
+        self._last_step = -1
+
+    def start(self) -> list[Chunk]:
+        """Names the stored message: without its id a client would invent one and bring it back."""
+        return [{"type": "start", "messageId": self.message_id}]
+
+    def encode(self, event: events.Event) -> list[Chunk]:
+        """The chunks of an event; none behind the last one."""
+        if self.closed:
+            return []
+        match event:
+            case events.StepStarted(index):
+                return self._start_step(index)
+            case events.StepEnded():
+                return self._end_step()
+            case events.TextStarted(id):
+                return self._open("text", id)
+            case events.TextDelta(id, text):
+                return [*self._opened("text", id), {"type": "text-delta", "id": id, "delta": text}]
+            case events.TextEnded(id):
+                return self._end_parts([("text", id)])
+            case events.ReasoningStarted(id):
+                return self._open("reasoning", id)
+            case events.ReasoningDelta(id, text):
+                return [*self._opened("reasoning", id), {"type": "reasoning-delta", "id": id, "delta": text}]
+            case events.ReasoningEnded(id):
+                return self._end_parts([("reasoning", id)])
+            case events.TurnPaused():
+                return self.finish(FinishReason.TOOL_CALLS)
+            case events.TurnEnded(reason, stopped):
+                return self.abort() if stopped else self.finish(reason)
+            case events.TurnFailed(error_text):
+                return self.fail(error_text)
+            case _:
+                return [_tool_chunk(event)]
+
+    def finish(self, reason: str) -> list[Chunk]:
+        return self._close({"type": "finish", "finishReason": str(reason)})
+
+    def abort(self) -> list[Chunk]:
+        """The end of a turn that somebody stopped."""
+        return self._close({"type": "abort"})
+
+    def fail(self, error_text: str) -> list[Chunk]:
+        return self._close({"type": "error", "errorText": error_text})
+
+    def _close(self, last: Chunk) -> list[Chunk]:
+        chunks = [*self._end_step(), last]
+        self.closed = True
+        return chunks
+
+    def _open(self, kind: str, id: str) -> list[Chunk]:
+        ended = self._end_parts([(kind, id)])
+        self._open_parts.append((kind, id))
+        return [*ended, {"type": f"{kind}-start", "id": id}]
+
+    def _opened(self, kind: str, id: str) -> list[Chunk]:
+        """Nothing, where the part was begun; whoever gets a delta needs its beginning."""
+        return [] if (kind, id) in self._open_parts else self._open(kind, id)
+
+    def _start_step(self, index: int) -> list[Chunk]:
+        if index <= self._last_step:
+            # What was streamed of this step was never committed, and no chunk takes it back.
+            return self.fail(BEGUN_AGAIN)
+        ended = self._end_step()
+        self._last_step, self._step_open = index, True
+        return [*ended, {"type": "start-step"}]
+
+    def _end_step(self) -> list[Chunk]:
+        ended = self._end_parts(self._open_parts)
+        finished: list[Chunk] = [{"type": "finish-step"}] if self._step_open else []
+        self._step_open = False
+        return [*ended, *finished]
+
+    def _end_parts(self, parts: Sequence[tuple[str, str]]) -> list[Chunk]:
+        found = [part for part in parts if part in self._open_parts]
+        self._open_parts = [part for part in self._open_parts if part not in found]
+        return [{"type": f"{kind}-end", "id": id} for kind, id in found]
+
+
+def _tool_chunk(event: events.Event) -> Chunk:
+    match event:
+        case events.ToolInputStarted(tool_call_id, tool_name):
+            return {"type": "tool-input-start", "toolCallId": tool_call_id, "toolName": tool_name}
+        case events.ToolInputDelta(tool_call_id, text):
+            return {"type": "tool-input-delta", "toolCallId": tool_call_id, "inputTextDelta": text}
+        case events.ToolInputReady(tool_call_id, tool_name, value):
+            named = {"toolCallId": tool_call_id, "toolName": tool_name}
+            return {"type": "tool-input-available", **named, "input": value}
+        case events.ToolInputInvalid(tool_call_id, tool_name, value, error_text):
+            named = {"toolCallId": tool_call_id, "toolName": tool_name}
+            return {"type": "tool-input-error", **named, "input": value, "errorText": error_text}
+        case events.ApprovalRequested(tool_call_id, request_id):
+            return {"type": "tool-approval-request", "approvalId": request_id, "toolCallId": tool_call_id}
+        case events.ToolSucceeded(tool_call_id, output):
+            return {"type": "tool-output-available", "toolCallId": tool_call_id, "output": output}
+        case events.ToolFailed(tool_call_id, error_text):
+            return {"type": "tool-output-error", "toolCallId": tool_call_id, "errorText": error_text}
+        case events.ToolDenied(tool_call_id):
+            return {"type": "tool-output-denied", "toolCallId": tool_call_id}
+        case _:
+            raise TypeError(f"{type(event).__name__} is not for clients")
+
+
+def told(part: dict[str, Any]) -> list[Chunk]:
+    """The chunk that brings a client's copy of a closed tool part up to the stored one; none if the call is open."""
+    call = part["toolCallId"]
+    match part["state"]:
+        case "output-available":
+            return [_tool_chunk(events.ToolSucceeded(call, part["output"]))]
+        case "output-error":
+            return [_tool_chunk(events.ToolFailed(call, part["errorText"]))]
+        case "output-denied":
+            return [_tool_chunk(events.ToolDenied(call))]
+        case _:
+            return []

@@ -1,0 +1,191 @@
+"""AI SDK chat clients (`useChat` and its kin): POST a chat's messages, follow the answer, read the chat.
+
+A connection only follows a turn; it neither drives nor holds it. What a client sends is never taken for what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
+
+from approvals.access.callers import Caller
+from approvals.api.bodies import json_body
+from approvals.http import endpoint
+from approvals.live import sse
+from approvals.live.streaming import handed_over
+from approvals.runtime import database
+from approvals.runtime.canonical import digest
+from approvals.states import Door
+from chats import actions, queries
+from chats.actions.answering import Taken
+from chats.actions.keeping import MAX_MESSAGE_BYTES
+from chats.engine import streams
+from chats.exceptions import ChatNotFound, HistoryDiffers
+from chats.models import Turn
+from chats.protocols.ai_sdk import body as ai_sdk_body
+from chats.protocols.ai_sdk.body import Posted
+from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, frames, told
+from chats.protocols.callers import chat_for, confine, own_chat
+from chats.queries.agents import agent_named
+from chats.states import TurnState
+
+#: Clients send the whole conversation every time; what of it is new has the bounds of all that people read.
+MAX_BODY, MAX_BODY_VALUES = 8_000_000, 200_000
+#: The last messages that a read gives, and the most.
+MESSAGES = 500
+
+VIA = Door.AI_SDK
+
+
+@endpoint("POST")
+def post(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """A message, an edit, a regeneration or answers; what comes of it streams back."""
+    caller.need("ask")
+    caller.count_ask()
+    posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
+    confine(caller, posted.chat_id)
+    if posted.answers is not None:
+        caller.need("decide")
+        chat = own_chat(caller, posted.chat_id)
+        parts = ai_sdk_body.tool_parts(posted.answers)
+        taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.actor, via=VIA)
+        return _stream(request, taken.turn, taken.after, _corrections(taken, parts))
+    return _stream(request, _begin(caller, posted), 0, [])
+
+
+def _begin(caller: Caller, posted: Posted) -> Turn:
+    """The new turn that a message, an edit or a regeneration starts."""
+    if posted.regenerate:
+        return _regenerate(caller, posted)
+    texts = ai_sdk_body.texts(posted.last)
+    with transaction.atomic():  # a refused message leaves no empty chat behind
+        chat = chat_for(caller, posted.chat_id, posted.agent)
+        return actions.add_user_message(
+            chat,
+            posted.last["id"],
+            texts,
+            by=caller.actor,
+            agent=agent_named(chat.agent),
+            via=VIA,
+            in_place_of=posted.message_id,
+        )
+
+
+def _regenerate(caller: Caller, posted: Posted) -> Turn:
+    chat = own_chat(caller, posted.chat_id)
+    if posted.last["role"] != "user" or not queries.names_message(chat, posted.message_id):
+        raise HistoryDiffers
+    return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
+
+
+@endpoint("GET")
+def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
+    """The chat as it is stored: `{messages, status, pending}`, up to the last committed step."""
+    caller.need("read")
+    chat = own_chat(caller, public_id)
+    messages = [
+        {"id": message.message_id, "role": message.role, "parts": message.parts}
+        for message in queries.last_messages(chat, limit=MESSAGES)
+    ]
+    turn = queries.last_turn(chat)
+    waiting = queries.open_requests(turn) if turn is not None and turn.unfinished else []
+    body = {
+        "messages": messages,
+        "status": _status(turn),
+        "pending": [_pending(request, found) for found in waiting],
+    }
+    # A client keeps its own copy, and asks whether that is still the newest.
+    response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
+    response.headers["ETag"] = quote_etag(digest(body, max_bytes=MAX_MESSAGE_BYTES).removeprefix("sha256:"))
+    return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
+
+
+@endpoint("GET")
+def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
+    """Follow a first response from its beginning; 204 while a continuation runs, and where there is nothing to follow.
+
+    A client builds a resumed message from nothing, and no chunk could bring back what stood before the pause.
+    """
+    caller.need("read")
+    try:
+        turn = queries.first_response(own_chat(caller, public_id))
+    except ChatNotFound:
+        turn = None
+    if turn is None:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return _stream(request, turn, 0, [])
+
+
+@endpoint("POST")
+def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
+    """Stop what the assistant is doing; `{"stopped": false}` if it was doing nothing."""
+    caller.need("ask")
+    return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.actor, via=VIA)})
+
+
+def _status(turn: Turn | None) -> str:
+    """`idle`, `queued`, `running`, `suspended` or `failed`."""
+    return turn.state if turn is not None and (turn.unfinished or turn.state == TurnState.FAILED) else "idle"
+
+
+def _pending(request: HttpRequest, asked: Any) -> dict[str, Any]:
+    """What waits for a person; `requestId` is what the AI SDK calls `approvalId`, good on the dashboard and in the API."""
+    return {
+        "requestId": str(asked.pk),
+        "kind": asked.kind,
+        "title": asked.title,
+        "toolName": asked.tool_name,
+        "toolCallId": asked.tool_call_id,
+        "url": asked.public_url,
+        "deadline": asked.deadline_at.isoformat() if asked.deadline_at else None,
+    }
+
+
+def _corrections(taken: Taken, sent: list[dict[str, Any]]) -> list[Chunk]:
+    """Chunks for calls that the client's copy shows otherwise than they are stored, and that no event will tell it of."""
+    stored = queries.tool_parts_of(taken.turn)
+    chunks: list[Chunk] = []
+    for part in sent:
+        now = stored.get(part["toolCallId"])
+        if now is not None and part["toolCallId"] in taken.told and _differ(part, now):
+            chunks += told(now)
+    return chunks
+
+
+def _differ(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    return any(sent.get(name) != stored.get(name) for name in ("state", "output", "errorText"))
+
+
+def _stream(request: HttpRequest, turn: Turn, after: int, opening: list[Chunk]) -> HttpResponse:
+    pieces = sse.kept_alive(_follow(turn, after, opening))
+    return handed_over(request, pieces, content_type=sse.CONTENT_TYPE, headers=HEADERS)
+
+
+async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator[bytes]:
+    """The turn as chunks, from its event behind `after` to its next pause or its end."""
+    stream = MessageStream(turn.message_id)
+    yield frames([*stream.start(), *opening])
+    async for _, event in streams.follow(turn.pk, after):
+        if chunks := stream.encode(event):
+            yield frames(chunks)
+    if not stream.closed:
+        yield frames(await database.insist(_rest, stream, turn.pk))
+    yield DONE
+
+
+def _rest(stream: MessageStream, turn_id: int) -> list[Chunk]:
+    """The end of a stream that has come to rest without an event that says how."""
+    turn = Turn.objects.get(pk=turn_id)
+    match turn.state:
+        case TurnState.STOPPED:
+            return stream.abort()
+        case TurnState.FAILED:
+            return stream.fail(turn.error)
+        case _:
+            return stream.finish(turn.finish_reason or "other")

@@ -1,0 +1,47 @@
+"""Tokens for browser apps: short-lived, for one chat of one user, so that no page ever holds a whole key."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access import callers
+from approvals.access.callers import MAX_TOKEN_SECONDS, TOKEN_SECONDS, Caller
+from approvals.api.bodies import json_object
+from approvals.exceptions import Invalid, NotAllowed
+from approvals.http import endpoint
+from chats.protocols.ai_sdk.body import text_problem
+
+
+@endpoint("POST")
+def create(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """`{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`; the chat need not exist yet."""
+    caller.need("ask")
+    caller.count_ask()
+    if caller.thread is not None:
+        raise NotAllowed(_("A client token cannot create other tokens. Use an API key."))
+    body = json_object(request)
+    seconds = body.get("seconds", TOKEN_SECONDS)
+    errors = _errors(body, seconds)
+    if errors:
+        raise Invalid(_("The token request is invalid."), errors)
+    token = callers.client_token(caller, thread=body["chat"], seconds=seconds)
+    made = {
+        "token": token,
+        "chat": body["chat"],
+        "scopes": sorted(caller.scopes & callers.TOKEN_SCOPES),
+        "expires_at": (timezone.now() + timedelta(seconds=seconds)).isoformat(),
+    }
+    return JsonResponse(made, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
+
+
+def _errors(body: dict[str, Any], seconds: object) -> dict[str, str]:
+    errors = {"chat": problem} if (problem := text_problem(body.get("chat"))) else {}
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 60 <= seconds <= MAX_TOKEN_SECONDS:
+        errors["seconds"] = _("must be a whole number from 60 to %(limit)s") % {"limit": MAX_TOKEN_SECONDS}
+    return errors

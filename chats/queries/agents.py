@@ -1,0 +1,22 @@
+"""The agents that people may write to, as `HITL_AGENTS` lists them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from chats.agent import registry
+from chats.agent.agent import Agent
+from chats.exceptions import BadMessage
+
+
+def agent_named(name: str) -> Agent:
+    """Return the listed agent of that name. BadMessage."""
+    found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
+    if found is None:
+        raise BadMessage(f"No agent is named {name!r}. Start a new chat with another agent.")
+    return found
+
+
+def agents() -> list[Agent]:
+    """Return the listed agents, the default first."""
+    return list(registry.load(tuple(settings.HITL_AGENTS)).values())

@@ -1,0 +1,179 @@
+"""A chat with everything as one JSON document (docs/reference/chat-export.md), piece by piece.
+
+Between pieces it holds no thread, connection or transaction, and of no table more than a page of rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.record import audit
+from approvals.runtime import database
+from approvals.runtime.canonical import utc
+from chats import queries
+from chats.exceptions import ChatPruned
+from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
+from chats.queries.recoveries import doubts_of
+
+FORMAT, VERSION = "pausepoint.chat", 1
+#: Rows of one query, and the length from which a piece is sent: a row may be a megabyte.
+PAGE, PIECE = 20, 250_000
+#: What a request's document is made of beside its row.
+JOINED = ("decision", "requested_by", "assigned_to")
+_TIMES = {"created_at", "updated_at", "ended_at", "cut_at", "started_at", "finished_at", "deadline_at", "changed_at"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """An array of the document: the rows in the order of their keys, and each row's document."""
+
+    name: str
+    rows: QuerySet[Any]
+    document: Callable[[Any], dict[str, Any]]
+
+
+def headers(chat: Chat) -> dict[str, str]:
+    """Of the answer that holds the document. ChatPruned: an empty document would look like a chat with nothing in it."""
+    if chat.pruned_at is not None:
+        raise ChatPruned
+    return {"Content-Disposition": f'attachment; filename="chat-{chat.pk}.json"', "Cache-Control": "no-store"}
+
+
+async def pieces(chat: Chat) -> AsyncIterator[bytes]:
+    """The document as UTF-8, PIECE bytes and at most one page of rows more at a time."""
+    opening = {"format": FORMAT, "version": VERSION, "exported_at": utc(timezone.now()), "chat": chat_document(chat)}
+    yield _json(opening).encode()[:-1]
+    name = comma = ""
+    for section in sections(chat):
+        if section.name != name:
+            yield f"{'],' if name else ','}\n{_json(section.name)}: [".encode()
+        if section.name != name:
+            comma = ""
+        name, last, more = section.name, None, True
+        while more:
+            more, last, text = await database.run(_piece, section, last)
+            if text:
+                yield f"{comma}{text}".encode()
+                comma = ","
+    yield b"]}\n"
+
+
+def _piece(section: Section, last: Any) -> tuple[bool, Any, str]:
+    """Whether there may be more, the last row's key, and the documents, with commas between them."""
+    documents: list[str] = []
+    length = 0
+    while length < PIECE:
+        ordered = section.rows.order_by("pk")
+        page = list(ordered[:PAGE] if last is None else ordered.filter(pk__gt=last)[:PAGE])
+        documents += [f"\n{_json(section.document(row))}" for row in page]
+        length += sum(map(len, documents[-len(page) :])) if page else 0
+        last = page[-1].pk if page else last
+        if len(page) < PAGE:
+            return False, last, ",".join(documents)
+    return True, last, ",".join(documents)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def sections(chat: Chat) -> Iterator[Section]:
+    """What belongs to a chat: its own rows and those of the sub-agents below it."""
+    family = Q(chat=chat.pk) | Q(chat__root=chat.pk)
+    chats = Chat.objects.filter(root=chat.pk).select_related("owner")
+    calls = ToolCall.objects.filter(family)
+    yield Section("sub_agents", chats, chat_document)
+    yield Section("messages", Message.objects.filter(family), _message)
+    yield Section("turns", Turn.objects.filter(family), _turn)
+    yield Section("steps", Step.objects.filter(Q(turn__chat=chat.pk) | Q(turn__chat__root=chat.pk)), _step)
+    yield Section("tool_calls", calls, _call)
+    numbers = Chat.objects.filter(Q(pk=chat.pk) | Q(root=chat.pk)).values("pk")
+    yield Section("checkpoints", TurnCheckpoint.objects.filter(chat_pk__in=numbers), _checkpoint)
+    asked, entries = ApprovalRequest.objects.none(), AuditEntry.objects.filter(scope=chat.scope)
+    if chat.root_id is None:
+        asked = ApprovalRequest.objects.filter(scope=chat.scope).select_related(*JOINED)
+        # What was asked before a branch was asked in the chat that it goes on from.
+        approved = calls.exclude(approval__scope=chat.scope)
+        doubted = doubts_of(chat, calls).exclude(scope=chat.scope)
+    else:
+        approved, doubted = calls, doubts_of(chat, calls)
+        entries = entries.filter(tool_call_id__in=calls.values("tool_call_id"))
+    yield Section("requests", asked, _request)
+    joined = [f"approval__{name}" for name in JOINED]
+    yield Section("requests", approved.filter(approval__isnull=False).select_related(*joined), _approval)
+    yield Section("requests", doubted.select_related(*JOINED), _request)
+    yield Section("audit", entries, audit.export_row)
+    yield Section("branches", Chat.objects.filter(branched_from=chat.pk).select_related("owner"), chat_document)
+
+
+def _approval(call: ToolCall) -> dict[str, Any]:
+    assert call.approval is not None
+    return _request(call.approval)
+
+
+def chat_document(chat: Chat) -> dict[str, Any]:
+    return _fields(chat, "agent", "title", "created_at", "updated_at") | {
+        "chat": chat.pk,
+        "id": chat.public_id,
+        "owner": chat.owner.get_username(),
+        "above": chat.root_id,
+        "branched_from": {"chat": chat.branched_from_id, "checkpoint": chat.branched_at} if chat.branched_at else None,
+    }
+
+
+def _message(row: Message) -> dict[str, Any]:
+    return {"chat": row.chat_id} | _fields(row, "message_id", "role", "position", "parts", "created_at", "cut_at")
+
+
+def _turn(row: Turn) -> dict[str, Any]:
+    names = ("agent", "agent_version", "source", "state", "finish_reason", "stopped", "stopped_by", "error", "usage")
+    known = {"turn": row.pk, "chat": row.chat_id, "run_id": str(row.run_id), "parent_call": row.parent_call_id}
+    return known | _fields(row, "message_id", *names, "created_at", "ended_at")
+
+
+def _step(row: Step) -> dict[str, Any]:
+    names = ("index", "blocks", "provider", "model", "stop_reason", "usage", "created_at")
+    return {"step": row.pk, "turn": row.turn_id} | _fields(row, *names)
+
+
+def _call(row: ToolCall) -> dict[str, Any]:
+    names = ("tool_call_id", "name", "input", "state", "attempt", "output", "error_text", "executed_digest")
+    known = {"call": row.pk, "chat": row.chat_id, "turn": row.turn_id, "step": row.step_id}
+    asked = {"approval": row.approval_id, "recovery": row.recovery_id}
+    requests = {name: str(key) if key else None for name, key in asked.items()}
+    return known | _fields(row, *names, "started_at", "finished_at") | requests
+
+
+def _checkpoint(row: TurnCheckpoint) -> dict[str, Any]:
+    names = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "error", "kept", "tail", "digest")
+    known = {"checkpoint": row.pk, "chat": row.chat_pk, "turn": row.turn_pk, "run_id": str(row.run_id)}
+    return known | _fields(row, *names, "created_at")
+
+
+def _request(row: ApprovalRequest) -> dict[str, Any]:
+    names = ("scope", "kind", "title", "message", "tool_name", "tool_call_id", "attempt", "step_path", "input",
+             "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name", "suggestions",
+             "context", "priority", "has_default", "default_response", "status", "created_at", "deadline_at")  # fmt: skip
+    people = {
+        "requested_by": row.requested_by.get_username(),
+        "assigned_to": row.assigned_to.get_username() if row.assigned_to is not None else None,
+    }
+    decision = queries.decision_of(row)
+    return {"request": str(row.pk)} | _fields(row, *names) | people | {"decision": decision and _decision(decision)}
+
+
+def _decision(row: Decision) -> dict[str, Any]:
+    names = ("verdict", "via", "comment", "edited_input", "approved_digest", "answer")
+    return {"by": row.by_name or None} | _fields(row, *names) | {"decided_at": utc(row.decided_at)}
+
+
+def _fields(row: Any, *names: str) -> dict[str, Any]:
+    found = {name: getattr(row, name) for name in names}
+    return {name: utc(value) if name in _TIMES and value is not None else value for name, value in found.items()}

@@ -1,1 +1,0 @@
-"""The protocols of chat clients: pure, they know no request and no rows."""

@@ -1,0 +1,46 @@
+"""The demo's conversations, held through the same actions and the same runner as real ones."""
+
+from __future__ import annotations
+
+import asyncio
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from approvals import actions as desk
+from approvals.runtime import database
+from approvals.states import Door, Verdict
+from chats import actions, queries
+from chats.agent import registry
+from chats.engine import runner
+from chats.models import Chat, Turn
+
+
+async def converse(requester: User, approver: User) -> None:
+    """One answered weather question, one approved and one rejected refund, and three requests that wait."""
+    await _say(requester, "What is the weather in Paris")
+    approved = await _say(requester, "Please refund order 4711, 250 euros")
+    await _decide(approved, approver, Verdict.APPROVE, "The parcel came back yesterday.")
+    rejected = await _say(requester, "Please refund order 4712, 900 euros")
+    await _decide(rejected, approver, Verdict.REJECT, "Only half of it was returned: refund 450.")
+    await _say(requester, "Please refund order 4713, 180 euros")
+    await _say(requester, "ask human")
+    await _say(requester, "ask")
+
+
+async def _say(person: User, text: str) -> Turn:
+    turn = await database.run(_post, person, text)
+    await runner.advance(turn.pk, asyncio.Event())
+    return turn
+
+
+def _post(person: User, text: str) -> Turn:
+    agent = next(iter(registry.load(tuple(settings.HITL_AGENTS)).values()))
+    chat: Chat = actions.open_chat(owner=person, agent=agent)
+    return actions.post_message(chat, text, by=person, agent=agent, via=Door.CHAT).turn
+
+
+async def _decide(turn: Turn, person: User, verdict: Verdict, comment: str) -> None:
+    for request in await database.run(queries.open_requests, turn):
+        await database.run(desk.decide, request.pk, by=person, via=Door.DASHBOARD, verdict=verdict, comment=comment)
+    await runner.advance(turn.pk, asyncio.Event())

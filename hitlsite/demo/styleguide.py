@@ -1,0 +1,147 @@
+"""The styleguide: every component in its states, made from the templates and styles of the pages; nothing is stored.
+
+What it shows are rows that are never saved, so the page is there in an empty database too.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from approvals import http
+from approvals.access.assignees import Holder
+from approvals.models import ApprovalRequest, Decision
+from approvals.pages.cards import Card, Review
+from approvals.pages.insights import charts
+from approvals.pages.rows import Line
+from approvals.queries.insights.values import Measure
+from approvals.runtime.json_tables import changes
+from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
+
+#: Custom properties of base.css; an ink is shown on each ground that it stands on.
+GROUNDS = ("ground", "surface", "raised", "sunken")
+INKS = ("ink", "ink-soft", "accent", "danger", "warn", "good", "info")
+SOFT = ("accent", "danger", "warn", "good", "info")
+BARE = ("line", "line-strong", "focus")
+SIZES = ("fine", "small", "dense")
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "title": "Name", "maxLength": 40, "description": "As in the passport."},
+        "nights": {"type": "integer", "title": "Nights", "minimum": 1, "maximum": 14},
+        "from": {"type": "string", "format": "date", "title": "From"},
+        "board": {"enum": ["breakfast", "half board"], "title": "Board"},
+        "pets": {"type": "boolean", "title": "With pets"},
+        "guests": {"type": "array", "items": {"type": "string"}, "title": "Guests", "maxItems": 3},
+    },
+}
+REFUND = {"orderId": "4711", "amount": 250, "items": [{"sku": "A-1", "count": 2}]}
+
+
+def asked(number: int, **given: Any) -> ApprovalRequest:
+    """A request that is nowhere; `number` makes its id."""
+    shape: dict[str, Any] = {"kind": Kind.APPROVAL, "title": "Refund order 4711?", "tool_name": "refund"}
+    shape |= {
+        "input": REFUND,
+        "input_digest": "sha256:" + "0" * 64,
+        "created_at": timezone.now() - timedelta(minutes=4),
+    }
+    found = ApprovalRequest(pk=UUID(int=number), **shape | given)
+    found.requested_by = User(username="requester")
+    return found
+
+
+def ended(number: int, verdict: Verdict, status: Status, **given: Any) -> Card:
+    """The card of a request that this verdict ended."""
+    by = "" if verdict == Verdict.EXPIRE else "approver"
+    at = timezone.now() - timedelta(minutes=2)
+    decision = Decision(verdict=verdict, by_name=by, via=Door.DASHBOARD, decided_at=at, **given)
+    return Card(request=asked(number, status=status), decision=decision, may_close=False, may_cancel=False)
+
+
+def waiting(number: int, given: dict[str, Any], **shown: Any) -> Card:
+    """The card of a request that waits for who looks at it."""
+    return Card(request=asked(number, **given), decision=None, may_close=True, may_cancel=True, **shown)
+
+
+def cards() -> list[tuple[str, Card]]:
+    """Every state of a card, with its name."""
+    soon = timezone.now() + timedelta(minutes=4)
+    question = {"kind": Kind.QUESTION, "title": "Which size?", "tool_name": "", "input": {}}
+    form = {"kind": Kind.FORM, "title": "Book the room", "tool_name": "", "input": {}, "response_schema": SCHEMA}
+    options = [{"label": "S"}, {"label": "M", "description": "Fits most."}]
+    critical = {"priority": Priority.CRITICAL, "title": "Drop the table?", "tool_name": "dropTable"}
+    edited = {**REFUND, "amount": 200}
+    sent = QueryDict("verdict=respond&value.nights=99")
+    wrong = {"answer.name": "is missing", "answer.nights": "is more than 14"}
+    held = Holder(name="carol", may_take=True, assigned="carol", version="1")
+    review = Review(changes=changes(REFUND, edited), fields=[], comment="Two came back.")
+    return [
+        (
+            "An approval, with context and a deadline",
+            waiting(1, {"context": {"customer": "since 2019"}, "deadline_at": soon}),
+        ),
+        ("High, and somebody is on it", waiting(2, {"priority": Priority.HIGH}, holder=held)),
+        ("Critical", waiting(3, critical)),
+        ("A question with options", waiting(4, {**question, "options": options})),
+        ("A question with several answers", waiting(5, {**question, "options": options, "multiple": True})),
+        ("A question in own words", waiting(6, {**question, "suggestions": ["Small", "Large"], "allow_text": True})),
+        ("A form", waiting(7, form)),
+        ("A form that was refused", waiting(8, form, refusal="The answer does not fit.", errors=wrong, typed=sent)),
+        ("What became of a call is not known", waiting(9, {"kind": Kind.RECOVERY, "title": "Did the refund go out?"})),
+        ("An edit, before it is sent", waiting(10, {}, review=review)),
+        ("For somebody who may not decide", Card(request=asked(11), decision=None, may_close=False, may_cancel=False)),
+        ("Approved", ended(12, Verdict.APPROVE, Status.APPROVED, comment="The parcel came back.")),
+        ("Approved with changes", ended(13, Verdict.EDIT, Status.APPROVED, edited_input=edited)),
+        ("Rejected", ended(14, Verdict.REJECT, Status.REJECTED, comment="Only half of it came back.")),
+        ("Answered", ended(15, Verdict.RESPOND, Status.ANSWERED, answer="M")),
+        ("Withdrawn", ended(16, Verdict.CANCEL, Status.CANCELLED)),
+        ("Expired", ended(17, Verdict.EXPIRE, Status.EXPIRED)),
+    ]
+
+
+@require_GET
+def styleguide(request: HttpRequest) -> HttpResponse:
+    """With DEBUG only: 404 otherwise."""
+    if not settings.DEBUG:
+        return http.problem(request, HTTPStatus.NOT_FOUND, "There is nothing here.", "not_found")
+    return render(request, "styleguide/page.html", context())
+
+
+def context() -> dict[str, Any]:
+    shown = cards()
+    now = timezone.now()
+    measures = [
+        Measure(name=f"2026-01-{day:02}", ended=day + 3, approved=day, rejected=2, expired=1) for day in range(1, 15)
+    ]
+    ages = [("less than an hour", 9, 100), ("hours", 4, 44), ("a day", 1, 11)]
+    return {
+        "grounds": GROUNDS,
+        "inks": INKS,
+        "soft": SOFT,
+        "bare": BARE,
+        "sizes": SIZES,
+        "cards": shown,
+        "lines": [
+            Line(request=card.request, decision=card.decision, pickable=card.may_close) for _, card in shown[::5]
+        ],
+        "days": charts.days(measures),
+        "insights": {"since": now - timedelta(days=13), "until": now},
+        "ages": ages,
+        "waiting": {"total": 14, "oldest": now - timedelta(days=1)},
+        "total": {"median": "4 min", "p95": "2 h", "measure": measures[-1]},
+        "kinds": Kind,
+        "statuses": Status,
+        "priorities": Priority,
+        "states": WorkflowState,
+    }

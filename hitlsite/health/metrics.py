@@ -1,0 +1,187 @@
+"""`/metrics` for Prometheus, computed from the database: all processes show the same, so one is enough to scrape.
+
+Gauges are read anew, each by an index and up to a cap. Counters and the histogram begin at the start of the process and
+are carried on from what has changed since the last look, so that their cost does not grow with the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+from django.db.models import Count, Q, QuerySet, Sum
+from django.utils import timezone
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from approvals.asking.asks import URGENCY
+from approvals.models import ApprovalRequest, processes
+from approvals.outbound import outbox
+from approvals.runtime import append_only
+from approvals.states import FINAL, Channel, Status
+
+if apps.is_installed("chats"):
+    from chats.queries import unfinished_turns
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+DOWN = b"# HELP pausepoint_up Whether the database answers.\n# TYPE pausepoint_up gauge\npausepoint_up 0.0\n"
+#: A gauge counts so many rows at most; where it stands there, it means "or more".
+CAP = 20_000
+#: Tools come from clients: so many have a label of their own, in the order in which they were met; the rest is `other`.
+MAX_TOOLS = 50
+OTHER = "other"
+#: Changes younger than this are left for the next look: a transaction that began before may still be under way.
+SETTLE = timedelta(seconds=5)
+PAGE, PAGES = 1000, 10
+#: Seconds until somebody decided: from "at a glance" to "after the holidays".
+BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600)
+
+
+class Metrics:
+    """One process's metrics. Call `text` on one thread at a time."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._tools: set[str] = set()
+        self._created_after = self._changed_after = (timezone.now(), "")
+        names = ["tool", "status"]
+        self._requests = Counter(
+            "pausepoint_requests",
+            "Requests that reached a status since this process began.",
+            names,
+            registry=self._registry,
+        )
+        self._latency = Histogram(
+            "pausepoint_decision_seconds",
+            "From asking to the end of a request, whoever or whatever ended it.",
+            ["tool"],
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        ProcessCollector(registry=self._registry)
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """The metrics in Prometheus' text format. Raises what the database raises."""
+        self._count_new()
+        self._count_ended()
+        return generate_latest(self._registry)
+
+    def describe(self) -> list[Metric]:
+        """Nothing is read from the database when the registry asks what there will be."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """What is so now."""
+        yield _gauge("up", "Whether the database answers.", 1)
+        protected = not append_only.left_on(connection)
+        yield _gauge("record_protected", "Whether the append-only triggers are on; 0 means act now.", protected)
+        yield self._open_requests()
+        yield _oldest_requests()
+        yield _outbox()
+        yield from _processes()
+        if apps.is_installed("chats"):
+            yield from _turns()
+
+    def _tool(self, name: str) -> str:
+        if name in self._tools or len(self._tools) < MAX_TOOLS:
+            self._tools.add(name)
+            return name
+        return OTHER
+
+    def _open_requests(self) -> Metric:
+        found = GaugeMetricFamily(
+            "pausepoint_requests_open", "Requests that wait for people.", labels=["tool", "priority"]
+        )
+        first = ApprovalRequest.objects.filter(status=Status.PENDING).order_by("urgency", "created_at")
+        rows = ApprovalRequest.objects.filter(pk__in=first.values("pk")[:CAP]).order_by("tool_name", "priority")
+        counted: dict[tuple[str, str], int] = {}
+        for tool, priority, number in rows.values_list("tool_name", "priority").annotate(Count("pk")):
+            label = (self._tool(tool), priority)
+            counted[label] = counted.get(label, 0) + number
+        for label, number in counted.items():
+            found.add_metric(label, number)
+        return found
+
+    def _count_new(self) -> None:
+        rows = ApprovalRequest.objects.values_list("created_at", "pk", "tool_name")
+        for page in _behind(rows, "created_at", self._created_after):
+            for at, pk, tool in page:
+                self._requests.labels(self._tool(tool), Status.PENDING).inc()
+                self._created_after = (at, pk)
+
+    def _count_ended(self) -> None:
+        names = ("changed_at", "pk", "tool_name", "status", "created_at", "decision__decided_at")
+        rows = ApprovalRequest.objects.values_list(*names)
+        for page in _behind(rows, "changed_at", self._changed_after):
+            for at, pk, tool, status, created_at, decided_at in page:
+                # Whoever touched it later did not end it again.
+                if status in FINAL and decided_at == at:
+                    self._requests.labels(self._tool(tool), status).inc()
+                    self._latency.labels(self._tool(tool)).observe(max((decided_at - created_at).total_seconds(), 0))
+                self._changed_after = (at, pk)
+
+
+def _behind(rows: QuerySet[Any, Any], column: str, place: tuple[datetime, Any]) -> Iterator[list[Any]]:
+    """The rows behind a place, in the order of a time that an index has, page by page, a bounded number of pages."""
+    until = timezone.now() - SETTLE
+    at, pk = place
+    for _ in range(PAGES):
+        later = Q(**{f"{column}__gt": at})
+        later |= Q(**{column: at, "pk__gt": pk}) if pk else Q()
+        page = list(rows.filter(later, **{f"{column}__gte": at, f"{column}__lte": until}).order_by(column, "pk")[:PAGE])
+        yield page
+        if len(page) < PAGE:
+            return
+        at, pk = page[-1][:2]
+
+
+def _gauge(name: str, words: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"pausepoint_{name}", words, value=value)
+
+
+def _oldest_requests() -> Metric:
+    found = GaugeMetricFamily(
+        "pausepoint_oldest_request_seconds",
+        "How long the oldest open request waits; 0 if none does.",
+        labels=["priority"],
+    )
+    now = timezone.now()
+    for priority, urgency in URGENCY.items():
+        waiting = ApprovalRequest.objects.filter(status=Status.PENDING, urgency=urgency).order_by("created_at")
+        oldest = waiting.values_list("created_at", flat=True).first()
+        found.add_metric([priority], (now - oldest).total_seconds() if oldest else 0)
+    return found
+
+
+def _outbox() -> Metric:
+    found = GaugeMetricFamily(
+        "pausepoint_outbox_waiting", "Events that are neither delivered nor given up.", labels=["channel"]
+    )
+    for channel in Channel:
+        found.add_metric([channel], outbox.waiting(channel).order_by()[:CAP].count())
+    return found
+
+
+def _processes() -> Iterator[Metric]:
+    seen = GaugeMetricFamily("pausepoint_processes", "Processes seen in the last 30 seconds.", labels=["kind"])
+    running = GaugeMetricFamily("pausepoint_turns_running", "Turns that processes say they run.", labels=["kind"])
+    rows = processes.alive().order_by("kind").values("kind").annotate(number=Count("pk"), running=Sum("running"))
+    known = {row["kind"]: row for row in rows}
+    for kind in processes.WorkerKind:
+        row = known.get(kind, {"number": 0, "running": 0})
+        seen.add_metric([kind], row["number"])
+        running.add_metric([kind], row["running"])
+    yield seen
+    yield running
+
+
+def _turns() -> Iterator[Metric]:
+    found = GaugeMetricFamily("pausepoint_turns", "Turns that have not ended.", labels=["state"])
+    for state, number in unfinished_turns(CAP).items():
+        found.add_metric([state], number)
+    yield found

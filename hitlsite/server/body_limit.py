@@ -1,0 +1,120 @@
+"""No body larger than 8 MB gets in, whoever sends it: refused by its declared length, and counted where it declares none.
+Our server also refuses an address and headers that are too long, with words.
+
+`BodyBound` is for any ASGI server. Daphne keeps the whole body before it calls an application; ours (`hitlsite.server.daphne`)
+asks here while it comes in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from approvals.live.streaming import Application, Message, Receive, Send
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+#: Bytes; what the largest address takes (`/api/chat`: clients send the whole conversation every time).
+MAX_BODY = 8_000_000
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+def declared(headers: Headers) -> int:
+    """The length that a request says its body has; 0 where it says none, or nothing that could be understood."""
+    for name, value in headers:
+        if name.lower() == b"content-length":
+            # Not int() of whatever there is: it may have a million digits.
+            return int(value[:18]) if value.isdigit() else 0
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound on requests, and the refusal of those that exceed it."""
+
+    status: HTTPStatus
+    title: StrPromise
+    code: str
+    words: StrPromise
+
+
+LARGE_BODY = Bound(
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    _("Content Too Large"),
+    "too_large",
+    _("The body is larger than 8,000,000 bytes and was not read. Send less at a time."),
+)
+LONG_ADDRESS = Bound(
+    HTTPStatus.REQUEST_URI_TOO_LONG,
+    _("URI Too Long"),
+    "address_too_long",
+    _("The URL is longer than 16,000 bytes and was not read. Send long values in the body."),
+)
+LONG_HEADERS = Bound(
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    _("Request Header Fields Too Large"),
+    "headers_too_large",
+    _("The headers are larger than 16,000 bytes and were not read. Send fewer cookies or shorter headers."),
+)
+
+
+def refusal(bound: Bound, headers: Headers = ()) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Headers and body of the answer: words for a browser, a problem document (RFC 9457) for all others."""
+    accepted = b",".join(value for name, value in headers if name.lower() == b"accept")
+    if b"text/html" in accepted:
+        kind, body = b"text/plain; charset=utf-8", f"{bound.words}\n".encode()
+    else:
+        problem = {"type": "about:blank", "title": str(bound.title), "status": bound.status, "code": bound.code}
+        kind, body = b"application/problem+json", json.dumps({**problem, "detail": str(bound.words)}).encode()
+    return [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")], body
+
+
+class BodyBound:
+    """ASGI application: `app`, for requests whose body is not too large."""
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if declared(scope["headers"]) > MAX_BODY:
+            await _refuse(scope, send)
+            return
+        counter = _Counter(receive, send)
+        await self.app(scope, counter.receive, counter.send)
+        if counter.over and not counter.started:
+            await _refuse(scope, send)
+
+
+class _Counter:
+    """Lets a request through until it is too large; then, to the application, the client has gone."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self._read = 0
+        self.over = self.started = False
+
+    async def receive(self) -> Message:
+        if self.over:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self._read += len(message.get("body", b""))
+        self.over = self._read > MAX_BODY
+        return {"type": "http.disconnect"} if self.over else message
+
+    async def send(self, message: Message) -> None:
+        if not self.over or self.started:
+            self.started = True
+            await self._send(message)
+
+
+async def _refuse(scope: dict[str, Any], send: Send) -> None:
+    headers, body = refusal(LARGE_BODY, scope["headers"])
+    await send({"type": "http.response.start", "status": LARGE_BODY.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,115 @@
+"""POST /api/v1/ask-human with `wait`: answered at once, by reading where a ring is lost, and nothing left of who has gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+from channels.layers import get_channel_layer
+from django.utils import timezone
+
+from approvals.background import waiting_room
+from approvals.live import doorbell
+from approvals.models import ApprovalRequest
+from approvals.models.keys import ApiKey
+from approvals.runtime.database import run
+from tests.approvals.api.test_ask_human import ADDRESS, QUESTION, only, respond
+from tests.support.machines import Answer, machine, served
+from tests.support.people import alice, bob
+
+#: Seconds between two looks at the rows, for tests in which only a ring may wake who waits.
+NEVER = 3600.0
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_waiting_ends_with_the_decision_and_not_with_the_next_look(monkeypatch):
+    monkeypatch.setattr(waiting_room, "REREAD", NEVER)
+    asker, decider = machine(alice()), bob()
+
+    async def story() -> Answer:
+        waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=600", QUESTION))
+        await until_somebody_listens()
+        assert not waiting.done()
+        await run(respond, decider, "blue")
+        return await waiting
+
+    answer = served(story)
+    assert (answer.status, answer.json["response"]) == (200, "blue")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+async def until_asked(count: int = 1) -> None:
+    while await run(ApprovalRequest.objects.count) < count:
+        await asyncio.sleep(0.01)
+
+
+def waiting_tasks() -> set[str]:
+    names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
+    return names & {"hear", "_Room._reread"}
+
+
+async def until_somebody_listens() -> None:
+    while len(waiting_tasks()) < 2 or not get_channel_layer().groups.get(doorbell.DESK):
+        await asyncio.sleep(0.01)
+
+
+def test_waiting_that_takes_too_long_gives_the_request_instead():
+    asker = machine(alice())
+    began = time.monotonic()
+    answer = asker.post(f"{ADDRESS}?wait=0.3", QUESTION)
+    assert (answer.status, answer.json["requestId"]) == (202, str(only().pk))
+    assert time.monotonic() - began >= 0.3
+    assert answer.headers["location"] == f"{ADDRESS}/{only().pk}"
+
+
+def test_the_outcome_can_be_waited_for_too_and_a_lost_ring_costs_a_moment_only():
+    asker, decider = machine(alice()), bob()
+    asker.post(ADDRESS, QUESTION)
+
+    def unheard() -> None:
+        # As another process would: the commit rings on no loop that this one knows.
+        loop, doorbell._loop = doorbell._loop, None
+        respond(decider, "blue")
+        doorbell._loop = loop
+
+    async def story() -> Answer:
+        waiting = asyncio.ensure_future(asker.acall("GET", f"{ADDRESS}/{await run(lambda: only().pk)}?wait=600"))
+        await until_somebody_listens()
+        await run(unheard)
+        return await waiting
+
+    assert served(story).json["response"] == "blue"
+
+
+def test_an_asker_whose_key_is_revoked_while_it_waits_gets_no_answer():
+    asker, decider = machine(alice()), bob()
+
+    async def story() -> Answer:
+        waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=30", QUESTION))
+        await until_asked()
+        await run(lambda: ApiKey.objects.update(revoked_at=timezone.now()))
+        await run(respond, decider, "blue")
+        return await waiting
+
+    answer = served(story)
+    assert (answer.status, answer.code, answer.headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
+
+
+def test_who_leaves_while_waiting_leaves_nothing_behind():
+    asker = machine(alice())
+
+    async def story() -> bool:
+        line = asker.connect("POST", f"{ADDRESS}?wait=60", json.dumps(QUESTION).encode(), {})
+        await line.send_input({"type": "http.request", "body": json.dumps(QUESTION).encode()})
+        await until_somebody_listens()
+        await line.send_input({"type": "http.disconnect"})
+        await line.wait(60)
+        while waiting_tasks():
+            await asyncio.sleep(0.01)
+        return True
+
+    assert served(story)

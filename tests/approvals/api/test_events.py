@@ -1,0 +1,241 @@
+"""GET /api/v1/events: what is heard, when, and how a stream goes on where it broke off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from approvals import actions
+from approvals.api import feed, followers
+from approvals.models import ApprovalRequest, AuditEntry
+from approvals.runtime import append_only, database
+from approvals.runtime.database import run
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.following import ADDRESS, following
+from tests.support.desk.requests import PAST, decide, make_request, make_workflow
+from tests.support.machines import machine, served
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: Seconds between two looks at the record, for tests in which only a ring may wake who follows.
+NEVER = 3600.0
+ASKED, ANSWERED = ["human_request", "interrupt", "agent_waiting"], ["human_response", "resume", "agent_resumed"]
+
+
+def answer(request: ApprovalRequest, by: User, text: str = "blue") -> None:
+    decide(request, by, Verdict.RESPOND, answer=text)
+
+
+def test_a_question_and_its_answer_are_heard_at_once_each(monkeypatch):
+    monkeypatch.setattr(followers, "POLL", NEVER)
+    owner, decider = alice(), bob()
+    asker = machine(owner, "read")
+
+    async def story() -> None:
+        async with following(asker) as follower:
+            assert (follower.status, follower.headers["content-type"]) == (200, "text/event-stream")
+            assert (follower.headers["cache-control"], follower.headers["x-accel-buffering"]) == ("no-cache", "no")
+            assert await follower.nothing()
+            request = await run(make_request, owner, Kind.QUESTION)
+            await follower.hear(3)
+            await run(answer, request, decider)
+            heard = await follower.hear(6)
+            assert follower.names == ASKED + ANSWERED
+            assert [one.own_id for one in heard] == [
+                str(request.pk),
+                str(request.pk),
+                "",
+                f"response-{request.pk}",
+                f"resume-{request.pk}",
+                "",
+            ]
+            assert {one.data["threadId"] for one in heard} == {request.workflow.key}
+            assert heard[0].data["request"]["createdAt"] == round(request.created_at.timestamp() * 1000)
+
+    served(story)
+
+
+def test_a_stream_goes_on_behind_any_of_its_ids_without_a_gap_or_a_repeat():
+    owner, decider = alice(), bob()
+    asker = machine(owner, "read")
+
+    def happen() -> None:
+        workflow = make_workflow(owner)
+        first, second = (make_request(owner, Kind.QUESTION, workflow=workflow) for _ in range(2))
+        make_request(decider, Kind.QUESTION)
+        answer(first, decider)
+        make_request(owner, deadline_at=PAST)
+        answer(second, decider)
+        actions.expire(ApprovalRequest.objects.get(deadline_at=PAST).pk)
+
+    async def story() -> None:
+        async with following(asker) as whole:
+            start = whole.parser.last_id
+            await run(happen)
+            heard = await whole.hear(15)
+        assert [one.event for one in heard] == [
+            *ASKED,
+            "human_request",
+            "interrupt",
+            "human_response",
+            "resume",
+            "interrupt",
+            "agent_waiting",
+            *ANSWERED,
+            "human_timeout",
+            "resume",
+            "agent_resumed",
+        ]
+        for place, last in enumerate([start, *(one.id for one in heard)]):
+            async with following(asker, last=last) as again:
+                assert await again.hear(len(heard) - place) == heard[place:]
+                assert place not in {0, 15} or await again.nothing()
+
+    served(story)
+
+
+def test_a_follower_that_begins_anew_hears_nothing_of_before_unless_it_asks_to():
+    owner = alice()
+    make_request(owner, Kind.QUESTION)
+    asker = machine(owner, "read")
+
+    async def story() -> list[list[str]]:
+        async with following(asker) as now, following(asker, "?after=0.0") as ever:
+            await ever.hear(3)
+            assert await now.nothing()
+            return [now.names, ever.names]
+
+    assert served(story) == [[], ASKED]
+
+
+def test_a_thread_is_followed_alone():
+    owner = alice()
+    asker = machine(owner, "read")
+
+    async def story() -> list[set[str]]:
+        async with following(asker, "?thread=t-1") as one, following(asker, "?thread=run-7") as by_key:
+            await run(lambda: make_request(owner, workflow=make_workflow(owner, thread_id="t-1")))
+            await run(lambda: make_request(owner, workflow=make_workflow(owner, thread_id="t-2")))
+            await run(lambda: make_request(owner, workflow=make_workflow(owner, key="run-7")))
+            for follower in (one, by_key):
+                await follower.hear(2)
+                assert await follower.nothing()
+            return [{heard.data["threadId"] for heard in follower.heard} for follower in (one, by_key)]
+
+    assert served(story) == [{"t-1"}, {"run-7"}]
+
+
+def test_fifty_followers_hold_no_thread_and_hear_all_the_same():
+    owner, decider = alice(), bob()
+    asker = machine(owner, "read")
+
+    async def story() -> None:
+        before = len(threading.enumerate())
+        async with contextlib.AsyncExitStack() as stack:
+            followers = [await stack.enter_async_context(following(asker)) for _ in range(50)]
+            request = await run(make_request, owner, Kind.QUESTION)
+            await run(answer, request, decider)
+            for follower in followers:
+                assert [one.event for one in await follower.hear(6)] == ASKED + ANSWERED
+            assert len(threading.enumerate()) <= before + database.THREADS
+
+    served(story)
+
+
+@pytest.mark.parametrize("last", ["nonsense", "1", "-1.0", "x" * 500, "1.0;", "999999.0"])
+def test_a_place_that_is_none_of_ours_is_refused(last):
+    asker = machine(alice(), "read")
+    for answer in (asker.get(ADDRESS, headers={"last-event-id": last}), asker.get(f"{ADDRESS}?after={last}")):
+        assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["Last-Event-ID"])
+
+
+def test_what_is_stopped_is_told_and_its_agent_does_not_resume():
+    owner = alice()
+    asker = machine(owner, "read")
+
+    async def story() -> list[str]:
+        async with following(asker) as follower:
+            request = await run(make_request, owner)
+            await run(actions.withdraw, [request.pk], by=owner, via=Door.STOP, comment="Stopped.")
+            await follower.hear(3)
+            assert await follower.nothing()
+            return follower.names
+
+    assert served(story) == ["interrupt", "agent_waiting", "human_error"]
+
+
+def test_a_deadline_is_told():
+    owner = alice()
+    asker = machine(owner, "read")
+
+    async def story() -> None:
+        async with following(asker) as follower:
+            soon = timezone.now() + timedelta(milliseconds=50)
+            chosen = {"fieldName": "", "selected": ["a", "b"], "selectedIndex": [0, 1]}
+            request = await run(lambda: make_request(owner, Kind.QUESTION, deadline_at=soon, default_response=chosen))
+            await follower.hear(3)
+            assert follower.heard[0].data["request"]["defaultResponse"] == "a, b"
+            await asyncio.sleep(0.1)
+            assert await run(actions.expire, request.pk)
+            timeout, resume, _ = (await follower.hear(6))[3:]
+            assert (timeout.event, timeout.data["defaultResponse"], resume.data["value"]) == (
+                "human_timeout",
+                "a, b",
+                "a, b",
+            )
+
+    served(story)
+
+
+def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
+    owner = alice()
+    costs = []
+    for how_many in (2, 30):
+        place = feed.start("")
+        for _ in range(how_many):
+            make_request(owner, Kind.QUESTION, workflow=make_workflow(owner))
+        with CaptureQueriesContext(connection) as found:
+            page = feed.read(place)
+            frames, rest = feed.Teller().tell(page.entries)
+        assert (len(frames), rest) == (3 * how_many, None)
+        costs.append(len(found.captured_queries))
+    assert costs == [4, 4]
+
+
+def test_a_look_loads_only_what_may_be_heard_and_only_so_much_of_it(monkeypatch):
+    monkeypatch.setattr(feed, "LOADED", 5000)
+    owner, place, teller = alice(), feed.start(""), feed.Teller()
+    large = [make_request(owner, Kind.QUESTION, context={"text": "x" * 2000}) for _ in range(5)]
+    page = feed.read(place)
+    heard = page.entries[1:]
+    told = []
+    while heard:
+        with CaptureQueriesContext(connection) as found:
+            frames, rest = teller.tell(heard)
+        told.append((len(frames), len(found.captured_queries)))
+        heard = [entry for entry in heard if rest is not None and entry.pk >= rest.entry]
+    assert told == [(6, 1), (6, 1)]
+    with CaptureQueriesContext(connection) as found:
+        again, _ = teller.tell(page.entries[3:])
+    assert (len(again), len(found.captured_queries)) == (6, 0)
+    assert str(large[0].pk).encode() not in b"".join(again)
+
+
+def test_entries_from_before_they_said_how_many_were_open_after_them_are_counted():
+    owner = alice()
+    place, workflow = feed.start(""), make_workflow(owner)
+    for _ in range(3):
+        make_request(owner, Kind.QUESTION, workflow=workflow)
+    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]
+    with append_only.maintenance(connection, "as if from before"):
+        AuditEntry.objects.update(open_after=None)
+    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]

@@ -1,0 +1,272 @@
+"""Deciding, withdrawing, reporting and ending over REST: who won, what is too late, what came of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.runtime.canonical import digest
+from approvals.states import ALIASES
+from tests.support.machine import APPROVAL, QUESTION, Machine
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+SCHEMA = {
+    "type": "object",
+    "required": ["amount"],
+    "properties": {
+        "amount": {"type": "integer", "maximum": 500},
+        "items": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+def overdue(asked) -> None:
+    """Let the deadline of a request pass, before the sweep has seen it."""
+    ApprovalRequest.objects.filter(pk=asked["id"]).update(deadline_at=timezone.now() - timedelta(seconds=1))
+
+
+def results() -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(event="tool.result"))
+
+
+def test_an_approval_says_what_may_run_now():
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
+    decided = decider.decide(asked, "approve", comment="Fine.")
+    assert (decided.status, decided.body["status"]) == (200, "approved")
+    assert decided.body["decision"] == {
+        "verdict": "approve",
+        "by": "API key a machine of bob",
+        "via": "rest",
+        "decided_at": decided.body["changed_at"],
+        "comment": "Fine.",
+        "edited_input": None,
+        "answer": None,
+        "approved_input": {"amount": 120},
+        "approved_digest": digest({"amount": 120}),
+    }
+    assert agent.get(f"/requests/{asked['id']}").body == decided.body
+
+
+def test_an_edit_replaces_what_may_run():
+    agent, decider = Machine(alice()), Machine(bob())
+    decided = decider.decide(agent.ask(response_schema=SCHEMA), "edit", edited_input={"amount": 100})
+    made = decided.body["decision"]
+    assert (made["verdict"], made["approved_input"]) == ("edit", {"amount": 100})
+    assert (made["approved_digest"], decided.body["input"]) == (digest({"amount": 100}), {"amount": 120})
+
+
+@pytest.mark.parametrize("word", ALIASES)
+def test_other_tools_words_are_taken(word):
+    agent, decider = Machine(alice()), Machine(bob())
+    said = {"answer": "M"} if ALIASES[word] == "respond" else {}
+    asked = agent.ask(QUESTION if said else APPROVAL)
+    assert decider.decide(asked, word, **said).body["decision"]["verdict"] == ALIASES[word]
+
+
+def test_null_beside_what_is_said_says_nothing_and_is_an_answer_where_one_is_wanted():
+    agent, decider = Machine(alice()), Machine(bob())
+    approved = decider.decide(agent.ask(), "approve", edited_input=None, answer=None)
+    assert approved.body["decision"]["verdict"] == "approve"
+    answered = decider.decide(agent.ask(QUESTION), "respond", answer=None, edited_input=None)
+    assert (answered.body["status"], answered.body["decision"]["answer"]) == ("answered", None)
+    path, said = f"/requests/{approved.body['id']}/result", {"input_digest": approved.body["input_digest"]}
+    assert agent.post(path, said | {"output": None, "error": "x"}).body["state"] == "failed"
+
+
+def test_the_first_verdict_wins_and_the_loser_is_told_who_won():
+    asked = Machine(alice()).ask()
+    first, second = Machine(bob()), Machine(make_person("dora", "decide_approvalrequest"))
+    won = first.decide(asked, "approve")
+    lost = second.decide(asked, "reject")
+    assert lost.refusal == (409, "already_decided")
+    told = lost.body["decision"]
+    assert told["by"] == "API key a machine of bob"
+    assert (told["verdict"], told["via"], told["request_id"]) == ("approve", "rest", asked["id"])
+    assert told["decided_at"][:19] == won.body["decision"]["decided_at"][:19]
+
+
+def test_the_same_again_by_the_same_person_changes_nothing():
+    asked = Machine(alice()).ask()
+    decider = Machine(bob())
+    first, again = (decider.decide(asked, "approve") for _ in range(2))
+    assert (first.status, first.replayed, again.status, again.replayed) == (200, False, 200, True)
+    assert first.body == again.body
+    assert decider.decide(asked, "approve", comment="Other words.").refusal == (409, "already_decided")
+
+
+def test_a_late_answer_gets_410():
+    asked = Machine(alice()).ask(QUESTION, timeout=60_000, default_response="M")
+    overdue(asked)
+    decider = Machine(bob())
+    late = decider.decide(asked, "respond", answer="S")
+    assert (late.refusal, late.body["decision"]["verdict"]) == ((410, "expired"), "expire")
+    found = decider.get(f"/requests/{asked['id']}").body
+    assert (found["status"], found["decision"]["answer"], found["decision"]["by"]) == ("expired", "M", None)
+
+
+def test_who_asked_may_not_approve_their_own_request():
+    agent = Machine(alice())
+    assert agent.decide(agent.ask(), "approve").refusal == (403, "not_allowed")
+
+
+def test_an_answer_has_to_meet_the_schema_before_it_is_stored():
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask(kind="form", response_schema=SCHEMA)
+    for answer, errors in (
+        ({"amount": "x"}, {"answer.amount"}),
+        ({"amount": 501}, {"answer.amount"}),
+        ({"amount": 1, "items": ["a", 1]}, {"answer.items.1"}),
+        ({}, {"answer"}),
+    ):
+        reply = decider.decide(asked, "respond", answer=answer)
+        assert (reply.refusal, set(reply.body["errors"])) == ((422, "invalid"), errors)
+    assert decider.decide(asked, "respond", answer={"amount": 1}).body["status"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("said", "fields"),
+    [
+        ({"verdict": "maybe"}, {"verdict"}),
+        ({"verdict": "cancel"}, {"verdict"}),
+        ({"verdict": "respond", "answer": 1}, {"verdict"}),
+        ({"verdict": "edit"}, {"edited_input"}),
+        ({"verdict": "edit", "edited_input": 5}, {"edited_input"}),
+        ({"verdict": "approve", "edited_input": {"amount": 1}}, {"edited_input"}),
+        ({"verdict": "approve", "comment": "x" * 5001}, {"comment"}),
+        ({"verdict": "approve", "because": "x"}, {"because"}),
+        ({}, {"verdict"}),
+    ],
+)
+def test_a_decision_that_does_not_fit_is_refused_field_by_field(said, fields):
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
+    reply = decider.post(f"/requests/{asked['id']}/decision", said)
+    assert (reply.refusal, set(reply.body["errors"])) == ((422, "invalid"), fields)
+    assert decider.get(f"/requests/{asked['id']}").body["status"] == "pending"
+
+
+def test_who_asked_withdraws_and_then_nobody_decides():
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
+    withdrawn = agent.post(f"/requests/{asked['id']}/cancel", {"comment": "Not needed."})
+    assert (withdrawn.body["status"], withdrawn.body["decision"]["comment"]) == ("cancelled", "Not needed.")
+    assert decider.decide(asked, "approve").refusal == (409, "already_decided")
+    assert agent.post(f"/requests/{asked['id']}/cancel").refusal == (409, "already_decided")
+
+
+def test_a_result_is_on_record_once():
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask(tool_call_id="call-1", workflow_id="run-1")
+    made = decider.decide(asked, "edit", edited_input={"amount": 100}).body["decision"]
+    said = {"input_digest": made["approved_digest"], "output": {"refunded": 100}}
+    first, again = (agent.post(f"/requests/{asked['id']}/result", said) for _ in range(2))
+    assert (first.status, first.replayed, again.status, again.replayed) == (201, False, 200, True)
+    assert first.body == again.body == {"request_id": asked["id"], "tool_call_id": "call-1", "state": "succeeded"}
+    (entry,) = results()
+    assert entry.data == {
+        "state": "succeeded",
+        "input": {"amount": 100},
+        "input_digest": digest({"amount": 100}),
+        "executed_digest": digest({"amount": 100}),
+        "output": {"refunded": 100},
+        "error_text": "",
+        "executions": 1,
+    }
+    assert (entry.retry_count, entry.run_id, entry.tool_call_id, entry.via) == (1, "run-1", "call-1", "rest")
+    assert agent.post(f"/requests/{asked['id']}/result", said | {"output": 2}).refusal == (409, "conflict")
+    (entry,) = results()
+    assert entry.retry_count == 1
+
+
+def test_a_failure_is_a_result_too_and_requests_without_a_tool_call_do_not_mix():
+    agent, decider = Machine(alice()), Machine(bob())
+    for number in range(2):
+        asked = agent.ask()
+        made = decider.decide(asked, "approve").body["decision"]
+        reply = agent.post(
+            f"/requests/{asked['id']}/result", {"input_digest": made["approved_digest"], "error": f"no {number}"}
+        )
+        assert (reply.status, reply.body["tool_call_id"], reply.body["state"]) == (201, asked["id"], "failed")
+    assert [entry.data["error_text"] for entry in results()] == ["no 0", "no 1"]
+
+
+def test_what_ran_has_to_be_what_was_approved():
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
+    decider.decide(asked, "edit", edited_input={"amount": 100})
+    reply = agent.post(f"/requests/{asked['id']}/result", {"input_digest": asked["input_digest"], "output": 1})
+    assert (reply.refusal, reply.body["approved_digest"]) == ((409, "other_input"), digest({"amount": 100}))
+    assert results() == []
+
+
+def test_only_what_was_approved_has_a_result_and_only_the_key_that_asked_reports_it():
+    owner = alice()
+    agent, other, decider = Machine(owner), Machine(owner), Machine(bob())
+    asked = agent.ask()
+    said = {"input_digest": asked["input_digest"], "output": 1}
+    assert agent.post(f"/requests/{asked['id']}/result", said).refusal == (409, "not_approved")
+    decider.decide(asked, "approve")
+    assert other.post(f"/requests/{asked['id']}/result", said).refusal == (403, "not_allowed")
+    rejected = agent.ask()
+    decider.decide(rejected, "reject")
+    assert agent.post(f"/requests/{rejected['id']}/result", said).refusal == (409, "not_approved")
+
+
+@pytest.mark.parametrize("said", [{}, {"output": 1, "error": "x"}, {"error": ""}, {"output": 1, "input_digest": "x"}])
+def test_a_result_is_an_output_or_an_error(said):
+    agent = Machine(alice())
+    asked = agent.ask()
+    said = {"input_digest": asked["input_digest"]} | said
+    assert agent.post(f"/requests/{asked['id']}/result", said).refusal == (422, "invalid")
+
+
+def test_a_workflow_shows_what_it_asked_with_its_place():
+    agent, decider = Machine(alice()), Machine(bob())
+    first = agent.ask(workflow_id="run-1", step_path=["a"], thread_id="t", agent="support")
+    second = agent.ask(QUESTION, workflow_id="run-1", step_path=["a", "b"])
+    decider.decide(first, "approve")
+    found = agent.get("/workflows/run-1").body
+    assert (found["state"], found["open_requests"], found["thread_id"], found["agent"]) == (
+        "suspended",
+        1,
+        "t",
+        "support",
+    )
+    shown = [(one["id"], one["step_path"], one["status"]) for one in found["suspensions"]]
+    assert shown == [(first["id"], ["a"], "approved"), (second["id"], ["a", "b"], "pending")]
+    assert decider.get(f"/workflows/run-1?scope={agent.scope}").body == found
+    assert decider.get("/workflows/run-1").refusal == (404, "not_found")
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed", "cancelled"])
+def test_ending_a_workflow_withdraws_what_is_open(outcome):
+    agent = Machine(alice())
+    asked = [agent.ask(workflow_id="run-1"), agent.ask(QUESTION, workflow_id="run-1"), agent.ask()]
+    ended = agent.post("/workflows/run-1/end", {"outcome": outcome})
+    assert (ended.status, ended.replayed, ended.body["state"], ended.body["open_requests"]) == (200, False, outcome, 0)
+    statuses = [agent.get(f"/requests/{one['id']}").body["status"] for one in asked]
+    assert statuses == ["cancelled", "cancelled", "pending"]
+    again = agent.post("/workflows/run-1/end", {"outcome": outcome})
+    assert (again.status, again.replayed, again.body) == (200, True, ended.body)
+    other = "failed" if outcome != "failed" else "completed"
+    assert agent.post("/workflows/run-1/end", {"outcome": other}).refusal == (409, "conflict")
+
+
+def test_ending_the_workflow_of_a_single_request_ends_it_as_its_client_says():
+    agent = Machine(alice())
+    asked = agent.ask()
+    for _ in range(2):
+        assert agent.post(f"/workflows/{asked['id']}/end", {"outcome": "failed"}).body["state"] == "failed"
+    assert Workflow.objects.get().state == "failed"
+
+
+def test_events_of_the_record_are_plain_json():
+    Machine(bob()).decide(Machine(alice()).ask(), "approve")
+    assert [json.loads(entry.body)["via"] for entry in AuditEntry.objects.order_by("id")] == ["api", "rest"]
