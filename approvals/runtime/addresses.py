@@ -72,7 +72,7 @@ def destination(url: str, *, allow_private: bool = False) -> Destination:
     Looks at the text alone; an address written as a number is checked here already, a name when it is called.
     """
     if len(url) > MAX_URL or not re.fullmatch(r"[!-~]+", url) or "\\" in url:
-        raise Refused(f"must be a URL of at most {MAX_URL} ASCII characters without spaces")
+        raise Refused(_("must be a URL of at most %(limit)s ASCII characters without spaces") % {"limit": MAX_URL})
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

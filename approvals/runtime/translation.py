@@ -10,24 +10,27 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from approvals.runtime.translatable import TranslatableError
+from approvals.runtime.translatable import TranslatableError, gettext_noop
 from approvals.states import Verdict
 
-#: The titles of error pages and problem documents: HTTP's own phrases.
-TITLES = {
-    HTTPStatus.BAD_REQUEST: _("Bad Request"),
-    HTTPStatus.UNAUTHORIZED: _("Unauthorized"),
-    HTTPStatus.FORBIDDEN: _("Forbidden"),
-    HTTPStatus.NOT_FOUND: _("Not Found"),
-    HTTPStatus.METHOD_NOT_ALLOWED: _("Method Not Allowed"),
-    HTTPStatus.CONFLICT: _("Conflict"),
-    HTTPStatus.GONE: _("Gone"),
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: _("Unsupported Media Type"),
-    HTTPStatus.TOO_MANY_REQUESTS: _("Too Many Requests"),
-    HTTPStatus.INTERNAL_SERVER_ERROR: _("Internal Server Error"),
-    HTTPStatus.SERVICE_UNAVAILABLE: _("Service Unavailable"),
-}
-
+#: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
+TITLES = (
+    gettext_noop("Bad Request"),
+    gettext_noop("Unauthorized"),
+    gettext_noop("Forbidden"),
+    gettext_noop("Not Found"),
+    gettext_noop("Method Not Allowed"),
+    gettext_noop("Conflict"),
+    gettext_noop("Gone"),
+    gettext_noop("Request Entity Too Large"),
+    gettext_noop("Content Too Large"),
+    gettext_noop("Unsupported Media Type"),
+    gettext_noop("Unprocessable Entity"),
+    gettext_noop("Unprocessable Content"),
+    gettext_noop("Too Many Requests"),
+    gettext_noop("Internal Server Error"),
+    gettext_noop("Service Unavailable"),
+)
 #: What happened to a request that cannot be decided any more.
 DECIDED = {
     Verdict.APPROVE: _("This request was approved %(when)s by %(who)s."),
@@ -52,7 +55,7 @@ def ago(moment: datetime) -> str:
 
 def title_of(status: HTTPStatus) -> str:
     """Return the title of an error with this status."""
-    return str(TITLES.get(status) or gettext(status.phrase))
+    return gettext(status.phrase)
 
 
 def translated(error: Exception) -> str:

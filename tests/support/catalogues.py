@@ -63,10 +63,16 @@ def check(template: Path) -> None:
     english = template.with_suffix(".checked")
     # msgfmt looks at translations only, and needs a plural rule: here each text is its own translation.
     _run(["msgen", "--output-file", str(english), str(template)])
-    text = english.read_text().replace("CHARSET", "UTF-8")
-    english.write_text(text.replace("nplurals=INTEGER; plural=EXPRESSION", "nplurals=2; plural=(n != 1)"))
+    english.write_text(_with_header(english.read_text()))
     _run(["msgfmt", "--check-format", "--output-file", os.devnull, str(english)])
     english.unlink()
+
+
+def _with_header(catalogue: str) -> str:
+    """The catalogue with what a new one leaves open in its header."""
+    return catalogue.replace("CHARSET", "UTF-8").replace(
+        "nplurals=INTEGER; plural=EXPRESSION", "nplurals=2; plural=(n != 1)"
+    )
 
 
 def _run(command: list[str], *, cwd: str | None = None, env: dict[str, str] | None = None) -> str:
@@ -95,7 +101,7 @@ def pseudo_catalogue(folder: Path) -> None:
         filled = folder / f"{template.stem}.filled"
         _run(["msgen", "--no-wrap", "--output-file", str(filled), str(source)])
         translated = place / f"{template.stem}.po"
-        translated.write_text("".join(_translated(filled.read_text().splitlines())))
+        translated.write_text("".join(_translated(_with_header(filled.read_text()).splitlines())))
         _run(["msgfmt", "--check-format", "--output-file", str(translated.with_suffix(".mo")), str(translated)])
 
 
