@@ -113,7 +113,7 @@ class PossibleInAdmin(_BeforeView):
         model_admin = getattr(view_func, "model_admin", None)
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if model_admin is not None and not all(_may_be_key(model_admin.opts.pk, text) for text in chosen):
-            words = "What was selected is no row of this list. Go back, reload the list and select again."
+            words = _("The selected row is not in this list. Go back, reload the list, and select again.")
             return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_selection")
         return None
 

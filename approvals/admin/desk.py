@@ -71,9 +71,9 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("at", "event", "tool_name", "actor_name", "via", "thread_id", "tool_call_id", "retry_count")
     list_filter = (
         text_filter("tool", _("tool"), "tool_name"),
-        text_filter("chat", "chat", "thread_id"),
-        text_filter("person", "person", "actor_name"),
-        text_filter("run", "run", "run_id"),
+        text_filter("chat", _("chat"), "thread_id"),
+        text_filter("person", _("person"), "actor_name"),
+        text_filter("run", _("run"), "run_id"),
         EventFilter,
         FromDay,
         UntilDay,

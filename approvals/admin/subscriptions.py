@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -72,7 +73,8 @@ class WebhookEndpointAdmin(SecretOwner, DeskAdmin):
         if db_field.name != "events":
             return super().formfield_for_dbfield(db_field, request, **kwargs)
         known = [(event, event) for event in EVENTS]
-        return forms.MultipleChoiceField(choices=known, widget=forms.CheckboxSelectMultiple)
+        label = capfirst(db_field.verbose_name)
+        return forms.MultipleChoiceField(choices=known, label=label, widget=forms.CheckboxSelectMultiple)
 
     def response_add(self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None) -> Any:
         """Its first secret, instead of a way back."""

@@ -174,7 +174,7 @@ def _ask_anew(
             _copy_call(call, branch, turn, copy, asked, opened.begun)
             if call.tool_call_id in asked:
                 notes[asked[call.tool_call_id]] = _note(call)
-    requests, _ = ask_all(turn, agent, notes=notes)
+    requests, _count = ask_all(turn, agent, notes=notes)
     reason = FinishReason.OTHER
     if subagents.at_rest(turn):
         turn.state, turn.finish_reason = TurnState.SUSPENDED, FinishReason.TOOL_CALLS
@@ -218,12 +218,17 @@ def _note(call: ToolCall) -> str:
     decisions = [queries.decision_of(request) for request in (call.recovery, call.approval)]
     decision = next((found for found in decisions if found is not None), None)
     if decision is None:
-        became = "There it still waits."
+        became = _("There, the request is still waiting.")
     else:
-        by = f" by {decision.by_name}" if decision.by_name else ""
-        when = f"{decision.decided_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        became = f"There it ended as: {decision.request.get_status_display().lower()}{by}, {when}."
-    return f"*Asked anew: this chat is a branch of chat {call.chat_id}. {became}*"
+        became = _("There, the request was %(status)s by %(who)s on %(when)s UTC.") % {
+            "status": decision.request.get_status_display().lower(),
+            "who": decision.by_name or "Pausepoint",
+            "when": f"{decision.decided_at.astimezone(UTC):%Y-%m-%d %H:%M}",
+        }
+    return _("*Asked again: this chat is a branch of chat %(chat)s. %(outcome)s*") % {
+        "chat": call.chat_id,
+        "outcome": became,
+    }
 
 
 def _record(

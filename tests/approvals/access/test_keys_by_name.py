@@ -85,7 +85,7 @@ def test_documents_and_refusals_name_the_key(decided):
     assert [one["by"] for one in reader.get(f"{path}/comments").body["items"]] == [BOBS]
     late = reader.decide({"id": decided.pk}, "reject")
     assert (late.refusal, late.body["decision"]["by"]) == ((409, "already_decided"), BOBS)
-    assert late.body["detail"].startswith(f"This request was approved just now by {BOBS} at ")
+    assert late.body["detail"] == f"This request was approved just now by {BOBS}."
 
 
 def test_exports_name_the_key(decided):

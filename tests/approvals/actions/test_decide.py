@@ -51,7 +51,7 @@ def test_each_kind_takes_its_own_verdicts_and_refuses_the_others(kind, verdict):
     ends = ENDS.get((kind.value, verdict.value))
     if ends is None:
         assert refused(Invalid, decide, request, decider, verdict, **SAID.get(verdict, {})).errors == {
-            "verdict": "does not fit"
+            "verdict": "is not possible for this kind of request"
         }
         assert (stored(request).status, decisions(request), events(request)) == ("pending", [], ["request.created"])
         return
@@ -71,9 +71,11 @@ ENDINGS = {
     "approved just now by bob": lambda r, by: decide(r, by, Verdict.APPROVE),
     "approved with changes just now by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
     "rejected just now by bob": lambda r, by: decide(r, by, Verdict.REJECT),
-    "cancelled by bob": lambda r, by: cancel(r, by),
-    "cancelled by Pausepoint": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
-    "answered by Pausepoint": lambda r, by: actions.settle(r.pk, verdict=Verdict.RESPOND, comment="", answer="done"),
+    "cancelled just now by bob": lambda r, by: cancel(r, by),
+    "cancelled just now by Pausepoint": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
+    "answered just now by Pausepoint": lambda r, by: actions.settle(
+        r.pk, verdict=Verdict.RESPOND, comment="", answer="done"
+    ),
 }
 
 
@@ -83,7 +85,7 @@ def test_a_closed_request_never_changes_and_every_refusal_names_who_ended_it(win
     ENDINGS[winner](request, bob())
     before = (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request))
     decision = Decision.objects.get()
-    words = f"Too late: {winner} at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC."
+    words = f"This request was {winner}."
     refusals = [refused(AlreadyDecided, decide, request, late, v, **SAID.get(v, {})) for v in SPOKEN]
     refusals.append(refused(AlreadyDecided, cancel, request, late))
     assert [(str(refusal), refusal.decision) for refusal in refusals] == [(words, decision)] * 5
@@ -217,7 +219,7 @@ def test_the_same_person_saying_the_same_gets_the_decision_back_and_nobody_else_
     assert (again.replayed, again.decision, decisions(request)) == (True, first, [first])
     assert refused(AlreadyDecided, decide, request, decider, otherwise[0], **otherwise[1]).decision == first
     other = refused(AlreadyDecided, decide, request, make_person("dora", "decide_approvalrequest"), verdict, **said)
-    assert f"{first.get_verdict_display().lower()} by bob" in str(other)
+    assert f"{first.get_verdict_display().lower()} just now by bob" in str(other)
     assert events(request) == ["request.created", "request.decided"]
 
 

@@ -143,7 +143,7 @@ def test_withdrawing_goes_through_the_corridor_one_by_one():
     page = client.post("/admin/approvals/approvalrequest/", selected, follow=True).content.decode()
     assert (
         "“May I? run-1”: This request was approved just now by bob" in page,
-        "“May I? run-2” is withdrawn." in page,
+        "“May I? run-2” was cancelled." in page,
     ) == (True, True)
     decision = Decision.objects.get(request=second)
     assert (decision.verdict, decision.by_id, decision.via) == ("cancel", root.pk, "admin")

@@ -69,7 +69,7 @@ def test_a_new_endpoint_shows_its_secret_this_once(root):
         ({"url": "http://app.example.org/"}, "must start with https://"),
         ({"url": "https://127.0.0.1/"}, "which is in a private network"),
         ({"url": "https://169.254.169.254/"}, "which is never called"),
-        ({"url": "javascript:alert(1)"}, "must be an address like"),
+        ({"url": "javascript:alert(1)"}, "must be a URL such as"),
         ({"events": []}, "This field is required"),
         ({"events": ["request.made_up"]}, "is not one of the available choices"),
     ],
@@ -171,8 +171,8 @@ def test_a_rule_is_made_and_refused_in_words(root, settings):
     assert NotificationRule.objects.values_list("person", "route", "min_priority").get() == (bob.pk, "mail", "high")
     refusals = {
         "Choose a person or a group": form | {"person": ""},
-        "is needed to tell people in Slack": form | {"route": "slack"},
-        "belongs to Slack only": form | {"slack_url": "https://hooks.slack.example/x"},
+        "Enter the Slack address": form | {"route": "slack"},
+        "Remove the Slack address": form | {"slack_url": "https://hooks.slack.example/x"},
         "which is in a private network": form | {"route": "slack", "slack_url": "https://10.0.0.1/"},
     }
     assert [words in root.post(f"{RULES}add/", sent).content.decode() for words, sent in refusals.items()] == [True] * 4

@@ -102,7 +102,7 @@ def test_a_private_address_gets_nothing():
     with Receiver() as there:
         with pytest.raises(Undelivered, match=r"the address points to 127\.0\.0\.1, which is in a private network"):
             post(there.url().replace("http:", "https:"), allow_private=False)
-        with pytest.raises(Undelivered, match="the address must begin with https"):
+        with pytest.raises(Undelivered, match="the address must start with https"):
             post(there.url(), allow_private=False)
     assert there.got == []
 

@@ -66,9 +66,9 @@ def test_through_htmx_the_card_comes_back_with_its_outcome(refund):
 
 def test_who_comes_second_is_told_who_was_first(refund):
     by, eve = bob(), make_person("eve", "decide_approvalrequest")
-    first = decide(refund, by, Verdict.REJECT, comment="No parcel.").decision
+    decide(refund, by, Verdict.REJECT, comment="No parcel.")
     words = refused(refund, eve, {"verdict": "approve", "comment": "Yes!"}, 409)
-    assert words == f"This request was rejected just now by bob at {first.decided_at:%Y-%m-%d %H:%M:%S} UTC."
+    assert words == "This request was rejected just now by bob."
     card = browser(eve).post(at(refund), seen(refund) | {"verdict": "approve"}, headers=HTMX).text
     assert parse(card).find("blockquote")[0].words == "No parcel."
     assert buttons(card) == []
@@ -84,9 +84,7 @@ def test_who_says_the_same_again_is_told_that_it_is_done(refund):
 
 def test_a_withdrawn_request_can_no_longer_be_decided(refund):
     cancel(refund, stored(refund).requested_by)
-    assert refused(refund, bob(), {"verdict": "approve"}, 409).startswith(
-        "This request was cancelled just now by alice at "
-    )
+    assert refused(refund, bob(), {"verdict": "approve"}, 409) == "This request was cancelled just now by alice."
 
 
 def test_after_the_deadline_the_card_says_so(db):

@@ -47,8 +47,8 @@ OTHER_NAMES = {
     "pay  it": "contains an invisible space",
     "pay\u00a0it": "contains an invisible space",
     f"p{A}y": f"mixes letters of different alphabets: {A} (U+0430, CYRILLIC SMALL LETTER A)",
-    "\u0441\u043e\u0440\u0443": "reads like 'copy' and is something else",
-    "\uff50\uff41\uff59": "reads like 'pay' and is something else",
+    "\u0441\u043e\u0440\u0443": "looks like 'copy' but is a different name",
+    "\uff50\uff41\uff59": "looks like 'pay' but is a different name",
 }
 GOOD = [
     "issueRefund",

@@ -161,7 +161,7 @@ def unbracketed(text: str, data: Iterable[str] = ()) -> list[str]:
         depth += (character == catalogues.OPEN) - (character == catalogues.CLOSE)
         outside.append("\0" if depth or character == catalogues.CLOSE else character)
     left = "".join(outside)
-    for known in (*data, *NAMES):
+    for known in (*NAMES, *data):
         left = re.sub(rf"(?<![^\W_]){re.escape(known)}(?![^\W_])", "\0", left)
     pieces = (" ".join(piece.split()) for piece in WORDS.sub("\0", left).split("\0"))
     return [piece for piece in pieces if re.search(r"[^\W\d_]{2,}", piece)]

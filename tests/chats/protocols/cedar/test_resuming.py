@@ -94,7 +94,7 @@ def test_of_two_runs_the_last_one_goes_on(page):
 def test_what_was_decided_on_the_dashboard_is_gone_on_with_and_a_late_word_is_refused(page):
     run = page.paused("approve payment")
     desk.decide(run["runId"], by=User.objects.get(), via=Door.DASHBOARD, verdict=Verdict.REJECT)
-    assert refusal(page.resume(run, YES)).startswith("This request was rejected just now by bob at ")
+    assert refusal(page.resume(run, YES)).startswith("This request was rejected just now by bob.")
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code, answer.json["decision"]["via"]) == (409, "already_decided", "dashboard")
 
@@ -114,7 +114,7 @@ def test_after_the_deadline_nothing_is_taken(page):
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code) == (410, "expired")
     again = page.resume(run, YES)
-    assert refusal(again).startswith("The deadline passed at ")
+    assert refusal(again).startswith("This request expired at ")
     assert ToolCall.objects.get().attempt == 0
 
 
