@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
@@ -94,5 +95,5 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    words = _("This form has expired or came from another site. Reload the page and try again.")
+    words = gettext("This form has expired or came from another site. Reload the page and try again.")
     return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

@@ -5,6 +5,8 @@ They are translated when the apps start, because names in the models themselves 
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy
 
@@ -207,7 +209,13 @@ LABELS = frozenset(
 def translate_labels(app: AppConfig) -> None:
     """Let the models of an app show their names in the current language."""
     for model in app.get_models():
-        model._meta.verbose_name = gettext_lazy(model._meta.verbose_name)
-        model._meta.verbose_name_plural = gettext_lazy(model._meta.verbose_name_plural)
-        for field in model._meta.fields:
-            field.verbose_name = gettext_lazy(field.verbose_name)
+        options = model._meta
+        options.verbose_name = _in_current_language(options.verbose_name)
+        options.verbose_name_plural = _in_current_language(options.verbose_name_plural)
+        for field in options.fields:
+            field.verbose_name = _in_current_language(field.verbose_name)
+
+
+def _in_current_language(name: Any) -> Any:
+    # What is lazy is marked where it is written.
+    return gettext_lazy(name) if isinstance(name, str) else name

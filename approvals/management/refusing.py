@@ -37,8 +37,8 @@ class RefusingCommand(BaseCommand):
         return super().execute(*args, **options)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Resolve the command's description, because argparse takes no lazy string."""
-        self.help = str(self.help)
+        """Translate the description of the command, which is only marked in its class."""
+        self.help = _(self.help)
         return super().create_parser(prog_name, subcommand, **kwargs)
 
     def check_migrations(self) -> None:

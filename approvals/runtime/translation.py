@@ -50,7 +50,8 @@ def decided_words(verdict: str, who: str, at: datetime) -> str:
 def ago(moment: datetime) -> str:
     """Return how long ago this was, such as “2 minutes ago”."""
     recent = timezone.now() - moment < timedelta(minutes=1)
-    return gettext("just now") if recent else naturaltime(moment)
+    # With plain blanks, because programs get these words too.
+    return gettext("just now") if recent else naturaltime(moment).replace("\xa0", " ")
 
 
 def title_of(status: HTTPStatus) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 
 from django.core.management import CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from approvals.record import integrity
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "Check the audit log: compare the columns of every entry with its body, and the body with its digest. Names the"
         " entries that differ, and ends with code 1 if there are any."
     )

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from approvals.access.permissions import DEFAULT_SCOPES, SCOPES, create_key
 from approvals.management.refusing import RefusingCommand
@@ -16,7 +16,7 @@ from approvals.models.keys import MAX_KEY_NAME
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy("Create an API key for a user and print it to standard output. It is only shown once.")
+    help = gettext_noop("Create an API key for a user and print it to standard output. It is only shown once.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--user", required=True, help=_("the user the key acts for"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
@@ -15,7 +15,7 @@ from approvals.outbound.signing import new_secret
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "Make the secret that signs what the callback addresses of a key's requests are told, and print it, alone, on"
         " standard output. It is shown this once; the one before it stays good for a day."
     )

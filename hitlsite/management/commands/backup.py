@@ -9,14 +9,14 @@ from typing import Any
 from django.core.management import CommandError
 from django.db import connection
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.backups import BackupFailed, back_up
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "Copy the SQLite database to a new file, even while it is in use, and check the copy. For PostgreSQL, use pg_dump."
     )
     # Before an upgrade it is copied as it is; and what is copied is not written to by looking at it.

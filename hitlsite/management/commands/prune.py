@@ -12,7 +12,7 @@ from typing import Any
 from django.apps import apps
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from approvals import actions as desk
 from approvals.management.refusing import RefusingCommand
@@ -43,7 +43,7 @@ def age(text: str) -> timedelta:
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "List old data, and with --yes remove it: the contents of chats that nobody has used for this long, delivered "
         "events, and ended sessions. Requests, decisions and the audit log are kept. You can interrupt this command and "
         "run it again, also beside running servers."

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 
@@ -32,7 +32,7 @@ PEOPLE = {
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy("Create missing demo accounts and conversations. Only works with DEBUG=1.")
+    help = gettext_noop("Create missing demo accounts and conversations. Only works with DEBUG=1.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:

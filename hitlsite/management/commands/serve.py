@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import CommandError
 from django.db import connections
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 from twisted.internet import defer, reactor
 
 from approvals.management.refusing import RefusingCommand
@@ -23,7 +23,7 @@ from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "Serve Pausepoint. Without workers, this process also runs turns and the sweep. "
         "It shuts down cleanly on SIGTERM."
     )

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import CommandError
 from django.db import connections
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.server import timeouts
@@ -18,7 +18,7 @@ from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "Run turns, deadlines and deliveries beside `serve` on PostgreSQL. On SIGTERM, hand over running turns."
     )
 

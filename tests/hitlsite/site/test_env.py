@@ -111,3 +111,16 @@ def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", "")
     assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
     assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))
+
+
+def test_a_language_is_one_that_django_knows_or_that_a_folder_has(monkeypatch, tmp_path):
+    for value, found in [("", "en"), ("de", "de"), ("PT-BR", "pt-br")]:
+        monkeypatch.setenv("LANGUAGE", value)
+        assert env.language("LANGUAGE", [tmp_path], default="en") == found
+    monkeypatch.setenv("LANGUAGE", "xx")
+    with pytest.raises(ImproperlyConfigured, match="'xx' is not a known language"):
+        env.language("LANGUAGE", [tmp_path], default="en")
+    made = tmp_path / "xx" / "LC_MESSAGES"
+    made.mkdir(parents=True)
+    (made / "django.mo").touch()
+    assert env.language("LANGUAGE", [tmp_path], default="en") == "xx"
