@@ -186,7 +186,7 @@ class Reading:
         assert control.item is not None
         sent = [lines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
         if len(sent) > MAX_ROWS:
-            return self._wrong(control, _("holds more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+            return self._wrong(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
         if isinstance(proposed, list) and sent == [raw(control.item, item) for item in proposed]:
             return proposed
         found = []
