@@ -18,6 +18,7 @@ from approvals.forms.values import MAX_DIGITS, Reading, edit_form, lines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
 from approvals.runtime.cursors import number_from
+from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
 
@@ -86,7 +87,7 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
     value = reading.read(input_form(request), request.input)
     if reading.errors:
         errors = reading.errors | _also_wrong(request, value, reading)
-        raise Invalid(_("The changed input cannot be read."), errors)
+        raise Invalid(_("The changed input could not be read."), errors)
     return value
 
 
@@ -97,19 +98,19 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         value = reading.read(form)
         if reading.errors or value is ABSENT:
             errors = reading.errors | _also_wrong(request, value, reading)
-            raise Invalid(_("The answer cannot be taken like this."), errors or {"answer": _("is missing")})
+            raise Invalid(_("The answer is invalid."), errors or {"answer": _("is missing")})
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
         sent = data.getlist("choice")
         chosen = [place for text in sent if (place := number_from(text, digits=MAX_DIGITS)) is not None]
         if len(chosen) != len(sent):
-            raise Invalid(_("That choice is not among the options."), {"answer": _("is not among the options")})
+            raise Invalid(_("That choice is not one of the options."), {"answer": _("is not one of the options")})
         return _as_wanted(request, answer_to(request, chosen=chosen, text=text))
     try:
         return parse(text)
     except NotCanonical as error:
-        raise Invalid(_("The answer is not JSON."), {"answer": str(error)}) from error
+        raise Invalid(_("The answer is not valid JSON."), {"answer": translated(error)}) from error
 
 
 def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:

@@ -13,13 +13,12 @@ from typing import Any
 
 from django.db import models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
 
 SWITCH = "pausepoint_maintenance"
 REFUSAL = "is append-only: rows are never changed or deleted"
-#: Shown by `manage.py check` and `/readyz`.
-SWITCH_LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
 
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
@@ -58,7 +57,14 @@ def find_switch_rows(connection: Any) -> list[str]:
         return [str(row[0]) for row in cursor.fetchall()]
 
 
-def enable_recursive_triggers(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def switch_warning() -> str:
+    """Return what `manage.py check` and `/readyz` say about a row in the switch."""
+    return _("A row in %(table)s turns off all append-only triggers, so protected rows can be changed") % {
+        "table": SWITCH
+    }
+
+
+def enable_recursive_triggers(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     """Set up a new connection: by default, SQLite does not run DELETE triggers for INSERT OR REPLACE."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:

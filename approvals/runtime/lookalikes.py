@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from confusable_homoglyphs import categories, utils
+from django.utils.translation import gettext as _
 
 from approvals.runtime.text import INVISIBLE, code_point, visible_name
 
@@ -26,13 +27,15 @@ _word = re.compile(r"\w+")
 def tool_name_problem(name: str) -> str:
     """Return why a tool may not have this name, to follow the word `tool_name`; empty if it may."""
     if INVISIBLE.search(name):
-        return "holds a character that nobody sees"
+        return _("contains an invisible character")
     if visible_name(name) != (name or '""'):
-        return "holds a space that nobody sees"
-    if foreign_letters(name):
-        return f"mixes letters of different scripts: {', '.join(map(describe_letter, foreign_letters(name)))}"
+        return _("contains an invisible space")
+    if letters := foreign_letters(name):
+        return _("mixes letters of different alphabets: %(names)s") % {
+            "names": ", ".join(map(describe_letter, letters))
+        }
     if taken_for := plain_lookalike(name):
-        return f"reads like {taken_for!r} and is something else"
+        return _("looks like %(taken_for)r but is a different name") % {"taken_for": taken_for}
     return ""
 
 

@@ -11,12 +11,12 @@ import unicodedata
 
 #: Characters without a glyph: controls, line separators, Default_Ignorable_Code_Point (which Unicode's stability policy keeps
 #: inside these ranges, unassigned ones included), Bidi_Control, format controls, and blanks that are not spaces.
-_UNSEEN = (
+_INVISIBLE = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-INVISIBLE = re.compile(f"[{_UNSEEN}]")
+INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 #: Misleading spaces in a name: all but single spaces between other characters.
 _SPACES = re.compile(r"^ +| +$|(?<= ) +|[^\S ]")
 

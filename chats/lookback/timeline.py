@@ -90,6 +90,10 @@ class Entry:
         return self.cursor.at
 
     @property
+    def template(self) -> str:
+        return f"chats/entries/_{self.kind}.html"
+
+    @property
     def key(self) -> str:
         return f"{self.kind}-{self.cursor.pk}"
 

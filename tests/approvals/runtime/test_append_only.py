@@ -118,7 +118,7 @@ def test_triggers_lost_in_a_migration_are_reported_by_the_check_and_created_agai
         errors = check_triggers(databases=["default"])
         assert [(error.id, error.level) for error in errors] == [("approvals.E001", 40)] * 2
         assert [error.msg for error in errors] == [
-            f"The trigger {name} is missing: its rows can be changed." for name in lost
+            f"The trigger {name} is missing, so protected rows can be changed." for name in lost
         ]
     finally:
         emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
@@ -139,7 +139,7 @@ def test_every_missing_trigger_is_reported_and_created_again():
         vendors.drop_trigger(name, table)
         assert append_only.missing_triggers(connection) == [name]
         assert [error.msg for error in check_triggers(databases=["default"])] == [
-            f"The trigger {name} is missing: its rows can be changed."
+            f"The trigger {name} is missing, so protected rows can be changed."
         ]
         append_only.create_triggers(connection)
         assert append_only.missing_triggers(connection) == []
