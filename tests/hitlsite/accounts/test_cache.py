@@ -27,7 +27,7 @@ def one_round(cache: patient.FallbackCache, key: str) -> list[object]:
     return [cache.add(key, True, timeout=10), cache.add(key, True, timeout=10), cache.get(key), cache.delete(key)]
 
 
-def test_while_redis_is_away_each_process_counts_for_itself(caplog):
+def test_each_process_counts_alone_while_redis_is_away(caplog):
     url = f"redis://127.0.0.1:{free_port()}/0"
     began = time.monotonic()
     assert one_round(cache_at(url), "lock") == [True, False, True, True]
@@ -38,6 +38,6 @@ def test_while_redis_is_away_each_process_counts_for_itself(caplog):
     assert [record.message.split(" (")[0] for record in caplog.records] == ["Redis is away"]
 
 
-def test_a_small_site_keeps_its_counts_in_its_only_process():
+def test_without_redis_counts_are_kept_in_memory():
     assert type(caches["default"]).__name__ == "LocMemCache"
     assert caches["default"]._max_entries == 100_000

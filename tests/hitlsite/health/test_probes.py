@@ -47,7 +47,7 @@ async def ask(app, path, *, method="GET", client=LOCAL, **headers):
 
 
 @pytest.mark.asyncio
-async def test_whether_the_process_answers_asks_no_database():
+async def test_healthz_does_not_use_the_database():
     # No database is allowed in this test.
     status, headers, body = await ask(Probes(nothing_else), "/healthz")
     assert (status, body) == (200, "ok\n")
@@ -56,7 +56,7 @@ async def test_whether_the_process_answers_asks_no_database():
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("path", probes.ADDRESSES)
-async def test_a_head_has_no_body_and_anything_else_is_refused(path, monkeypatch):
+async def test_head_has_no_body_and_other_methods_are_refused(path, monkeypatch):
     monkeypatch.setattr(readiness, "find_problems", list)
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"pausepoint_up 1.0\n")
     app = Probes(nothing_else)
@@ -67,7 +67,7 @@ async def test_a_head_has_no_body_and_anything_else_is_refused(path, monkeypatch
 
 
 @pytest.mark.asyncio
-async def test_all_other_addresses_are_the_application_s():
+async def test_all_other_paths_go_to_the_application():
     seen = []
 
     async def app(scope, receive, send):
@@ -86,7 +86,7 @@ async def test_a_process_whose_database_and_channel_layer_answer_is_ready():
 
 
 @pytest.mark.asyncio
-async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
+async def test_a_database_outage_is_reported_without_secrets(monkeypatch):
     def away():
         raise Unreachable("password=hunter2 host=db.internal")
 
@@ -101,7 +101,7 @@ async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
 
 
 @pytest.mark.asyncio
-async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeypatch):
+async def test_a_hanging_database_blocks_one_thread_for_a_limited_time(monkeypatch):
     hung, let_go = [], threading.Event()
 
     def hang():
@@ -123,7 +123,7 @@ async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeyp
 
 
 @pytest.mark.asyncio
-async def test_however_many_ask_one_look_is_under_way_and_a_leaving_client_does_not_end_it():
+async def test_many_clients_share_one_computation_that_a_disconnect_does_not_cancel():
     looks, go_on = [], asyncio.Event()
 
     async def look():
@@ -142,7 +142,7 @@ async def test_however_many_ask_one_look_is_under_way_and_a_leaving_client_does_
 
 
 @pytest.mark.asyncio
-async def test_what_is_no_longer_good_is_looked_for_again():
+async def test_an_expired_answer_is_computed_again():
     looks = []
 
     async def look():
@@ -154,7 +154,7 @@ async def test_what_is_no_longer_good_is_looked_for_again():
 
 
 @pytest.mark.asyncio
-async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
+async def test_a_channel_layer_that_loses_messages_is_reported(monkeypatch):
     class Deaf(InMemoryChannelLayer):
         async def send(self, channel, message):
             return None
@@ -169,7 +169,7 @@ async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
 
 
 @pytest.mark.asyncio
-async def test_the_answer_to_a_look_that_was_given_up_is_not_taken_for_the_next_one(monkeypatch):
+async def test_a_late_message_of_an_earlier_check_is_ignored(monkeypatch):
     layer = InMemoryChannelLayer()
     monkeypatch.setattr(liveness, "get_channel_layer", lambda: layer)
     probe = liveness.RoundTrip()
@@ -181,7 +181,7 @@ async def test_the_answer_to_a_look_that_was_given_up_is_not_taken_for_the_next_
 
 
 @pytest.mark.django_db
-def test_a_migration_that_has_not_run_is_said():
+def test_an_unapplied_migration_is_reported():
     recorder = MigrationRecorder(connection)
     apps = sorted({app for app, _ in readiness._last_migrations()})
     assert {"approvals", "chats", "auth", "sessions"} <= set(apps)
@@ -193,7 +193,7 @@ def test_a_migration_that_has_not_run_is_said():
 
 
 @pytest.mark.django_db
-def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(monkeypatch):
+def test_without_a_live_worker_the_process_is_not_ready_if_workers_run_turns(monkeypatch):
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
     missing = ["workers: none was running in the last 30 s; start `manage.py worker`"]
     now = timezone.now()
@@ -229,12 +229,12 @@ def test_readiness_costs_four_queries_at_most(django_assert_num_queries, monkeyp
         (None, False),
     ],
 )
-def test_who_is_on_this_machine(client, here):
+def test_which_clients_are_on_this_machine(client, here):
     assert is_on_this_machine(client) is here
 
 
 @pytest.mark.asyncio
-async def test_without_a_token_the_metrics_are_for_this_machine_and_for_nobody_behind_a_proxy(monkeypatch):
+async def test_without_a_token_only_this_machine_reads_the_metrics_and_not_through_a_proxy(monkeypatch):
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"secret of the house\n")
     app = Probes(nothing_else)
     assert (await ask(app, "/metrics"))[0] == 200
@@ -249,7 +249,7 @@ async def test_without_a_token_the_metrics_are_for_this_machine_and_for_nobody_b
 
 
 @pytest.mark.asyncio
-async def test_with_a_token_they_are_for_whoever_has_it_wherever_they_are(monkeypatch, settings):
+async def test_with_a_token_its_holder_reads_the_metrics_from_anywhere(monkeypatch, settings):
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"secret of the house\n")
     settings.METRICS_TOKEN = "open sesame"
     app = Probes(nothing_else)

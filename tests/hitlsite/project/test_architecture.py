@@ -107,7 +107,7 @@ def test_imports_go_one_way_between_the_apps():
     assert wrong == []
 
 
-def test_rooms_import_only_what_stands_above_them():
+def test_rooms_import_only_rooms_above_them():
     wrong = []
     for app in ROOMS:
         for path in sources(app):
@@ -123,7 +123,7 @@ def test_rooms_import_only_what_stands_above_them():
     assert wrong == []
 
 
-def test_agents_history_and_checkpoints_know_no_django():
+def test_agents_history_and_checkpoints_do_not_import_django():
     pure = [
         *sources("chats/agent"),
         ROOT / "chats/history.py",
@@ -136,7 +136,7 @@ def test_agents_history_and_checkpoints_know_no_django():
     assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
 
 
-def test_imports_stand_at_the_top():
+def test_imports_are_at_the_top_of_a_module():
     wrong = []
     for path in sources(*APPS):
         if path.name == "apps.py":
@@ -146,7 +146,7 @@ def test_imports_stand_at_the_top():
     assert wrong == []
 
 
-def test_only_the_writers_write():
+def test_only_writers_write_rows():
     wrong = []
     for path in sources(*APPS):
         name = str(path.relative_to(ROOT))
@@ -175,6 +175,6 @@ def test_only_jobs_dispatches_turns():
     assert set(calls) == {"chats.engine.jobs", "hitlsite.demo.conversations"}
 
 
-def test_no_drawer_for_odds_and_ends():
+def test_no_module_is_named_utils_or_the_like():
     names = {part for path in sources(*APPS) for part in (path.stem, *path.parent.parts)}
     assert names & {"utils", "util", "helpers", "services", "common", "misc"} == set()

@@ -22,7 +22,7 @@ URLS = "Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5
         *((word, False) for word in ("0", "False", "no", "off")),
     ],
 )
-def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found):
+def test_a_boolean_is_parsed_and_has_a_default(monkeypatch, value, found):
     monkeypatch.delenv("SWITCH", raising=False)
     if value is not None:
         monkeypatch.setenv("SWITCH", value)
@@ -73,14 +73,14 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
         ),
     ],
 )
-def test_an_odd_value_is_refused_with_the_name_of_its_variable(monkeypatch, read, value, words):
+def test_an_invalid_value_is_refused_with_the_name_of_its_variable(monkeypatch, read, value, words):
     monkeypatch.setenv("NAME", value)
     with pytest.raises(ImproperlyConfigured) as refusal:
         read()
     assert str(refusal.value) == words
 
 
-def test_a_postgresql_server_is_named_by_its_url(monkeypatch):
+def test_a_postgresql_url_is_parsed(monkeypatch):
     monkeypatch.setenv("NAME", "postgresql://desk:p%40ss@db.example:5433/pausepoint?sslmode=require")
     found = env.database("NAME", Path("x"))
     assert [found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [

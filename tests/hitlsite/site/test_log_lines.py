@@ -36,11 +36,11 @@ def written(message: str, *args: object, error: Exception | None = None) -> str:
         ("/caf\u00e9/\u6771\u4eac", "/caf\u00e9/\u6771\u4eac"),
     ],
 )
-def test_what_stands_in_an_address_stays_in_its_line(sent, shown):
+def test_text_in_an_address_stays_in_its_log_line(sent, shown):
     assert written("Internal Server Error: %s", sent) == f"ERROR django.request: Internal Server Error: {shown}"
 
 
-def test_a_traceback_keeps_its_lines_and_escapes_what_is_in_them():
+def test_a_traceback_keeps_its_lines_and_escapes_their_text():
     lines = written("failed", error=ValueError("no \x1b[2J")).splitlines()
     assert lines[0] == "ERROR django.request: failed"
     assert lines[1] == "Traceback (most recent call last):"

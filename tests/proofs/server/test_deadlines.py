@@ -56,7 +56,7 @@ def ended_after(server: Server, request: str) -> float:
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp_path):
+def test_a_request_expires_once_and_on_time_across_a_restart(tmp_path):
     with Server(tmp_path) as server:
         key = server.key("requester", "ask", "read")
         question = {"question": "Which colour?", "timeout": 1000, "defaultResponse": "red"}
@@ -89,7 +89,7 @@ def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_fifty_real_followers_cost_a_server_no_thread_each_and_hear_all_the_same(tmp_path):
+def test_fifty_followers_of_a_real_server_need_no_thread_each(tmp_path):
     with Server(tmp_path) as server:
         key = server.key("requester", "ask", "read")
         streams = [call(server, key, "GET", "/api/v1/events") for _ in range(50)]

@@ -57,7 +57,7 @@ def start_decider(name: str, verdict: str) -> subprocess.Popen[str]:
     )
 
 
-def test_two_processes_on_one_database_have_one_winner_for_each_request_and_no_lock_errors():
+def test_two_processes_decide_each_request_once_without_lock_errors():
     owner, workflow = alice(), None
     verdicts = {"bob": "approve", "dora": "reject"}
     for name in verdicts:

@@ -28,7 +28,7 @@ for place in range(2, 62):
 """
 
 
-def test_an_end_with_messages_due_leaves_no_traceback(tmp_path):
+def test_stopping_with_due_messages_logs_no_traceback(tmp_path):
     met = threading.Event()
     with socket.create_server(("0.0.0.0", 0), backlog=500) as receiver:  # noqa: S104 - for 127.0.0.*
 

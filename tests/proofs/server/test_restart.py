@@ -44,7 +44,7 @@ def checkpoints(server: Server, chat: int) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("end", [Server.stop, Server.kill], ids=["terminated", "killed"])
-def test_a_pause_outlives_the_server_and_its_answer_continues_the_same_message(tmp_path, end):
+def test_a_suspended_turn_survives_a_restart_and_continues_the_same_message(tmp_path, end):
     with Server(tmp_path) as server:
         alice, bob = server.person("requester"), server.person("approver")
         (refund, approval), (ask, question) = alice.pause("approve refund"), alice.pause("ask")
@@ -68,7 +68,7 @@ def test_a_pause_outlives_the_server_and_its_answer_continues_the_same_message(t
         assert assistant_parts(server, ask)[-1]["text"] == "Thank you, you chose Express. I will arrange that."
 
 
-def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_path):
+def test_a_suspended_sub_agent_survives_a_restart_and_continues(tmp_path):
     with Server(tmp_path) as server:
         alice, bob = server.person("requester"), server.person("approver")
         chat, approval = alice.pause("approve nested payment")
@@ -88,7 +88,7 @@ def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_p
         ]
 
 
-def test_a_turn_that_was_being_written_when_the_server_was_killed_is_taken_up_again(tmp_path):
+def test_a_turn_interrupted_by_a_kill_is_resumed(tmp_path):
     agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:
         alice = server.person("requester")

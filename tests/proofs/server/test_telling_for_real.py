@@ -61,7 +61,7 @@ def test_a_server_killed_while_it_delivers_sends_the_same_message_again(tmp_path
     assert len(there.got) == 2
 
 
-def test_a_decision_whose_server_died_before_it_could_deliver_is_delivered_by_the_next(tmp_path):
+def test_the_next_server_delivers_a_decision_after_a_crash(tmp_path):
     port = free_port()
     with Server(tmp_path, HITL_WEBHOOK_ALLOW_PRIVATE="1") as server:
         request, secret = ask(server, Receiver(port=port).url(), tmp_path / "asked")
@@ -76,7 +76,7 @@ def test_a_decision_whose_server_died_before_it_could_deliver_is_delivered_by_th
             assert server.stop() == 0
 
 
-def test_a_server_is_not_kept_from_stopping_by_a_silent_receiver(tmp_path):
+def test_a_silent_receiver_does_not_prevent_stopping(tmp_path):
     # Only the end of the server ends this delivery.
     patient = {
         "prepare": "from approvals.outbound import http_post; http_post.SECONDS = 300",
@@ -99,7 +99,7 @@ NotificationRule.objects.create(person=person)
 """
 
 
-def test_a_server_tells_people_by_itself(tmp_path):
+def test_a_server_notifies_people_by_mail(tmp_path):
     with Server(tmp_path, PUBLIC_URL="https://desk.example.org") as server:
         server.run(RULE)
         request, _ = ask(server, "https://app.example.org/", tmp_path / "asked")
