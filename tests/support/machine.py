@@ -1,4 +1,4 @@
-"""A program with a key that calls the API: in this process through Django's test client, or a server over HTTP."""
+"""An API client with a key, in this process through Django's test client or against a server over HTTP."""
 
 from __future__ import annotations
 

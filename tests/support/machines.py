@@ -1,4 +1,4 @@
-"""Machines that call the API in tests: the real ASGI application, the real runner, in this process, without a socket."""
+"""API clients in this process: the real ASGI application and the real runner, without a socket."""
 
 from __future__ import annotations
 

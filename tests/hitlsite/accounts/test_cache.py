@@ -1,4 +1,4 @@
-"""The cache that limits count in, without Redis; with it: tests/proofs/team/test_login_limits.py."""
+"""The cache of the rate limits without Redis; with Redis: tests/proofs/team/test_login_limits.py."""
 
 from __future__ import annotations
 

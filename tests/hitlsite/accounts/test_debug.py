@@ -1,4 +1,4 @@
-"""DEBUG=1 is for one's own machine: it shows details, and its key is known to everybody."""
+"""DEBUG=1 works only on this machine, because it shows details and its key is public."""
 
 from __future__ import annotations
 

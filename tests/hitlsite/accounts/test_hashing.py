@@ -1,4 +1,4 @@
-"""Passwords are hashed on a few threads of their own, and nobody holds anything while waiting for one."""
+"""Passwords are hashed on a few threads, and no connection is held while waiting for one."""
 
 from __future__ import annotations
 

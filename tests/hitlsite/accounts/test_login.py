@@ -1,4 +1,4 @@
-"""Logging in: what is said, what goes on record, and what of allauth cannot be reached."""
+"""Logging in: messages, audit entries, and the parts of allauth that are not routed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Too many tries are refused for a while: here with the limits that a real site has, which other tests are free of."""
+"""Rate limits of log-ins, with the limits of a real site, which other tests switch off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everyone changes their own password in the product, and sets a new one by a link in a mail."""
+"""Changing a password, and resetting it with a link in a mail."""
 
 from __future__ import annotations
 

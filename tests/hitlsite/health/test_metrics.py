@@ -1,4 +1,4 @@
-"""`/metrics`: true figures, bounded labels, and a cost that does not grow with the tables."""
+"""`/metrics`: correct figures, bounded labels, and a cost that does not grow with the tables."""
 
 from __future__ import annotations
 

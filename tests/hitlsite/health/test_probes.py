@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz` and `/metrics`: for machines, without a log-in, and truthful when the database is away."""
+"""`/healthz`, `/readyz` and `/metrics`: without a log-in, and correct during a database outage."""
 
 from __future__ import annotations
 

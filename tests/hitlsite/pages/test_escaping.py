@@ -1,4 +1,4 @@
-"""Whatever a model, a tool, a client or a person writes is shown as text: on every page, and in every push."""
+"""Text from models, tools, clients and people is escaped on every page and in every push."""
 
 from __future__ import annotations
 

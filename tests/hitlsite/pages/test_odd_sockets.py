@@ -1,4 +1,4 @@
-"""Addresses of live pages that no page of ours would open: closed like those that are not there."""
+"""WebSockets with invalid filters are closed like unknown ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a slow line carries before a page can be used: its HTML, styles and scripts, compressed, stay under 150 kB."""
+"""The compressed HTML, styles and scripts of a page stay under 150 kB."""
 
 from __future__ import annotations
 

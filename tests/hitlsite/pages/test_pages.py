@@ -1,4 +1,4 @@
-"""Every page, for everybody: who sees it, who is sent to the log-in, and for whom it does not exist."""
+"""Who may see each page, who is sent to the log-in, and for whom a page does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each page and each push costs the same number of queries, however much it shows: at two rows, and at twenty."""
+"""Each page and each push costs the same number of queries at two rows and at twenty."""
 
 from __future__ import annotations
 

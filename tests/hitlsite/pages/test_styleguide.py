@@ -1,4 +1,4 @@
-"""The styleguide shows everything that pages are made of; and the styles take their values from the tokens."""
+"""The styleguide shows every component, and all styles use the tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A WebSocket to an address that there is not: refused in the protocol's own words, and no error of the server's."""
+"""A WebSocket to an unknown address is refused properly and causes no server error."""
 
 from __future__ import annotations
 

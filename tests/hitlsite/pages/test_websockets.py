@@ -1,4 +1,4 @@
-"""The pages' lines to the server: who may open one, what each person is pushed, and what is pushed to nobody."""
+"""WebSockets of live pages: who may open one, what each person is pushed, and what nobody is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of the code: one direction of imports between apps and between rooms, and one writer per app."""
+"""The structure of the code: imports go one way between apps and rooms, and only writers write rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dockerfile and compose.yaml without Docker: what they say is checked, and their commands are run as processes."""
+"""Dockerfile and compose.yaml, checked without Docker."""
 
 from __future__ import annotations
 

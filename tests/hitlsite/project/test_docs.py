@@ -1,4 +1,4 @@
-"""The lists in the documentation are complete: what the code has, the docs name, and the other way round."""
+"""The lists in the documentation match the code in both directions."""
 
 from __future__ import annotations
 

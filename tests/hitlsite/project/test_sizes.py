@@ -1,4 +1,4 @@
-"""Modules, functions, templates and folders stay small, and each module says what it is for."""
+"""Modules, functions, templates and folders stay small, and each module has a docstring."""
 
 from __future__ import annotations
 

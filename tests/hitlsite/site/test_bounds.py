@@ -1,4 +1,4 @@
-"""A body beyond the bound is refused before it is kept, whoever sends it and however."""
+"""A body beyond the bound is refused before it is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a signed-in person or a program is answered is kept by no cache, of a proxy or of the browser."""
+"""Responses to a logged-in person or an API client are not cached by proxies or browsers."""
 
 from __future__ import annotations
 

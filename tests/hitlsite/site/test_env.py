@@ -1,4 +1,4 @@
-"""The environment is read strictly: an odd value is refused, and the refusal names the variable."""
+"""Environment variables are parsed strictly: an invalid value is refused with the name of the variable."""
 
 from __future__ import annotations
 

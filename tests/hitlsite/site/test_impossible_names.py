@@ -1,4 +1,4 @@
-"""Names that no database can hold name nothing: they are refused in words, on every database, and are no server's error."""
+"""Names that no database can store are refused on every database and cause no server error."""
 
 from __future__ import annotations
 

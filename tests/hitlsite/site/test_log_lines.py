@@ -1,4 +1,4 @@
-"""Nothing that a client sends begins a line of the log, or does anything to the terminal that shows it."""
+"""Text from clients cannot start a log line or control the terminal that shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the log: our own mistakes with all that led to them, once; of what clients do wrong a line at most."""
+"""What is logged: our own errors once with a traceback, errors of clients in one line at most."""
 
 from __future__ import annotations
 

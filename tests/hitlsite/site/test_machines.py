@@ -1,4 +1,4 @@
-"""Who comes in at `/api/`: keys, client tokens and sessions, how far each reaches, and from which origins."""
+"""Authentication of `/api/`: keys, client tokens, sessions, scopes and origins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database that is away, and a Redis: refusals in words, work that waits, and subscriptions that are made up for."""
+"""Outages of the database: refusals, retried work, and responses that are cut off."""
 
 from __future__ import annotations
 

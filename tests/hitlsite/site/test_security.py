@@ -1,4 +1,4 @@
-"""What guards every page: policy, CSRF, cookies, log-in. New addresses are covered as soon as they are in the resolver."""
+"""Protection of every page: policy, CSRF, cookies, log-in. New URLs are covered as soon as they are in the resolver."""
 
 from __future__ import annotations
 

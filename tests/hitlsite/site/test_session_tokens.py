@@ -1,4 +1,4 @@
-"""A client token that a browser's session made dies with that session."""
+"""A client token made with a browser session ends with that session."""
 
 from __future__ import annotations
 

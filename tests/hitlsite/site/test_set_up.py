@@ -1,4 +1,4 @@
-"""A well-configured installation passes `check --deploy` without a word; one that is configured by halves is told what to do."""
+"""`check --deploy` is silent for a complete configuration and explains an incomplete one."""
 
 from __future__ import annotations
 

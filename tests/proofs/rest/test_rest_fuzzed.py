@@ -1,4 +1,4 @@
-"""The OpenAPI document holds: schemathesis makes requests from it, good and bad, and looks whether the answers are in it."""
+"""The OpenAPI document is correct: schemathesis sends valid and invalid requests and checks the responses against it."""
 
 from __future__ import annotations
 

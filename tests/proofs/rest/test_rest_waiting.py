@@ -1,4 +1,4 @@
-"""Waiting for a decision over HTTP: answered at once, by reading where a ring is lost, and cheap for hundreds."""
+"""Waiting for a decision over HTTP: prompt, robust to lost notifications, and cheap for hundreds of clients."""
 
 from __future__ import annotations
 

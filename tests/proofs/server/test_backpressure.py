@@ -1,4 +1,4 @@
-"""A download waits for its client: a slow one costs the server no memory."""
+"""A download to a slow client uses little memory of the server."""
 
 from __future__ import annotations
 

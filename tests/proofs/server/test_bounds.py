@@ -1,4 +1,4 @@
-"""A real server refuses a body beyond the bound before it is kept."""
+"""A real server refuses a body beyond the bound before it is stored."""
 
 from __future__ import annotations
 

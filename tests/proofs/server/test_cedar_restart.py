@@ -1,4 +1,4 @@
-"""A Cedar-OS page goes on after the server was killed between pause and resume."""
+"""A Cedar-OS page continues after the server was killed between pause and resume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers keep a deadline once and on time, over restarts and with many followers."""
+"""Real servers expire a request once and on time, across restarts and with many followers."""
 
 from __future__ import annotations
 

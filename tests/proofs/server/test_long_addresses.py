@@ -1,4 +1,4 @@
-"""An address or a header that is too long is refused in words: nobody is hung up on without them."""
+"""An address or header that is too long gets a proper response before the connection is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /api/v1/events: what is heard, when, and how a stream goes on where it broke off."""
+"""GET /api/v1/events with overlapping transactions: no entry is skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py serve` as a process: its port, its end, and fifty people who press a button at once."""
+"""`manage.py serve` as a process: its port, its shutdown, and fifty people who decide at once."""
 
 from __future__ import annotations
 

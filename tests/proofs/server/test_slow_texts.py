@@ -1,4 +1,4 @@
-"""Texts that are said slowly come in many deltas, before and behind a pause."""
+"""Slow texts arrive in many deltas, before and after a pause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two servers on one database: whoever is first wins, on whichever server; a restart in between loses nothing."""
+"""Two servers on one database: the first decision wins on either, and a restart loses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site with an odd environment refuses to start, and its last line names the variable."""
+"""A site with an invalid environment refuses to start, and the last line names the variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Redis that goes away and comes back: what was subscribed to meanwhile is heard."""
+"""Groups joined during a Redis outage receive messages when Redis is back."""
 
 from __future__ import annotations
 

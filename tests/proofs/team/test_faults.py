@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis that die and come back, workers that freeze or are told to stop: everything catches up by itself."""
+"""Outages of PostgreSQL and Redis, frozen workers and stopped processes: everything catches up by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of log-ins across processes: counted in Redis together, and by each process alone while Redis is away."""
+"""Rate limits of log-ins across processes: shared through Redis, and per process while Redis is away."""
 
 from __future__ import annotations
 

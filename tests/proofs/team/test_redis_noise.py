@@ -1,4 +1,4 @@
-"""Pages that come and go while Redis is started anew again and again: nothing breaks, and the log is a line."""
+"""Pages open and close while Redis restarts repeatedly: nothing breaks, and the log has one line."""
 
 from __future__ import annotations
 

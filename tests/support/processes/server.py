@@ -1,4 +1,4 @@
-"""A real `manage.py serve` on a database of its own, and people who talk to it over HTTP, without JavaScript."""
+"""A real `manage.py serve` with a database of its own, and people who use it over HTTP without JavaScript."""
 
 from __future__ import annotations
 
