@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 UIMessage = dict[str, Any]
 Part = dict[str, Any]
 
-_CLOSED = frozenset({"output-available", "output-error", "output-denied"})
-_TAKES_NO_APPROVAL = _CLOSED | {"approval-responded"}
+#: States of a tool part whose call has its result.
+CLOSED = frozenset({"output-available", "output-error", "output-denied"})
+_TAKES_NO_APPROVAL = CLOSED | {"approval-responded"}
 _TAKES_NO_OUTPUT = _TAKES_NO_APPROVAL | {"approval-requested"}
 
 

@@ -12,12 +12,12 @@ from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 from approvals.states import Kind
 from chats.exceptions import BranchRefused
+from chats.history import CLOSED
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import subagents
 
 #: Branches that a page lists, the latest first.
 LISTED = 20
-_CLOSED_PARTS = frozenset({"output-available", "output-error", "output-denied"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def may_branch(user: Person, chat: Chat) -> bool:
 
 def open_part_ids(parts: Sequence[dict[str, Any]]) -> list[str]:
     """The calls that had no result when a message read like this."""
-    return [part["toolCallId"] for part in parts if "toolCallId" in part and part["state"] not in _CLOSED_PARTS]
+    return [part["toolCallId"] for part in parts if "toolCallId" in part and part["state"] not in CLOSED]
 
 
 def opened_at(chat: Chat, checkpoint: TurnCheckpoint, parts: Sequence[dict[str, Any]]) -> Opened:

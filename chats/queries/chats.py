@@ -17,9 +17,10 @@ from approvals.states import Kind, Status
 from chats import checkpoints
 from chats.agent.provider import ModelMessage
 from chats.exceptions import ChatNotFound, ChatPruned
+from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.queries import subagents
-from chats.queries.projection import CallView, StepView, model_messages, user_message
+from chats.queries.projection import CallView, StepView, model_messages, tool_part, user_message
 from chats.states import UNFINISHED, CallState, TurnState
 
 
@@ -85,10 +86,15 @@ def open_requests(turn: Turn) -> list[ApprovalRequest]:
 
 
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
-    """What the turn's own calls wait for, in their order."""
-    calls = turn.tool_calls.select_related("approval", "recovery").order_by("id")
-    asked = [request for call in calls for request in (call.approval, call.recovery) if request is not None]
-    return [request for request in asked if request.status == Status.PENDING]
+    """Return the pending requests of the turn's own calls, in the order of the calls."""
+    calls = list(turn.tool_calls.select_related("approval__decision", "recovery").order_by("id"))
+    parts = [tool_part(call_view(call)) for call in calls]
+    chain = [{"id": turn.message_id, "role": "assistant", "parts": parts}]
+    waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
+    # A recovery asks about the outcome of a call; no part of the message shows it.
+    asked = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
+    # A request may have ended a moment before its call takes the outcome.
+    return [request for pair in asked for request in pair if request is not None and request.pending]
 
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:

@@ -76,7 +76,7 @@ def _block_parts(block: dict[str, Any], calls: dict[str, CallView]) -> list[dict
         case "thinking" if block["thinking"]:
             return [{"type": "reasoning", "text": clean_text(block["thinking"]), "state": "done"}]
         case "tool_use" if block["id"] in calls:
-            return [_tool_part(calls[block["id"]])]
+            return [tool_part(calls[block["id"]])]
         case _:
             return []
 
@@ -85,7 +85,8 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": clean_text(text), "state": "done"}
 
 
-def _tool_part(call: CallView) -> dict[str, Any]:
+def tool_part(call: CallView) -> dict[str, Any]:
+    """Return a call as the AI SDK's tool part."""
     part: dict[str, Any] = {"type": f"tool-{call.name}", "toolCallId": call.tool_call_id, "input": call.input}
     approval: dict[str, Any] = {"id": call.approval_id, "approved": call.approved}
     if call.reason:

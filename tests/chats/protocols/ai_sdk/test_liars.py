@@ -83,6 +83,11 @@ def test_an_approval_that_is_no_boolean_is_no_approval(approved):
     assert lie(client, state="approval-responded", approval=given).code == "forged"
 
 
+def test_a_preliminary_output_does_not_answer_a_question():
+    answer = lie(paused("ask"), state="output-available", output="yes", preliminary=True)
+    assert (answer.status, answer.code) == (409, "nothing_new")
+
+
 def test_an_approval_of_another_input_is_refused():
     client = paused("approve refund")
     approval = {"id": client.calls()[0]["approval"]["id"], "approved": True}
