@@ -21,8 +21,8 @@ class ChatsConfig(AppConfig):
 
         append_only.protect(TurnCheckpoint)
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
-        sweep.register(chat_sweep.wake_stuck_turns, lambda now: [chat_sweep.stuck(now)])
-        sweep.register(chat_sweep.resume_answered_turns, lambda now: [chat_sweep.answered()])
-        sweep.register(chat_sweep.resume_nested_turns, lambda now: chat_sweep.answered_below())
-        sweep.register(chat_sweep.prune_old_events, lambda now: [chat_sweep.streams_over(now)])
+        sweep.register(chat_sweep.wake_stuck_turns, lambda now: [chat_sweep.stuck_turns(now)])
+        sweep.register(chat_sweep.resume_answered_turns, lambda now: [chat_sweep.answered_workflows()])
+        sweep.register(chat_sweep.resume_nested_turns, lambda now: chat_sweep.answered_nested())
+        sweep.register(chat_sweep.prune_old_events, lambda now: [chat_sweep.turns_with_old_events(now)])
         checks.register(check_agents)

@@ -44,10 +44,10 @@ class DeskWork:
         if self._runs_turns:
             self._do(sweep.run_for_ever())
         if apps.is_installed("chats"):
-            self._do(streams.hear_others())
+            self._do(streams.listen_to_others())
         if self._jobs is not None:
             self._jobs.open()
-            self._do(chat_doorbell.hear_stops())
+            self._do(chat_doorbell.listen_for_stops())
             if self._turns:
                 self._do(take_turns(self._jobs, at_once=self._turns))
 

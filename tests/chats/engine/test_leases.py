@@ -202,12 +202,12 @@ def test_the_sweep_finds_what_nobody_rang_for(oddball):
     assert reload(answered).state == "suspended"
     claim(held)
     rung: list[int] = []
-    doorbell.answer_with(on_work=lambda turn_id, below: rung.append(turn_id), on_stop=None)
+    doorbell.set_handlers(on_queued=lambda turn_id, below: rung.append(turn_id), on_stop=None)
     try:
         for _ in range(3):
             sweep.run_once()
     finally:
-        doorbell.answer_with(on_work=None, on_stop=None)
+        doorbell.set_handlers(on_queued=None, on_stop=None)
     assert set(rung) == {queued.pk, lapsed.pk, answered.pk}
     assert run(answered).state == "completed"
     assert AuditEntry.objects.filter(event="request.decided").count() == 1

@@ -44,7 +44,7 @@ def work(*turns: Turn) -> None:
 
     async def story() -> None:
         for turn in turns or Turn.objects.none():
-            doorbell.ring_work(turn.pk)
+            doorbell.notify_queued(turn.pk)
         while await database.run(working):
             await asyncio.sleep(0.01)
 
@@ -176,7 +176,7 @@ def test_a_stop_while_a_sub_agent_speaks_cuts_it_short():
     turn = say(make_chat(alice()), "accountant recite")
 
     async def story() -> None:
-        doorbell.ring_work(turn.pk)
+        doorbell.notify_queued(turn.pk)
         while not await database.run(Turn.objects.filter(agent="accountant", events__isnull=False).exists):
             await asyncio.sleep(0.01)
         await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)

@@ -157,7 +157,7 @@ def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_ow
 
         def commit(recorded, next_seq):
             # The tool ends on the loop while this is on its way to the database.
-            loop.call_soon_threadsafe(ledger.tell, events.ToolSucceeded("call", 1))
+            loop.call_soon_threadsafe(ledger.report, events.ToolSucceeded("call", 1))
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
             return actions.fail_turn(claim, "over", 0, recorded, next_seq)
 

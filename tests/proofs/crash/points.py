@@ -84,7 +84,7 @@ def mid_stream(point: str, step: int) -> None:
 #: Name, and how to get there. "in" is inside the transaction, before its commit; the others are between two commits.
 POINTS: dict[str, Callable[[str], None]] = {
     "arrive, in": lambda p: after(p, arriving, "start_turn"),
-    "arrive": lambda p: before(p, doorbell, "ring_work"),
+    "arrive": lambda p: before(p, doorbell, "notify_queued"),
     "claim": lambda p: after(p, actions, "claim_turn"),
     "mid-stream": lambda p: mid_stream(p, 0),
     "step commit, in": lambda p: after(p, stepping, "_store_call"),

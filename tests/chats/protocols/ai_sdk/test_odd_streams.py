@@ -118,7 +118,7 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
         line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
         await line.send_input({"type": "http.request", "body": b""})
         start = await line.receive_output(60)
-        doorbell.ring_work(turn.pk)  # once somebody follows: a turn that has failed is not followed
+        doorbell.notify_queued(turn.pk)  # once somebody follows: a turn that has failed is not followed
         return await answer_on(line, start)
 
     answer = served(story)
