@@ -91,7 +91,7 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
     turn.save(update_fields=["stopped", "stopped_by"])
     audit.record("turn.stopped", subject_of(turn), data={"state": turn.state}, actor=by, via=via)
     if turn.state == TurnState.RUNNING:
-        transaction.on_commit(functools.partial(doorbell.ring_stop, turn.pk), robust=True)
+        transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
     else:
         workflow = _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)

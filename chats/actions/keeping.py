@@ -186,7 +186,7 @@ def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any
 
 
 def ring_after_commit(chat_pk: int) -> None:
-    transaction.on_commit(functools.partial(doorbell.ring_chat, chat_pk), robust=True)
+    transaction.on_commit(functools.partial(doorbell.notify_chat, chat_pk), robust=True)
 
 
 def ring_all_after_commit(turn: Turn) -> None:
@@ -201,7 +201,7 @@ def queue_turn(turn_id: int) -> None:
     if queue.in_use():
         queue.put(turn_id)
     else:
-        transaction.on_commit(functools.partial(doorbell.ring_work, turn_id), robust=True)
+        transaction.on_commit(functools.partial(doorbell.notify_queued, turn_id), robust=True)
 
 
 RUNNER = Door.SYSTEM.value
