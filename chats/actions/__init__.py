@@ -1,10 +1,9 @@
-"""The only writers of chats, turns, steps, tool calls and checkpoints, one function per verb, split by what they are about:
+"""The only writers of chats, turns, steps, tool calls and checkpoints: one function per verb.
 
-`arriving` (what people send), `answering` (answers inside a client's copy of a message), `claiming` (who runs a turn),
-`stepping` (what the runner commits), `calling` (tool calls), `delegating` (sub-agents), `ending` (stop, fail, finish),
-`resuming` (what decisions do to a turn), `together` (two of these in one commit), `branching` (a new chat from a
-checkpoint), `pruning` (what is old enough to go);
-`keeping` holds what several of them write.
+`posting` (messages from people), `answering` and `forgeries` (answers inside a client's copy of a message), `claiming`
+(which runner has a turn), `stepping` (what a runner commits), `asking` (requests about calls), `calling` (tool calls),
+`delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions do to a turn), `branching` (a new chat
+from a checkpoint), `pruning` (retention); `writes` holds what several of them share.
 """
 
 from chats.actions.answering import take_answers
@@ -24,8 +23,7 @@ from chats.actions.pruning import (
     turns_to_prune,
 )
 from chats.actions.resuming import resume_turn
-from chats.actions.stepping import append_events, commit_step, pause_turn
-from chats.actions.together import in_one_commit
+from chats.actions.stepping import append_events, commit_step, in_one_commit, pause_turn
 
 __all__ = [
     "add_user_message",

@@ -16,8 +16,8 @@ from approvals.exceptions import Conflict, NotAllowed
 from approvals.record import audit
 from approvals.states import Door
 from chats import queries
+from chats.actions.asking import ask_all
 from chats.actions.keeping import queue_turn, refresh_message, ring_after_commit, tell_apps, write_checkpoint
-from chats.actions.stepping import ask_all
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
