@@ -7,12 +7,12 @@ from a checkpoint), `pruning` (retention); `writes` holds what several of them s
 """
 
 from chats.actions.answering import take_answers
-from chats.actions.arriving import add_user_message, answer_again, open_chat, post_message
 from chats.actions.branching import branch_chat
 from chats.actions.calling import claim_call, finish_call, lose_call
 from chats.actions.claiming import claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
+from chats.actions.posting import add_user_message, answer_again, open_chat, post_message
 from chats.actions.pruning import (
     begin_pruning,
     contents,

@@ -16,7 +16,7 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
 from chats import queries
-from chats.actions.keeping import RUNNER, close_call, hold_workflow
+from chats.actions.writes import RUNNER, close_call, hold_workflow
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, Question, Tool

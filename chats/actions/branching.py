@@ -17,7 +17,7 @@ from approvals.record import audit
 from approvals.states import Door
 from chats import queries
 from chats.actions.asking import ask_all
-from chats.actions.keeping import queue_turn, refresh_message, ring_after_commit, tell_apps, write_checkpoint
+from chats.actions.writes import queue_turn, refresh_message, ring_after_commit, tell_apps, write_checkpoint
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint

@@ -15,8 +15,8 @@ from approvals.actions.rulings import MAX_COMMENT
 from approvals.runtime.canonical import digest
 from approvals.states import Status, Verdict
 from chats import queries
-from chats.actions.keeping import RUNNER, Claim, close_call, fenced, hold_workflow, refresh_message, ring_after_commit
 from chats.actions.resuming import resume_locked
+from chats.actions.writes import RUNNER, Claim, close_call, fenced, hold_workflow, refresh_message, ring_after_commit
 from chats.models import ToolCall, Turn
 from chats.states import CallState
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from approvals.runtime import async_commit
 from chats.actions.calling import recover_calls
-from chats.actions.keeping import Claim, queue_turn
+from chats.actions.writes import Claim, queue_turn
 from chats.agent import events, registry
 from chats.models import Turn
 from chats.states import TurnState

@@ -7,7 +7,7 @@ from uuid import uuid4
 from django.db import transaction
 
 from chats.actions.calling import claim_call
-from chats.actions.keeping import (
+from chats.actions.writes import (
     RUNNER,
     Claim,
     add_message,

@@ -17,7 +17,8 @@ from approvals.record import audit
 from approvals.runtime.canonical import clean_text
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
-from chats.actions.keeping import (
+from chats.actions.resuming import wake_above
+from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,
@@ -31,7 +32,6 @@ from chats.actions.keeping import (
     write_checkpoint,
     write_events,
 )
-from chats.actions.resuming import wake_above
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn

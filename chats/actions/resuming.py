@@ -14,7 +14,7 @@ from approvals.runtime import async_commit
 from approvals.runtime.canonical import canonical
 from approvals.states import Kind, Status
 from chats import queries
-from chats.actions.keeping import close_call, queue_turn, refresh_message, ring_all_after_commit
+from chats.actions.writes import close_call, queue_turn, refresh_message, ring_all_after_commit
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn

@@ -11,7 +11,7 @@ from django.utils import timezone
 from approvals.runtime import async_commit, locks
 from approvals.runtime.canonical import clean_json
 from chats.actions.asking import ask_all
-from chats.actions.keeping import (
+from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.keeping import Claim, Recorded
+from chats.actions.writes import Claim, Recorded
 from chats.agent import events
 from chats.engine import streams
 from chats.exceptions import LeaseLost

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from approvals.runtime import database
 from chats import actions, queries
-from chats.actions.keeping import Claim, Recorded
 from chats.actions.stepping import CUT_OFF
+from chats.actions.writes import Claim, Recorded
 from chats.agent import events, loop
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall

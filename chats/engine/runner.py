@@ -19,7 +19,7 @@ from django.conf import settings
 from approvals.runtime import database
 from chats import actions, queries
 from chats.actions.claiming import RENEW_EVERY
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError

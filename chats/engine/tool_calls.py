@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from approvals.runtime import database
 from chats import actions
 from chats.actions.calling import Execution
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.tools import ToolContext

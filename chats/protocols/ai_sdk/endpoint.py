@@ -24,7 +24,7 @@ from approvals.runtime.canonical import digest
 from approvals.states import Door
 from chats import actions, queries
 from chats.actions.answering import Taken
-from chats.actions.keeping import MAX_MESSAGE_BYTES
+from chats.actions.writes import MAX_MESSAGE_BYTES
 from chats.engine import streams
 from chats.exceptions import ChatNotFound, HistoryDiffers
 from chats.models import Turn

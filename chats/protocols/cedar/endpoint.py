@@ -28,8 +28,8 @@ from chats.protocols.callers import chat_for, own_chat
 from chats.protocols.cedar import body as cedar_body
 from chats.protocols.cedar import encode, runs
 from chats.protocols.cedar.body import Said
+from chats.protocols.cedar.following import Telling, document, stream, suspensions
 from chats.protocols.cedar.runs import Run
-from chats.protocols.cedar.telling import Telling, document, stream, suspensions
 from chats.queries.agents import agent_named
 from chats.states import TurnState
 

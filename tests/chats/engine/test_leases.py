@@ -14,7 +14,7 @@ from approvals.background import sweep
 from approvals.models import AuditEntry, Decision
 from approvals.states import Verdict
 from chats import actions, doorbell
-from chats.actions.keeping import Claim, Recorded
+from chats.actions.writes import Claim, Recorded
 from chats.agent import events
 from chats.agent.demo import support
 from chats.agent.loop import plan_calls

@@ -13,7 +13,7 @@ from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions
 from chats.actions.calling import Execution
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent import events, registry
 from chats.agent.loop import plan_calls
 from chats.engine import runner, streams

@@ -15,7 +15,7 @@ from django.utils import timezone
 from approvals.runtime import database
 from chats import actions
 from chats.actions.claiming import LEAP
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent import events
 from chats.agent.events import ModelFinished, TextDelta
 from chats.engine import runner, streams

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.engine import runner, streams
 from chats.models import Turn

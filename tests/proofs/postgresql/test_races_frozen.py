@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.engine import sweep as chat_sweep
 from chats.models import Turn

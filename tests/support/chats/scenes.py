@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from approvals.models import ApprovalRequest
 from chats import actions
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent.agent import Agent
 from chats.agent.demo import SHIPPING, support
 from chats.agent.events import ModelFinished

@@ -19,7 +19,7 @@ from approvals.runtime.canonical import clean_text
 from approvals.states import Door, Kind, Verdict
 from chats import queries
 from chats.actions.ending import stop_turn
-from chats.actions.keeping import add_message, start_turn
+from chats.actions.writes import add_message, start_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
     ApprovalPending,
