@@ -116,8 +116,6 @@ class Turn(models.Model):
     ended_at = models.DateTimeField(null=True)
     #: Its stream is gone: it ended long ago.
     events_pruned = models.BooleanField(default=False)
-    #: No column: the last stored number of its stream, for a runner that has locked the turn (`actions.keeping.fenced`).
-    last_seq: int
 
     class Meta:
         constraints: ClassVar = [

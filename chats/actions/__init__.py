@@ -8,16 +8,16 @@ from a checkpoint), `pruning` (retention); `writes` holds what several of them s
 
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
-from chats.actions.calling import claim_call, finish_call, lose_call
+from chats.actions.calling import claim_call, finish_call, time_out_call
 from chats.actions.claiming import claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
 from chats.actions.posting import add_user_message, answer_again, open_chat, post_message
 from chats.actions.pruning import (
     begin_pruning,
-    contents,
-    half_pruned,
+    count_contents,
     old_chats,
+    partly_pruned_chats,
     prune_contents,
     prune_events,
     turns_to_prune,
@@ -34,17 +34,16 @@ __all__ = [
     "claim_call",
     "claim_turn",
     "commit_step",
-    "contents",
+    "count_contents",
     "delegate_call",
     "end_stopped",
     "fail_turn",
     "finish_call",
     "finish_turn",
-    "half_pruned",
     "in_one_commit",
-    "lose_call",
     "old_chats",
     "open_chat",
+    "partly_pruned_chats",
     "pause_turn",
     "post_message",
     "prune_contents",
@@ -55,5 +54,6 @@ __all__ = [
     "settle_delegated",
     "stop_turn",
     "take_answers",
+    "time_out_call",
     "turns_to_prune",
 ]

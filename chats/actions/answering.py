@@ -25,14 +25,15 @@ from chats.states import CLOSED, TurnState
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The turn whose calls were answered, and the last `seq` of its event stream before that.
+    """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    `told` are the toolCallIds that no event after `after` reports: calls closed before, and calls that people closed.
+    `unreported` are the toolCallIds of closed calls that no event after `after` reports: those that were closed before, and
+    those that people closed.
     """
 
     turn: Turn
     after: int
-    told: frozenset[str]
+    unreported: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,9 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
     if turn.state == TurnState.SUSPENDED:
         # The signal that follows a decision may have been lost.
         resume_turn(turn.pk)
-    told = {call_id for call_id, call in calls.items() if call.state in CLOSED}
-    told |= set(turn.tool_calls.filter(attempt=0, state__in=CLOSED).values_list("tool_call_id", flat=True))
-    return Taken(turn, after, frozenset(told))
+    unreported = {call_id for call_id, call in calls.items() if call.state in CLOSED}
+    unreported |= set(turn.tool_calls.filter(attempt=0, state__in=CLOSED).values_list("tool_call_id", flat=True))
+    return Taken(turn, after, frozenset(unreported))
 
 
 def _lock_turn(chat: Chat, message_id: str) -> tuple[Turn, Message]:

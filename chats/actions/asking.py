@@ -16,7 +16,7 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
 from chats import queries
-from chats.actions.writes import RUNNER, close_call, hold_workflow
+from chats.actions.writes import RUNNER, close_call, lock_workflow
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, Question, Tool
@@ -27,7 +27,7 @@ from chats.states import CallState
 logger = logging.getLogger(__name__)
 
 
-def ask_all(
+def ask_people(
     turn: Turn, agent: Agent, *, notes: Mapping[str, str] | None = None
 ) -> tuple[list[ApprovalRequest], list[events.Event]]:
     """Create a request for every waiting call; return the requests, and the stream events about them.
@@ -39,7 +39,7 @@ def ask_all(
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
     # Stored with the request, so that later changes of the chat do not change what people see.
-    said_before = kept(queries.last_said(turn.chat))
+    said_before = kept(queries.last_texts(turn.chat))
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
@@ -48,7 +48,7 @@ def ask_all(
             failed.append((call, str(error)))
     workflow = _workflow_of(turn) if asks else None
     # The workflow is locked before a failed call enqueues its event: see `desk.hold_workflow`.
-    hold_workflow(turn)
+    lock_workflow(turn)
     for call, error_text in failed:
         close_call(call, CallState.FAILED, error_text=error_text, via=RUNNER)
         reported.append(events.ToolFailed(call.tool_call_id, error_text))
@@ -124,7 +124,7 @@ def _question(call: ToolCall, question: Question) -> Ask:
         priority=Priority(question.priority),
         deadline_at=deadline,
         default_response=question.default if question.has_default else ABSENT,
-        step_path=[*subagents.path_of(call.turn), call.name],
+        step_path=[*subagents.call_path(call.turn), call.name],
     )
 
 
@@ -139,7 +139,7 @@ def _approval(call: ToolCall, tool: Tool) -> Ask:
         response_schema=tool.input_schema,
         priority=Priority(tool.priority),
         deadline_at=timezone.now() + timedelta(seconds=tool.deadline) if tool.deadline else None,
-        step_path=[*subagents.path_of(call.turn), call.name],
+        step_path=[*subagents.call_path(call.turn), call.name],
     )
 
 
@@ -157,5 +157,5 @@ def _recovery(call: ToolCall) -> Ask:
         attempt=call.attempt,
         input=call.input,
         priority=Priority.HIGH,
-        step_path=[*subagents.path_of(call.turn), call.name],
+        step_path=[*subagents.call_path(call.turn), call.name],
     )

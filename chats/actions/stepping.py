@@ -10,16 +10,16 @@ from django.utils import timezone
 
 from approvals.runtime import async_commit, locks
 from approvals.runtime.canonical import clean_json
-from chats.actions.asking import ask_all
+from chats.actions.asking import ask_people
 from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,
-    fenced,
+    enqueue_event,
+    lock_claimed_turn,
+    notify_after_commit,
     record_result,
     refresh_message,
-    ring_after_commit,
-    tell_apps,
     write_checkpoint,
     write_events,
 )
@@ -41,7 +41,8 @@ def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
         # Events lost in a crash of the database are written again, by the step's commit at the latest. If their runner
         # crashes too, the model is asked again.
         async_commit.found_again()
-        write_events(fenced(claim), recorded)
+        turn, last_seq = lock_claimed_turn(claim)
+        write_events(turn, last_seq, recorded)
 
 
 def commit_step(
@@ -55,7 +56,7 @@ def commit_step(
 ) -> None:
     """Store a model's answer with its calls, before any tool runs. LeaseLost, StopRequested, ProviderError."""
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, last_seq = lock_claimed_turn(claim)
         if turn.stopped:
             raise StopRequested
         ids = [call.tool_call_id for call in planned]
@@ -80,9 +81,9 @@ def commit_step(
         for name, amount in finished.usage.items():
             turn.usage[name] = turn.usage.get(name, 0) + amount
         turn.save(update_fields=["usage"])
-        write_events(turn, recorded)
+        write_events(turn, last_seq, recorded)
         refresh_message(turn)
-        ring_after_commit(turn.chat_id)
+        notify_after_commit(turn.chat_id)
 
 
 def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) -> None:
@@ -104,7 +105,7 @@ def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) 
 
 
 def in_one_commit(step: Callable[[], None], rest: Callable[[], Sequence[Recorded]]) -> Sequence[Recorded]:
-    """Store a step and the pause or end that directly follows it; return what `rest` returns.
+    """Store a step and the pause or end (`rest`) that directly follows it; return what `rest` returns.
 
     A step without a call to run needs no commit of its own, which would only cost another disk flush. If either function
     raises, nothing is stored.
@@ -121,20 +122,20 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
     sub-agent has moved in the meantime.
     """
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, last_seq = lock_claimed_turn(claim)
         if turn.stopped:
             raise StopRequested
-        asked, closing = ask_all(turn, agent)
+        asked, closing = ask_people(turn, agent)
         resting = subagents.at_rest(turn)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
-        write_events(turn, [*recorded, *last])
+        write_events(turn, last_seq, [*recorded, *last])
         if not resting:
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until"])
         write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
-        tell_apps("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
-        ring_after_commit(turn.chat_id)
+        enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
+        notify_after_commit(turn.chat_id)
     return last

@@ -135,7 +135,7 @@ class Run:
     async def _wait_for_sub_agents(self) -> bool:
         """Settle the calls of sub-agents that have ended, or wait for one at work; return False if all wait for people."""
         watch = streams.RestWatch()
-        states = await database.run(queries.states_below, self.claim.turn_id)
+        states = await database.run(queries.sub_agent_turns, self.claim.turn_id)
         if not states.keys().isdisjoint(ENDED):
             # `_report_results` reports their results, as all that this runner did not produce itself.
             await database.run(actions.settle_delegated, self.claim)

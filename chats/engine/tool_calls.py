@@ -57,7 +57,7 @@ class ToolCalls:
 
         result = await run_tool(tool, execution.input, context, late=late)
         if result is None:
-            await database.run(actions.lose_call, execution, idempotent=tool.idempotent)
+            await database.run(actions.time_out_call, execution, idempotent=tool.idempotent)
         else:
             await self._finish(execution, result)
 

@@ -53,7 +53,7 @@ def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[
     return list(found[:limit])[::-1]
 
 
-def last_said(chat: Chat) -> list[tuple[str, str]]:
+def last_texts(chat: Chat) -> list[tuple[str, str]]:
     """Return (role, text) of the last messages, the oldest first, without tool parts."""
     last = chat.shown.order_by("-position").values_list("role", "parts")[:MAX_MESSAGES]
     return [
@@ -62,13 +62,13 @@ def last_said(chat: Chat) -> list[tuple[str, str]]:
     ]
 
 
-def lately_cut(chat: Chat, *, limit: int) -> list[int]:
+def last_cut_messages(chat: Chat, *, limit: int) -> list[int]:
     """Return the ids of the last `limit` messages that an edit or a regeneration removed."""
     found = chat.messages.filter(cut_at__isnull=False).order_by("-cut_at", "-position")
     return list(found.values_list("pk", flat=True)[:limit])
 
 
-def names_message(chat: Chat, message_id: str) -> bool:
+def is_known_message_id(chat: Chat, message_id: str) -> bool:
     """Return whether this is the id of a shown message or of a turn without a message; "" is accepted too."""
     return (
         not message_id

@@ -43,7 +43,7 @@ def first_response(chat: Chat) -> Turn | None:
     return turn
 
 
-def states_below(turn_id: int) -> dict[str, list[int]]:
+def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:
     """Return the ids of the turns of this turn's sub-agents whose calls are not settled, by state."""
     found: dict[str, list[int]] = defaultdict(list)
     below = Turn.objects.filter(parent_call__turn=turn_id, parent_call__state=CallState.DELEGATED)

@@ -74,10 +74,10 @@ class Command(RefusingCommand):
             self._say(chats.old_chats(before).count(), "chats, and in them:")
             inside: Counter[str] = Counter()
             for pks in _pages(before):
-                inside.update(chats.contents(pks))
+                inside.update(chats.count_contents(pks))
             for table, words in INSIDE.items():
                 self._say(inside[table], f"  {words}")
-            self._say(chats.half_pruned().count(), "chats of which a killed run has left something")
+            self._say(chats.partly_pruned_chats().count(), "chats of which a killed run has left something")
         self._say(desk.old_delivered(before).count(), "delivered events")
         self._say(desk.old_sessions().count(), "ended sessions, whatever their age")
         self.stdout.write("Nothing was changed: add --yes to remove it. Requests, decisions and the audit log stay.")
@@ -87,7 +87,7 @@ class Command(RefusingCommand):
 
     def _prune_chats(self, before: datetime) -> None:
         rows = removed = skipped = 0
-        for pk in list(chats.half_pruned().values_list("pk", flat=True)):
+        for pk in list(chats.partly_pruned_chats().values_list("pk", flat=True)):
             rows += self._empty(pk)
         for pks in _pages(before):
             for pk in pks:

@@ -156,7 +156,7 @@ def test_a_run_that_was_killed_is_gone_on_with(monkeypatch):
     prune("--yes")
     assert inside(turn.chat) == [0] * len(INSIDE)
     assert AuditEntry.objects.filter(event="retention.pruned").count() == 1
-    assert not actions.half_pruned().exists()
+    assert not actions.partly_pruned_chats().exists()
 
 
 def test_a_conversation_goes_with_those_of_its_sub_agents(settings):

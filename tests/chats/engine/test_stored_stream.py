@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.claiming import LEAP
+from chats.actions.claiming import SEQ_GAP
 from chats.actions.writes import Claim
 from chats.agent import events
 from chats.agent.events import ModelFinished, TextDelta
@@ -133,7 +133,7 @@ def test_who_takes_over_after_a_crash_tells_nothing_under_numbers_that_followers
 
     heard = asyncio.run(asyncio.wait_for(story(), 30))
     assert (heard[0], type(heard[-1])) == (events.StepStarted(0), events.TurnEnded)
-    assert stored(turn)[0] == LEAP + 1
+    assert stored(turn)[0] == SEQ_GAP + 1
     assert claim.attempt == 1
 
 
@@ -145,7 +145,7 @@ def test_nor_after_a_crash_that_took_all_since_a_pause():
     actions.claim_turn(turn.pk, owner="gone with the database, and with what followers have read")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
     _, _, found = actions.claim_turn(turn.pk, owner="next")
-    assert found == last + LEAP
+    assert found == last + SEQ_GAP
 
 
 def test_after_a_pause_the_numbers_go_on_where_they_were():

@@ -238,7 +238,7 @@ def test_what_is_critical_or_a_recovery_leads_to_its_page_whatever_is_said(page,
 
 def test_a_form_that_asks_whether_something_is_approved_gets_its_answer():
     schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
-    assert cedar_body.word_on(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
+    assert cedar_body.decision_in(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
 
 
 def test_a_field_of_the_input_never_hides_ours_nor_is_hidden(page):
@@ -252,6 +252,6 @@ def test_a_field_of_the_input_never_hides_ours_nor_is_hidden(page):
 
 
 def test_line_breaks_in_what_is_asked_stay_within_their_event():
-    frame = encode.frame(encode.noted("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
+    frame = encode.frame(encode.notice("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
     assert frame.count(b"\n") == 2
     assert frame.endswith(b"\n\n") and b"\r" not in frame
