@@ -16,7 +16,6 @@ from approvals.live import sse
 HEARTBEAT = b": heartbeat\n\n"
 #: JavaScript's timers hold 31 bits of milliseconds (24.8 days); a longer one goes off at once.
 LONGEST_TIMER = 2**31 - 1
-MAX_TITLE = 200
 
 NOBODY = "Nobody answered before the deadline."
 WITHDRAWN = "The request was withdrawn."
@@ -174,14 +173,6 @@ def error_of(asked: Asked, ended: Ended) -> str | None:
     if ended.status == "expired" and not ended.given and asked.kind != "approval":
         return NOBODY
     return None
-
-
-def title_and_message(text: str) -> tuple[str, str]:
-    """A title of at most MAX_TITLE characters, and the whole text where the title does not hold it."""
-    first_line = text.strip().splitlines()[0] if text.strip() else "Question"
-    if first_line == text.strip() and len(first_line) <= MAX_TITLE:
-        return first_line, ""
-    return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
 
 
 def _told(event: str, asked: Asked, id: str, **data: Any) -> Told:

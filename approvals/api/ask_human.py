@@ -20,6 +20,7 @@ from approvals.api.bodies import REPLAYED, idempotency_key, json_object
 from approvals.api.events import thread_of
 from approvals.api.long_poll import when_ended
 from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.titles import title_and_message
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
@@ -75,7 +76,7 @@ def question_from(body: Mapping[str, Any]) -> Ask:
         errors["question"] = "is missing"
     if errors:
         raise Invalid("This is no question that can be asked.", errors)
-    title, message = agentforge.title_and_message(body["question"])
+    title, message = title_and_message(body["question"])
     timeout = body.get("timeout", 0)
     return Ask(
         kind=Kind.QUESTION,
