@@ -126,8 +126,8 @@ def _reason_nothing_is_new(
     parts: Sequence[Mapping[str, Any]], calls: Mapping[str, ToolCall], refused: Sequence[Refusal | None]
 ) -> Refusal:
     """Return the refusal of a message without a new answer; it names the decision that stands, of a late answer first."""
-    if late := next((refusal for refusal in refused if refusal is not None), None):
-        return late
+    if too_late := next((refusal for refusal in refused if refusal is not None), None):
+        return too_late
     late: list[Decision] = []
     repeated: list[Decision] = []
     for part in parts:

@@ -101,7 +101,7 @@ def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_beyond_its_limit_is_asked_about_and_its_late_result_answers():
+def test_a_late_result_settles_the_recovery_of_a_run_that_timed_out():
     turn, paused = paused_and_released("late")
     assert paused == ("suspended", "recovery", ["unknown"])
     call, decision = turn.tool_calls.get(), Decision.objects.get()
@@ -121,7 +121,7 @@ def test_a_run_beyond_its_limit_is_asked_about_and_its_late_result_answers():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_late_failure_is_a_failure_and_not_an_answer():
+def test_a_late_error_fails_the_call():
     turn, paused = paused_and_released("fails_late")
     assert paused == ("suspended", "recovery", ["unknown"])
     decision = Decision.objects.get()
@@ -138,7 +138,7 @@ def test_a_late_failure_is_a_failure_and_not_an_answer():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_idempotent_tool_is_tried_three_times_under_one_id_and_then_given_up():
+def test_an_idempotent_tool_fails_after_three_runs_with_the_same_id():
     turn = converse(people.alice(), "hangs")
     (part,) = tool_parts(turn)
     call_id = part["toolCallId"]
@@ -152,7 +152,7 @@ def test_an_idempotent_tool_is_tried_three_times_under_one_id_and_then_given_up(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_person_may_let_it_run_again_while_the_first_run_still_hangs():
+def test_a_person_may_run_a_call_again_while_the_first_run_hangs():
     turn, bob = say(make_chat(people.alice()), "late"), people.bob()
 
     async def story() -> None:

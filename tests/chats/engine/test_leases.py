@@ -57,7 +57,7 @@ def executing(owner, text: str):
     return turn, execution
 
 
-def test_of_many_runners_one_gets_the_turn():
+def test_only_one_of_many_runners_claims_a_turn():
     turn = say(make_chat(people.alice()), "hello")
 
     def try_it(number: int):
@@ -71,7 +71,7 @@ def test_of_many_runners_one_gets_the_turn():
     assert (len(won), reload(turn).attempt) == (1, 1)
 
 
-def test_a_runner_whose_lease_was_taken_over_can_commit_nothing():
+def test_a_runner_that_lost_its_lease_cannot_commit():
     turn = say(make_chat(people.alice()), "hello")
     old = claim(turn)
     lapse(turn)
@@ -94,14 +94,14 @@ def test_a_runner_whose_lease_was_taken_over_can_commit_nothing():
     assert actions.renew_lease(new) == (True, False)
 
 
-def test_a_turn_handed_over_is_queued_and_goes_on():
+def test_a_released_turn_is_queued_and_continues():
     turn = say(make_chat(people.alice()), "hello")
     assert actions.release_turn(claim(turn)) is True
     assert reload(turn).state == "queued"
     assert run(turn).state == "completed"
 
 
-def test_an_idempotent_tool_runs_again_with_the_same_id():
+def test_an_idempotent_tool_runs_again_after_a_crash_with_the_same_id():
     alice = people.alice()
     turn = say(make_chat(alice), "weather")
     held = claim(turn)
@@ -117,7 +117,7 @@ def test_an_idempotent_tool_runs_again_with_the_same_id():
     assert (turn.tool_calls.get().output["city"], results_on_record(turn)) == ("Ulm", {"call_1": 1})
 
 
-def test_the_outcome_of_any_other_tool_is_asked_for(oddball):
+def test_a_person_is_asked_for_the_outcome_of_any_other_tool(oddball):
     turn, _ = executing(people.alice(), "pay")
     turn = run(turn)
     (question,) = open_requests(turn)
@@ -144,7 +144,7 @@ def test_the_outcome_of_any_other_tool_is_asked_for(oddball):
         (Verdict.REJECT, {"comment": "No money left."}, "failed", [], None),
     ],
 )
-def test_what_a_person_says_about_an_unknown_outcome_counts(oddball, verdict, given, state, ran, output):
+def test_a_person_settles_an_unknown_outcome(oddball, verdict, given, state, ran, output):
     turn, _ = executing(people.alice(), "pay")
     turn = run(turn)
     decide(only_request(turn), people.make_person("dora", "decide_approvalrequest"), verdict, **given)
@@ -154,7 +154,7 @@ def test_what_a_person_says_about_an_unknown_outcome_counts(oddball, verdict, gi
     assert list(results_on_record(turn).values()) == [1]
 
 
-def test_a_true_result_that_comes_late_closes_the_question_itself(oddball):
+def test_a_late_result_settles_the_recovery(oddball):
     turn, execution = executing(people.alice(), "pay")
     turn = run(turn)
     assert actions.finish_call(execution, output={"paid": 5}) is True
@@ -166,7 +166,7 @@ def test_a_true_result_that_comes_late_closes_the_question_itself(oddball):
     assert actions.finish_call(execution, output="again") is False
 
 
-def test_a_late_result_is_refused_once_the_call_was_started_again(oddball):
+def test_a_late_result_is_refused_after_the_call_has_started_again(oddball):
     turn, execution = executing(people.alice(), "pay")
     turn = run(turn)
     decide(only_request(turn), people.make_person("dora", "decide_approvalrequest"), Verdict.APPROVE)
@@ -175,7 +175,7 @@ def test_a_late_result_is_refused_once_the_call_was_started_again(oddball):
     assert turn.tool_calls.get().output == {"paid": 5, "to": "Eve"}
 
 
-def test_an_input_that_is_not_the_approved_one_does_not_run(oddball):
+def test_an_input_other_than_the_approved_one_does_not_run(oddball):
     turn = converse(people.alice(), "pay")
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     turn.tool_calls.update(input={"amount": 5000, "to": "Mallory"})
@@ -186,7 +186,7 @@ def test_an_input_that_is_not_the_approved_one_does_not_run(oddball):
     )
 
 
-def test_the_sweep_finds_what_nobody_rang_for(oddball):
+def test_the_sweep_finds_turns_whose_notification_was_lost(oddball):
     alice, bob = people.alice(), people.bob()
     queued = say(make_chat(alice), "pay")
     lapsed = say(make_chat(alice), "pay")

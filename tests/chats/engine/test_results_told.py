@@ -67,7 +67,7 @@ def heard(turn: Turn) -> list[str]:
     return asyncio.run(collect())
 
 
-def test_a_result_whose_runner_died_before_it_told_it_is_told_by_the_next():
+def test_the_next_runner_reports_the_result_of_a_dead_runner():
     turn = say(make_chat(people.alice()), "for ever")
     execution = executing(turn)
     assert actions.finish_call(execution, output=1)
@@ -78,7 +78,7 @@ def test_a_result_whose_runner_died_before_it_told_it_is_told_by_the_next():
     assert len(told(turn)) == len({call_id for call_id, _ in told(turn)}) == turn.tool_calls.count()
 
 
-def test_it_is_told_before_the_next_step_begins():
+def test_a_dead_runners_result_is_reported_before_the_next_step():
     turn = say(make_chat(people.alice()), "unknown tool")
     actions.finish_call(executing(turn), output=1)
     lost(turn)
@@ -86,7 +86,7 @@ def test_it_is_told_before_the_next_step_begins():
     assert found.index("ToolSucceeded") < found.index("StepStarted") < found.index("TextDelta")
 
 
-def test_a_failure_is_told_as_one():
+def test_a_dead_runners_error_is_reported_as_an_error():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn)
     actions.finish_call(execution, error_text="The bank said no.")
@@ -94,7 +94,7 @@ def test_a_failure_is_told_as_one():
     assert told(run(turn)) == [(execution.tool_call_id, "The bank said no.")]
 
 
-def test_what_was_told_is_not_told_again_by_a_runner_that_takes_over():
+def test_a_result_is_not_reported_twice_after_a_takeover():
     turn = say(make_chat(people.alice()), "mixed")
     turn = run(turn)
     before = told(turn)
@@ -111,7 +111,7 @@ def test_what_was_told_is_not_told_again_by_a_runner_that_takes_over():
     assert sorted(ids) == sorted(ran)
 
 
-def test_a_result_that_comes_while_its_question_waits_is_told_when_the_turn_goes_on():
+def test_a_result_that_settles_a_recovery_is_reported_when_the_turn_continues():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
@@ -121,7 +121,7 @@ def test_a_result_that_comes_while_its_question_waits_is_told_when_the_turn_goes
     assert told(run(turn)) == [(execution.tool_call_id, 1)]
 
 
-def test_what_a_person_found_out_about_a_lost_call_is_told_too():
+def test_an_outcome_entered_by_a_person_is_reported():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
@@ -130,7 +130,7 @@ def test_what_a_person_found_out_about_a_lost_call_is_told_too():
     assert told(run(turn)) == [(execution.tool_call_id, 7)]
 
 
-def test_a_result_that_comes_past_the_runner_that_has_the_turn_is_told_by_that_runner():
+def test_a_late_result_is_reported_by_the_current_runner():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
@@ -147,7 +147,7 @@ def test_a_result_that_comes_past_the_runner_that_has_the_turn_is_told_by_that_r
     assert (reload(turn).state, told(turn)) == ("completed", [(execution.tool_call_id, 1)])
 
 
-def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_own():
+def test_a_result_during_a_commit_gets_its_own_number():
     turn = say(make_chat(people.alice()), "hello")
     claim, _, last = actions.claim_turn(turn.pk, owner="one")
 
@@ -170,7 +170,7 @@ def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_ow
     assert (late, event) == (ending + 1, events.ToolSucceeded("call", 1))
 
 
-def test_the_last_words_of_a_sub_agent_are_told_though_its_caller_died_in_between():
+def test_a_sub_agents_output_is_reported_after_its_caller_crashed():
     turn = say(actions.open_chat(owner=people.alice(), agent=agents.boss), "accountant count")
     claim = stepped(turn, use("accountant", {"task": "count"}))
     call = turn.tool_calls.get()
@@ -182,7 +182,7 @@ def test_the_last_words_of_a_sub_agent_are_told_though_its_caller_died_in_betwee
     assert told(run(turn)) == [(call.tool_call_id, "Counted.")]
 
 
-def test_a_call_that_is_not_what_was_approved_is_told_to_have_failed():
+def test_a_call_with_an_unapproved_input_is_reported_as_failed():
     turn = converse(people.alice(), "pay and stop")
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     turn.tool_calls.update(input={"amount": 5000, "to": "Mallory"})

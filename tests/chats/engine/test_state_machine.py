@@ -182,6 +182,6 @@ SHORT = settings(max_examples=4, stateful_step_count=8, suppress_health_check=li
 
 
 @pytest.mark.django_db(transaction=True)
-def test_any_interleaving_keeps_the_promises(settings):
+def test_the_invariants_hold_after_any_sequence_of_actions(settings):
     settings.HITL_AGENTS = [agents.PATH]
     run_state_machine_as_test(Desk, settings=SHORT)

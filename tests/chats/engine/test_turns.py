@@ -99,7 +99,7 @@ UNPAUSED = {
 
 
 @pytest.mark.parametrize("sentence", UNPAUSED)
-def test_a_turn_that_needs_nobody_runs_to_its_end(sentence):
+def test_a_turn_without_requests_completes(sentence):
     turn = converse(people.alice(), sentence)
     expected, results = UNPAUSED[sentence]
     assert (turn.state, turn.finish_reason, turn.error, turn.stopped) == ("completed", "stop", "", False)
@@ -109,7 +109,7 @@ def test_a_turn_that_needs_nobody_runs_to_its_end(sentence):
     assert Workflow.objects.count() == 0
 
 
-def test_a_question_is_the_same_message_before_and_behind_its_answer():
+def test_an_answered_question_stays_in_the_same_message():
     alice = people.alice()
     turn = converse(alice, "ask")
     begun = [STEP, spoken("I need to know one thing before I go on.")]
@@ -131,7 +131,7 @@ def test_a_question_is_the_same_message_before_and_behind_its_answer():
     assert folded(turn)[-1] == parts(turn)
 
 
-def test_a_refund_waits_for_bob_and_then_runs_once():
+def test_a_refund_waits_for_approval_and_runs_once():
     turn = converse(people.alice(), "approve refund")
     begun = [STEP, spoken("I will refund the order once somebody approves it.")]
     waiting = called("issueRefund", REFUND, "approval-requested", approval={"id": "the request"})
@@ -155,7 +155,7 @@ def test_a_refund_waits_for_bob_and_then_runs_once():
     assert list(Workflow.objects.values_list("state", "open_count")) == [("completed", 0)]
 
 
-def test_a_denied_refund_never_runs_and_the_turn_goes_on():
+def test_a_rejected_refund_does_not_run_and_the_turn_continues():
     turn = converse(people.alice(), "approve refund")
     decide(only_request(turn), people.bob(), Verdict.REJECT)
     turn = run(turn)
@@ -183,7 +183,7 @@ REFUNDS = [
 
 
 @pytest.mark.parametrize(("sentence", "value", "state"), REFUNDS)
-def test_refunds_in_natural_sentences_ask_from_a_hundred_upwards(sentence, value, state):
+def test_refund_sentences_need_approval_from_100_upwards(sentence, value, state):
     turn = converse(people.alice(), sentence)
     call = turn.tool_calls.get()
     assert (turn.state, call.name, call.input, call.attempt) == (
@@ -198,7 +198,7 @@ def test_refunds_in_natural_sentences_ask_from_a_hundred_upwards(sentence, value
     "sentence",
     ["refund order 4711, 1,250 euros", "Refund #A-17: 1.250,50", "refund 250 euros for order 4711"],
 )
-def test_a_refund_whose_amount_could_be_misread_is_not_made(sentence):
+def test_a_refund_with_an_ambiguous_amount_is_not_made(sentence):
     turn = converse(people.alice(), sentence)
     assert (turn.state, turn.tool_calls.count()) == ("completed", 0)
     assert last_text(turn).startswith("I am the scripted provider: no model is connected. Sentences I know:")

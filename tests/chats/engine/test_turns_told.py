@@ -14,7 +14,7 @@ from tests.support.receiver import Receiver
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_endpoint_hears_a_refund_from_the_question_to_the_end(settings):
+def test_a_webhook_receives_every_event_of_a_refund(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     with Receiver() as there:
         _, secret = make_endpoint(there.url())

@@ -165,7 +165,7 @@ def test_a_result_is_new_unique_named_and_has_one_outcome(conversation):
 
 
 @given(conversations())
-def test_a_call_behind_an_approval_never_takes_an_output(conversation):
+def test_a_call_that_needs_approval_never_takes_an_output(conversation):
     chain, incoming = conversation
     gated = {call_id for call_id, part in all_calls(chain) if part.get("state") in STATES[2:4]}
     assert not gated & {row["toolCallId"] for row in extract_new_tool_results(chain, incoming)}

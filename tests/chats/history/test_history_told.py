@@ -61,7 +61,7 @@ def told(chat: Chat, kind: str) -> list[str]:
     return [str(entry.request.pk) for entry in page_of(chat).entries if entry.kind == kind]
 
 
-def test_every_doubt_about_a_call_and_every_answer_to_it_is_told():
+def test_the_timeline_shows_every_recovery_and_its_outcome():
     turn = doubted_twice(bob())
     assert (told(turn.chat, "doubted"), told(turn.chat, "cleared")) == (recoveries(), recoveries())
     assert len(recoveries()) == 2
@@ -70,7 +70,7 @@ def test_every_doubt_about_a_call_and_every_answer_to_it_is_told():
         assert mark_from(str(entry.mark)) == entry.mark
 
 
-def test_so_it_is_in_a_branch_and_in_what_is_exported_of_it():
+def test_a_branch_and_its_export_show_every_recovery():
     turn = doubted_twice(bob())
     made = branch(turn, checkpoints(turn).count() - 1)
     assert (told(made, "doubted"), told(made, "cleared")) == (recoveries(), recoveries())
@@ -79,7 +79,7 @@ def test_so_it_is_in_a_branch_and_in_what_is_exported_of_it():
     assert sorted(asked) == sorted(recoveries())
 
 
-def test_what_was_asked_in_the_origin_after_the_branch_is_none_of_its_doubts():
+def test_a_branch_does_not_show_later_recoveries_of_the_original_chat():
     by = bob()
     turn = converse(alice(), "pay")
     decide(only_request(turn), by, Verdict.APPROVE)
@@ -94,7 +94,7 @@ def test_what_was_asked_in_the_origin_after_the_branch_is_none_of_its_doubts():
     assert len(own) == 1
 
 
-def test_a_value_that_is_cut_says_by_how_much(monkeypatch):
+def test_a_shortened_value_says_how_much_is_missing(monkeypatch):
     monkeypatch.setattr(timeline, "LONGEST", 20)
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.EDIT, edited_input={"amount": 5, "to": "E" * 100})
@@ -103,7 +103,7 @@ def test_a_value_that_is_cut_says_by_how_much(monkeypatch):
     assert given.words.endswith("more characters …")
 
 
-def test_what_nobody_would_see_is_shown_in_the_timeline_and_beside_each_other():
+def test_invisible_characters_are_shown_in_the_timeline_and_in_comparisons():
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.APPROVE, comment="fine\u202eoN")
     run(turn)
@@ -113,7 +113,7 @@ def test_what_nobody_would_see_is_shown_in_the_timeline_and_beside_each_other():
         assert ("\u202e" in text, "fine⟨U+202E⟩oN" in text) == (False, True)
 
 
-def test_while_a_sub_agent_waits_the_timeline_above_leads_to_its_own(settings):
+def test_the_timeline_links_the_timeline_of_a_waiting_sub_agent(settings):
     settings.HITL_AGENTS = [agents.BOSS]
     turn = nested("accountant ask")
     below = Turn.objects.get(agent="accountant")
@@ -131,7 +131,7 @@ def half_removed() -> Turn:
     return turn
 
 
-def test_a_removed_chat_is_not_told_as_one_in_which_nothing_happened(half_removed):
+def test_the_pages_of_a_removed_chat_say_that_it_was_removed(half_removed):
     client = browser(half_removed.chat.owner)
     for page in ("timeline", "compare", "checkpoints"):
         answer = client.get(f"/chats/{half_removed.chat_id}/{page}/")
@@ -144,13 +144,13 @@ def test_a_removed_chat_is_not_told_as_one_in_which_nothing_happened(half_remove
     assert (answer.status_code, "removed because of its age" in answer.text) == (410, True)
 
 
-def test_nothing_goes_on_from_a_removed_chat(half_removed):
+def test_a_removed_chat_cannot_be_branched(half_removed):
     with pytest.raises(ChatPruned):
         branch(half_removed, 0)
     assert Chat.objects.count() == 1
 
 
-def test_a_branch_outlives_its_origin_and_leads_to_no_checkpoint_that_is_gone():
+def test_a_branch_does_not_link_checkpoints_of_a_removed_chat():
     turn = completed(make_chat(alice()))
     made = branch(turn, 0)
     link = f"/chats/checkpoints/{made.branched_at}/"
@@ -163,7 +163,7 @@ def test_a_branch_outlives_its_origin_and_leads_to_no_checkpoint_that_is_gone():
     assert [entry.kind for entry in page_of(Chat.objects.get(pk=turn.chat_id)).entries] == ["branched"]
 
 
-def test_more_branches_than_are_listed_are_not_counted_as_all(monkeypatch):
+def test_a_shortened_list_of_branches_says_so(monkeypatch):
     turn = completed(make_chat(alice()))
     for _ in range(3):
         branch(turn, 0)
@@ -173,7 +173,7 @@ def test_more_branches_than_are_listed_are_not_counted_as_all(monkeypatch):
     assert "The latest 2 branches that go on from here" in client.get(turn.chat.get_absolute_url()).text
 
 
-def test_checkpoints_are_read_page_by_page(monkeypatch):
+def test_checkpoints_are_paginated(monkeypatch):
     monkeypatch.setattr(views, "CHECKPOINTS", 3)
     chat = make_chat(alice())
     for _ in range(7):

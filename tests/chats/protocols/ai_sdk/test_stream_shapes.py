@@ -60,7 +60,7 @@ def test_plain_text(client):
     assert shape(client.say("hello")) == ["start", *step(*TEXT), *STOP]
 
 
-def test_a_server_tool_and_what_is_said_about_it(client):
+def test_a_server_tool_and_the_answer(client):
     told = "tool-output-available json"
     assert shape(client.say("weather")) == ["start", *step(*TEXT, *used("getWeather"), told), *AFTERWARDS]
 
@@ -92,7 +92,7 @@ def test_two_questions_at_once(client):
     assert shape(client.answer("none")) == ["start", *AFTERWARDS]
 
 
-def test_an_approval_asked_for_and_given(client):
+def test_an_approval_requested_and_given(client):
     asked = ["tool-approval-request"]
     assert shape(client.say("approve refund")) == ["start", *step(*TEXT, *used("issueRefund"), *asked), *PAUSE]
     assert shape(client.rule(True)) == ["start", "tool-output-available json", *AFTERWARDS]
@@ -117,14 +117,14 @@ def test_weather_question_and_approval_in_one_step(client):
     assert shape(client.rule(True)) == ["start", "tool-output-available json", *AFTERWARDS]
 
 
-def test_an_answer_in_the_tools_own_shape_is_told_back(client):
+def test_an_answer_in_the_tools_output_shape_is_streamed_back(client):
     client.say("ask human")
     answer = client.answer("Offer a free return")
     assert shape(answer) == ["start", "tool-output-available json", *AFTERWARDS]
     assert answer.chunks[1]["output"]["response"] == "Offer a free return"
 
 
-def test_a_late_answer_beside_a_new_one_is_told_what_is_stored(client):
+def test_the_stored_result_of_a_late_answer_is_streamed_beside_a_new_one(client):
     client.say("ask parallel")
     other = Client(client.machine)
     other.read()

@@ -13,7 +13,7 @@ from tests.support.machine import Machine
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_workflows_from_everywhere_stand_side_by_side():
+def test_workflows_of_all_sources_are_listed_together():
     bob = people.bob()
     front_end(bob).paused("approve payment")
     converse(bob, "approve refund")
