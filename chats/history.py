@@ -115,7 +115,7 @@ def _calls(chain: object) -> Iterator[_Call]:
                 continue
             name = _text(part, "toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
             preliminary = part.get("preliminary") is True
-            # An answer would keep the `preliminary` mark of an open call, which would so never close.
+            # An answer would keep the `preliminary` mark of an open call, which would never close then.
             never_closes = preliminary and state == "input-available"
             yield _Call(
                 id=call_id,

@@ -1,4 +1,4 @@
-"""Chats and what happened in them. Rows are written by `chats.actions` and nobody else."""
+"""Chats, their turns and everything in them. Only `chats.actions` writes rows."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _ask_for(call: ToolCall, tool: Tool | None) -> Ask:
         ask = _approval(call, tool) if tool.ask is None else _question(call, tool.ask(value))
         ask.check()
     except Invalid as error:
-        problems = "; ".join(f"{name}: {words}" for name, words in error.errors.items())
+        problems = "; ".join(f"{name}: {problem}" for name, problem in error.errors.items())
         raise InvalidInput(f"{call.name} cannot be asked like this. {problems}") from error
     except Exception as error:
         logger.exception("Tool %s could not make its question (call %s)", call.name, call.tool_call_id)

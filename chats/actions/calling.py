@@ -118,8 +118,8 @@ def _close_recovery(call: ToolCall) -> None:
     if call.recovery is None or call.recovery.status != Status.PENDING:
         return
     if call.state == CallState.FAILED:
-        words = f"The tool's own result arrived late: {call.error_text}"[:MAX_COMMENT]
-        desk.settle(call.recovery.pk, verdict=Verdict.REJECT, comment=words)
+        comment = f"The tool's own result arrived late: {call.error_text}"[:MAX_COMMENT]
+        desk.settle(call.recovery.pk, verdict=Verdict.REJECT, comment=comment)
         return
     desk.settle(
         call.recovery.pk, verdict=Verdict.RESPOND, comment="The tool's own result arrived late.", answer=call.output
@@ -137,8 +137,8 @@ def time_out_call(execution: Execution, *, idempotent: bool) -> None:
         if call.attempt != execution.attempt or call.state != CallState.EXECUTING:
             return
         if idempotent and call.attempt >= MAX_RUNS:
-            words = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
-            close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
+            error = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
+            close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
             refresh_message(call.turn)
             notify_after_commit(call.chat_id)
             return

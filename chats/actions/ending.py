@@ -65,7 +65,7 @@ def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded],
         turn.error = clean_text(error)[:2000]
         last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
         write_events(turn, last_seq, [*recorded, *last])
-        workflow = _close_calls(turn, by=None, via=RUNNER, words="The turn failed before this was done.")
+        workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
         _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow)
         audit.record("turn.failed", audit_subject(turn), data={"error": turn.error}, actor=None, via=RUNNER)
     return last
@@ -93,7 +93,7 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
     if turn.state == TurnState.RUNNING:
         transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
     else:
-        workflow = _close_calls(turn, by=by, via=Door.STOP, words=STOPPED)
+        workflow = _close_calls(turn, by=by, via=Door.STOP, reason=STOPPED)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     notify_after_commit(turn.chat_id)
     return True
@@ -116,7 +116,7 @@ def end_stopped(
         text = _closing_text(turn, step, projection.STOPPED)
         last = _closing(next_seq, step, [*text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
         write_events(turn, last_seq, [*recorded, *last])
-        workflow = _close_calls(turn, by=None, via=Door.STOP, words=STOPPED)
+        workflow = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     return last
 
@@ -139,7 +139,7 @@ def _closing_text(turn: Turn, step: int, text: str) -> list[events.Event]:
     return written if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *written]
 
 
-def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workflow | None:
+def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Workflow | None:
     """Cancel the pending requests, stop the sub-agents, and close every open call; return the locked workflow.
 
     Every call needs a result, because models refuse a history with a call without one. Locks are taken from the top down,
@@ -150,7 +150,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workf
         _lock_below(turn)
     workflow = lock_workflow(turn)
     waiting = [request.pk for request in queries.own_open_requests(turn)]
-    desk.withdraw(waiting, by=by, via=Door(via), comment=words)
+    desk.withdraw(waiting, by=by, via=Door(via), comment=reason)
     for _, below in delegated:
         _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
@@ -158,7 +158,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workf
         if call.state == CallState.EXECUTING:
             # The audit log has to say that the outcome is unknown.
             call.state = CallState.UNKNOWN
-        error = OUTCOME_UNKNOWN if call.state == CallState.UNKNOWN else words
+        error = OUTCOME_UNKNOWN if call.state == CallState.UNKNOWN else reason
         close_call(call, CallState.CANCELLED, error_text=error, by=by, via=via)
     return workflow
 

@@ -80,8 +80,8 @@ async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[F
         return Result(output=await asyncio.to_thread(_storable, output))
     except Exception as error:
         # The tool did run, so the model must not be told that it failed.
-        words = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
-        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {words}.")
+        problem = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
+        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {problem}.")
 
 
 async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Any:

@@ -84,21 +84,21 @@ def _find(script: Sequence[Conversation], text: str) -> tuple[Conversation, dict
         if groups is not None:
             return conversation, dict(groups)
     known = "\n".join(f"- `{conversation.example}`" for conversation in script if conversation.example)
-    words = (
+    answer = (
         f"I am the scripted provider: no model is connected. Sentences I know:\n\n{known}"
         if known
         else "I have no script."
     )
-    return Conversation("", [[Say(words)]]), {}
+    return Conversation("", [[Say(answer)]]), {}
 
 
 def _last_user_text(messages: Sequence[ModelMessage]) -> tuple[str, Sequence[ModelMessage]]:
     """Return the text of the user's last message, and the messages after it."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
-        words = [block["text"] for block in message.content if block["type"] == "text" and not is_context(block)]
-        if message.role == "user" and words:
-            return "\n".join(words), messages[position + 1 :]
+        texts = [block["text"] for block in message.content if block["type"] == "text" and not is_context(block)]
+        if message.role == "user" and texts:
+            return "\n".join(texts), messages[position + 1 :]
     return "", messages
 
 
@@ -128,5 +128,5 @@ def _result_text(content: str) -> str:
 
 def _usage(messages: Sequence[ModelMessage], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Return the usage; words count as tokens."""
-    said = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
-    return {"input_tokens": said, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}
+    asked = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
+    return {"input_tokens": asked, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}

@@ -154,13 +154,13 @@ def _approval(data: Any) -> Given:
     # An unknown field may be meant as a change, so the unchanged call must not run.
     for name in data.keys() - {"approved", "input", *COMMENTS}:
         errors[f"resumeData.{name[:100]}"] = "is not known here; changes go into `input`, words into `feedback`"
-    words = [name for name in COMMENTS if data.get(name) not in (None, "")]
-    errors |= {f"resumeData.{name}": "is not text" for name in words if not isinstance(data[name], str)}
+    comments = [name for name in COMMENTS if data.get(name) not in (None, "")]
+    errors |= {f"resumeData.{name}": "is not text" for name in comments if not isinstance(data[name], str)}
     if "input" in data and not approved:
         errors["resumeData.input"] = "does not belong to a no"
     if errors:
         raise Invalid("This cannot be taken.", errors)
-    comment = "\n".join(data[name] for name in words)
+    comment = "\n".join(data[name] for name in comments)
     if not approved:
         return Given(verdict=Verdict.REJECT, comment=comment)
     if "input" in data:
@@ -172,7 +172,7 @@ def with_client_fields(refusal: Invalid) -> Invalid:
     """Return the same refusal with the fields named as in the client's body."""
     places = {"edited_input": "resumeData.input", "answer": "resumeData", "comment": "resumeData.feedback"}
     errors = {}
-    for name, words in refusal.errors.items():
+    for name, problem in refusal.errors.items():
         field, _, rest = name.partition(".")
-        errors[".".join(filter(None, (places.get(field, f"resumeData.{field}"), rest)))] = words
+        errors[".".join(filter(None, (places.get(field, f"resumeData.{field}"), rest)))] = problem
     return Invalid(str(refusal), errors)

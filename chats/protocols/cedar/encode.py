@@ -100,7 +100,7 @@ def notice(text: str) -> Payload:
 
 def error_line(text: str, errors: Mapping[str, str] | None = None) -> Payload:
     """Return an error line for the chat, because Cedar does not show the body of an error response."""
-    named = " ".join(f"({name}: {words})" for name, words in (errors or {}).items())
+    named = " ".join(f"({name}: {problem})" for name, problem in (errors or {}).items())
     return {"type": "progress_update", "state": "error", "text": " ".join(filter(None, (text, named)))}
 
 

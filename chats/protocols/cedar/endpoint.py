@@ -69,7 +69,7 @@ def chat_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @endpoint("POST")
 def resume(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """A word on a run; what the assistant goes on with, as one document."""
+    """Take an answer to a run; return what the assistant adds, as one document."""
     return document(request, _resume(request, caller))
 
 

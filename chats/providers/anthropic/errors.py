@@ -1,4 +1,4 @@
-"""Anthropic's errors: which can be retried, after how long, and what people are told."""
+"""Anthropic's errors: which can be retried, after how long, and what people are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents of an installation: named by dotted paths, loaded once, and missed in clear words."""
+"""The agents of an installation: loaded from dotted paths, with clear errors."""
 
 from __future__ import annotations
 

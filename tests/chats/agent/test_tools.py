@@ -1,4 +1,4 @@
-"""Tools: from a typed function to a schema, a strict check, and a run within limits."""
+"""Tools: schemas from typed functions, strict validation, and runs within limits."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ async def whoami(context: ToolContext, polite: bool = False) -> dict[str, object
 
 
 def run(tool_, value, *, late=None):
-    heard: list[Result] = []
+    late_results: list[Result] = []
 
     async def note(result: Result) -> None:
-        heard.append(result)
+        late_results.append(result)
 
     async def story():
         found = await run_tool(tool_, value, CONTEXT, late=note)
         if late is not None:
             late()
-            while not heard:
+            while not late_results:
                 await asyncio.sleep(0.01)
-        return found, heard
+        return found, late_results
 
     return asyncio.run(asyncio.wait_for(story(), 60))
 

@@ -1,4 +1,4 @@
-"""Many at once: threads that write, decide, stop and resume the same turn; runners that want the same turn."""
+"""Threads and runners that act on the same turn at the same time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def all_at_once(works: list[Callable[[], Any]]) -> list[str]:
-    """Run them in as many threads; gives how each ended: "done", or the code of its refusal."""
+    """Run each in a thread of its own; return for each "done", or the code of its refusal."""
 
     def one(work: Callable[[], Any]) -> str:
         try:

@@ -1,4 +1,4 @@
-"""How many turns a process runs at once, whether the queue or the sweep brings them."""
+"""The number of turns that a process runs at the same time, from the queue and from the sweep."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_turns_wait_for_a_free_place(settings):
         jobs = Jobs(asyncio.get_running_loop(), at_once=2)
         jobs.open()
         try:
-            # The sweep finds all four; two have to be left to it, or to another process.
+            # The sweep finds all four; two have to wait for it, or for another process.
             await database.run(sweep.wake_stuck_turns)
             await until_running(first.pk, second.pk)
             await database.run(sweep.wake_stuck_turns)
             queued = asyncio.create_task(jobs.run(third.pk))
             await database.run(sweep.wake_stuck_turns)
             assert (jobs.count(), await database.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
-            # What the queue brought gets the place that becomes free, without another round of the sweep.
+            # A turn from the queue gets the next free place without another sweep.
             await stop(first)
             await until_running(second.pk, third.pk)
             await stop(second)

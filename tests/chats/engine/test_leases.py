@@ -1,4 +1,4 @@
-"""Who runs a turn: one at a time, and whoever comes late can do no harm."""
+"""Leases: one runner at a time has a turn, and a late one can do no harm."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def claim(turn: Turn, owner: str = "one") -> Claim:
 
 
 def lapse(turn: Turn) -> None:
-    """The runner falls silent: its lease ends."""
+    """Let the runner's lease expire."""
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def executing(owner, text: str):
-    """A turn whose one approved call has been claimed by a runner that is now gone; gives the turn and the execution."""
+    """Return a turn and the run of its approved call, which a dead runner had claimed."""
     turn = converse(owner, text)
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     execution = actions.claim_call(claim(turn), turn.tool_calls.get().pk)
@@ -201,13 +201,13 @@ def test_the_sweep_finds_turns_whose_notification_was_lost(oddball):
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
     assert reload(answered).state == "suspended"
     claim(held)
-    rung: list[int] = []
-    doorbell.set_handlers(on_queued=lambda turn_id, below: rung.append(turn_id), on_stop=None)
+    notified: list[int] = []
+    doorbell.set_handlers(on_queued=lambda turn_id, below: notified.append(turn_id), on_stop=None)
     try:
         for _ in range(3):
             sweep.run_once()
     finally:
         doorbell.set_handlers(on_queued=None, on_stop=None)
-    assert set(rung) == {queued.pk, lapsed.pk, answered.pk}
+    assert set(notified) == {queued.pk, lapsed.pk, answered.pk}
     assert run(answered).state == "completed"
     assert AuditEntry.objects.filter(event="request.decided").count() == 1

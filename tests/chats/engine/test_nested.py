@@ -1,4 +1,4 @@
-"""Agents that work for agents: what is asked below shows at the top, and goes on below; a stop at the top reaches all."""
+"""Sub-agents: their requests are shown at the top and resume below, and a stop at the top reaches them all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.people import alice, bob, mallory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: How a card names the place.
+#: How a card names its position among the sub-agents.
 PATH = "clerk \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} accountant \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} askUser"
 ANSWER = {"fieldName": "f", "selected": ["A"], "selectedIndex": 0}
 
@@ -40,7 +40,7 @@ def working() -> bool:
 
 
 def work(*turns: Turn) -> None:
-    """Let these turns, and all that they set going, come to rest."""
+    """Run these turns, and all turns that they start, until they rest."""
 
     async def story() -> None:
         for turn in turns or Turn.objects.none():
@@ -66,7 +66,7 @@ def asker() -> User:
 
 
 def decide(request: ApprovalRequest, verdict: Verdict = Verdict.APPROVE, **given) -> None:
-    """Decide, and let everything go on by itself."""
+    """Decide a request and run everything that follows."""
 
     async def story() -> None:
         by = await database.run(decider)
@@ -213,7 +213,7 @@ def test_agents_may_be_nested_four_deep(settings):
 
 
 def test_the_sweep_finds_decisions_in_sub_agents_whose_signal_was_lost():
-    """The server died between the commits: no signal, no ring."""
+    """The signal and the notification are lost in a crash between two commits."""
     turn = converse("both")
     first, second = queries.open_requests(turn)
     signals.decided.disconnect(dispatch_uid="chats.on_decided")

@@ -1,4 +1,4 @@
-"""Turns that stop for people: once, twice, in parallel, and what each answer does."""
+"""Turns that wait for people: once, twice and in parallel, and what each answer does."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def oddball(settings):
     agents.ran.clear()
 
 
-def model_was_told(turn):
-    """The tool results in the last request to the model."""
+def results_for_model(turn):
+    """Return the tool results in the last request to the model."""
     return [b["content"] for m in queries.model_history(reload(turn)) for b in m.content if b["type"] == "tool_result"]
 
 
@@ -139,8 +139,8 @@ def test_the_model_is_told_that_a_person_rejected_the_call():
         "Too much.",
         False,
     )
-    (told,) = model_was_told(turn)
-    assert told == "A person decided against this call. It was not run; do not try it again. Their reason: Too much."
+    (result,) = results_for_model(turn)
+    assert result == "A person decided against this call. It was not run; do not try it again. Their reason: Too much."
     assert turn.tool_calls.get().attempt == 0
 
 
@@ -152,9 +152,9 @@ def test_the_edited_input_runs_and_the_model_is_told():
     call = turn.tool_calls.get()
     assert (call.output["amount"], call.input["amount"]) == (60, 120)
     assert call.executed_digest == Decision.objects.get().approved_digest
-    (told,) = model_was_told(turn)
-    assert told.startswith("(A person changed the input before approving it. It ran with: ")
-    assert json.loads(told.split("ran with: ")[1].split(")\n")[0]) == edited
+    (result,) = results_for_model(turn)
+    assert result.startswith("(A person changed the input before approving it. It ran with: ")
+    assert json.loads(result.split("ran with: ")[1].split(")\n")[0]) == edited
 
 
 def test_an_expired_approval_denies_the_call():
@@ -201,8 +201,8 @@ def test_the_model_can_tell_a_cancelled_question_from_a_declined_one(oddball):
     decide(only_request(declined), alice, Verdict.REJECT, comment="None of your business.")
     words = [tool_parts(run(turn))[0]["errorText"] for turn in (withdrawn, declined)]
     assert words == ["Withdrawn before it was answered. Never mind.", "None of your business."]
-    told = [model_history(turn)[2].content[0]["content"] for turn in (withdrawn, declined)]
-    assert told == [words[0], "The person declined to answer. Their words: None of your business."]
+    result = [model_history(turn)[2].content[0]["content"] for turn in (withdrawn, declined)]
+    assert result == [words[0], "The person declined to answer. Their words: None of your business."]
 
 
 def test_a_message_answers_the_pending_free_text_question(oddball):

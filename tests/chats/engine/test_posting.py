@@ -1,4 +1,4 @@
-"""What people send: bounds, whose chat it is, and what a message may not talk its way past."""
+"""Messages from people: limits, ownership, and when they are refused."""
 
 from __future__ import annotations
 

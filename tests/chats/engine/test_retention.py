@@ -1,4 +1,4 @@
-"""What is old goes, in batches, beside whoever works; what was asked, decided and done stays, and so does all that is open."""
+"""Retention removes old data in batches; requests, decisions, audit entries and everything unfinished stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INSIDE = (Message, Turn, Step, ToolCall, TurnCheckpoint, TurnEvent)
 
 
 def refunded(asks=None, decides=None) -> Turn:
-    """A chat whose turn has paused, was approved and has ended."""
+    """Return a chat whose turn was suspended, approved and completed."""
     turn = converse(asks or alice(), "Please refund order 4711, 250 euros")
     decide(only_request(turn), decides or bob(), Verdict.APPROVE)
     turn = run(reload(turn))
@@ -38,7 +38,7 @@ def refunded(asks=None, decides=None) -> Turn:
 
 
 def age(turn: Turn, days: int = 200) -> None:
-    """Let it all have happened so long ago."""
+    """Move everything in the chat so far into the past."""
     then = timezone.now() - timedelta(days=days)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=then)
     Turn.objects.filter(chat=turn.chat_id, ended_at__isnull=False).update(ended_at=then)

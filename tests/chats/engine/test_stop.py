@@ -1,4 +1,4 @@
-"""Stop: at once while a turn waits, at its next write while it runs."""
+"""Stopping a turn: at once while it is suspended, at its next write while it runs."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_stop_cuts_the_model_short_and_keeps_its_text(settings):
 
 @tool
 def presses_stop() -> str:
-    """Stops the turn that runs it; nobody tells the runner, as if another process had taken the click."""
+    """Stops the turn that runs it without a notification, as if in another process."""
     turn = Turn.objects.select_related("chat__owner").get()
     return str(stop(turn, turn.chat.owner))
 

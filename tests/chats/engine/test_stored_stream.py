@@ -1,6 +1,6 @@
-"""A database that crashes may lose what it committed without waiting for the disk; the stored stream is whole all the same.
+"""The stored stream stays complete although a crash of the database may lose asynchronous commits.
 
-The crash is played by removing the rows that it would lose: the end of the stream, since the last commit that waited.
+The tests simulate a crash by deleting the rows that it would lose: the events since the last synchronous commit.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ async def flushed(ledger: Ledger) -> None:
 
 
 async def lose(turn: Turn, after: int) -> None:
-    """The crash: everything behind this number is gone."""
+    """Delete every event after this number, as a crash of the database would."""
     await database.run(turn.events.filter(seq__gt=after).delete)
 
 
 def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
-    """A turn whose runner does this."""
+    """Return a turn whose runner does this."""
     turn = say(make_chat(alice()), "hello")
     claim, _, last = actions.claim_turn(turn.pk, owner="survivor")
 
@@ -119,7 +119,7 @@ def test_a_takeover_after_a_crash_uses_no_number_that_followers_have_read():
     turn = say(make_chat(alice()), "hello")
     claim, _, _ = actions.claim_turn(turn.pk, owner="gone with the database")
     seen = [(number, TextDelta("t", word)) for number, word in enumerate(WORDS, 2)]
-    # A follower has read all of it; the database has lost it, and the runner with it.
+    # A follower has read all events; the database has lost them, and the runner has crashed.
     assert stored(turn) == []
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
 
@@ -131,8 +131,8 @@ def test_a_takeover_after_a_crash_uses_no_number_that_followers_have_read():
         await runner.advance(turn.pk, asyncio.Event())
         return await following
 
-    heard = asyncio.run(asyncio.wait_for(story(), 30))
-    assert (heard[0], type(heard[-1])) == (events.StepStarted(0), events.TurnEnded)
+    received = asyncio.run(asyncio.wait_for(story(), 30))
+    assert (received[0], type(received[-1])) == (events.StepStarted(0), events.TurnEnded)
     assert stored(turn)[0] == SEQ_GAP + 1
     assert claim.attempt == 1
 

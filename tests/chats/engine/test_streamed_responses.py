@@ -1,4 +1,4 @@
-"""Long answers: no thread and no connection of Django's waits with them, and a client that leaves ends them."""
+"""Streamed responses hold no thread or database connection, and end when the client disconnects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Followers of a turn: every event, in order, without a gap or a repeat, wherever they sit and whenever they come."""
+"""Followers of a turn receive every event once and in order, in any process and whenever they join."""
 
 from __future__ import annotations
 

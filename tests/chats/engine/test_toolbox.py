@@ -1,4 +1,4 @@
-"""Where tools run, and what becomes of runs that end late, oddly, or not at all; with the real runner."""
+"""Where tools run, and what happens to runs that end late, in an unusual way, or not at all; with the real runner."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def result_of(tool_) -> Result | None:
         raise AssertionError("nothing comes late here")
 
     async def story() -> Result | None:
-        # The task of its own: what escapes it would end the loop, and with it the server.
+        # An exception that escapes the task would end the loop, and with it the server.
         return await asyncio.create_task(run_tool(tool_, {}, CONTEXT, late=never))
 
     return asyncio.run(story())

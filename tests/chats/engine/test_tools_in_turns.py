@@ -1,4 +1,4 @@
-"""What tools and models do wrong inside a turn, and what the model and the people are told."""
+"""Errors of tools and models inside a turn, and what the model and people are shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _oddball(settings):
 
 
 def paired(turn) -> bool:
-    """Whether every tool call in what the model is shown is followed by exactly its results."""
+    """Return whether every tool call in the model's history is followed by exactly its results."""
     history = queries.model_history(turn)
     for message, after in zip(history, [*history[1:], None], strict=True):
         calls = [block["id"] for block in message.content if block["type"] == "tool_use"]

@@ -1,4 +1,4 @@
-"""Turns from the message to the end, with the real runner: each sentence of the demo's script, part by part."""
+"""Turns from the message to the end, with the real runner and the sentences of the demo's script."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def called(tool: str, value: Any, state: str, **more: Any) -> dict[str, Any]:
 
 
 def plain(turn):
-    """The message's parts, the ids of its one call and its one request by name."""
+    """Return the message's parts, with the ids of its call and its request replaced by names."""
     found = []
     for part in parts(turn):
         call = turn.tool_calls.filter(tool_call_id=part.get("toolCallId")).first()
@@ -55,13 +55,13 @@ def plain(turn):
 
 
 def on_record(turn):
-    """Each `tool.result` of the chat: which tool, how it ended, how often it ran, by whom, through which door."""
+    """Return each `tool.result` of the chat: tool, state, executions, actor and `via`."""
     entries = AuditEntry.objects.filter(event="tool.result", scope=turn.chat.scope).order_by("pk")
     return [(e.tool_name, e.data["state"], e.data["executions"], e.actor_name, e.via) for e in entries]
 
 
 def rows(turn):
-    """The turn's checkpoints: place, kind, why."""
+    """Return the turn's checkpoints: ordinal, kind, reason."""
     return list(checkpoints_of(turn).values_list("ordinal", "kind", "finish_reason"))
 
 
@@ -159,14 +159,14 @@ def test_a_rejected_refund_does_not_run_and_the_turn_continues():
     turn = converse(people.alice(), "approve refund")
     decide(only_request(turn), people.bob(), Verdict.REJECT)
     turn = run(turn)
-    told = "A person decided against this call. It was not run; do not try it again."
+    result = "A person decided against this call. It was not run; do not try it again."
     assert (turn.state, turn.finish_reason, plain(turn)[2:]) == (
         "completed",
         "stop",
         [
             called("issueRefund", REFUND, "output-denied", approval={"id": "the request", "approved": False}),
             STEP,
-            spoken(f"The refund is settled: {told}"),
+            spoken(f"The refund is settled: {result}"),
         ],
     )
     assert on_record(turn) == [("issueRefund", "denied", 0, "bob", "dashboard")]

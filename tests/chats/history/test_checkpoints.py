@@ -1,4 +1,4 @@
-"""Checkpoints are kept as differences and read back exactly."""
+"""Checkpoints are stored as differences and read back exactly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Kept:
 
 
 def stored(history: list[list[dict[str, Any]]]) -> list[Kept]:
-    """What is stored of a message's versions: of each what differs from the one before."""
+    """Return what is stored of a message's versions: the difference of each from the one before."""
     rows: list[Kept] = []
     for whole in history:
         rows.append(Kept(*checkpoints.difference(checkpoints.fold(rows), whole)))
@@ -42,7 +42,7 @@ def stored(history: list[list[dict[str, Any]]]) -> list[Kept]:
 
 
 def exactly(value: Any) -> str:
-    """To Python `1 == True == 1.0`; as text they differ."""
+    """Return JSON text, because `1 == True == 1.0` in Python."""
     return json.dumps(value, sort_keys=True)
 
 

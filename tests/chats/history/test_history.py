@@ -1,4 +1,4 @@
-"""What counts as open, as new and as an answer, one example at a time."""
+"""Examples of pending calls, new results and merged answers."""
 
 from __future__ import annotations
 

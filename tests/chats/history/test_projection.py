@@ -1,4 +1,4 @@
-"""Rows become the message that people see, and what the model is shown; the two cannot disagree."""
+"""The projection of stored rows onto the message for people and the history for the model."""
 
 from __future__ import annotations
 

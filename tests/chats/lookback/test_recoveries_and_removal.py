@@ -1,4 +1,4 @@
-"""What the pages about the past tell: all of it, as it was written, and what is not there any more."""
+"""Recoveries, shortened values and removed chats on the timeline and its sister pages."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def oddball(settings):
     settings.HITL_AGENTS = [agents.PATH]
 
 
-def begun_and_left(turn: Turn) -> None:
+def start_call_and_die(turn: Turn) -> None:
     """A runner has begun the turn's call, and dies."""
     claimed, _, _ = actions.claim_turn(turn.pk, owner="one that dies")
     assert actions.claim_call(claimed, turn.tool_calls.get().pk) is not None
     actions.release_turn(claimed)
 
 
-def doubted_twice(decider) -> Turn:
+def recovered_twice(decider) -> Turn:
     """A payment of which nobody knew twice whether it had happened."""
     turn = converse(alice(), "pay")
     decide(only_request(turn), decider, Verdict.APPROVE)
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     decide(only_request(turn), decider, Verdict.APPROVE, comment="It did not arrive: run it again.")
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     decide(only_request(turn), decider, Verdict.RESPOND, answer={"paid": 5})
     return run(turn)
@@ -57,13 +57,13 @@ def recoveries() -> list[str]:
     return [str(pk) for pk in found.values_list("pk", flat=True)]
 
 
-def told(chat: Chat, kind: str) -> list[str]:
+def entries_of(chat: Chat, kind: str) -> list[str]:
     return [str(entry.request.pk) for entry in page_of(chat).entries if entry.kind == kind]
 
 
 def test_the_timeline_shows_every_recovery_and_its_outcome():
-    turn = doubted_twice(bob())
-    assert (told(turn.chat, "doubted"), told(turn.chat, "cleared")) == (recoveries(), recoveries())
+    turn = recovered_twice(bob())
+    assert (entries_of(turn.chat, "doubted"), entries_of(turn.chat, "cleared")) == (recoveries(), recoveries())
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     for entry in page_of(turn.chat).entries:
@@ -71,9 +71,9 @@ def test_the_timeline_shows_every_recovery_and_its_outcome():
 
 
 def test_a_branch_and_its_export_show_every_recovery():
-    turn = doubted_twice(bob())
+    turn = recovered_twice(bob())
     made = branch(turn, checkpoints(turn).count() - 1)
-    assert (told(made, "doubted"), told(made, "cleared")) == (recoveries(), recoveries())
+    assert (entries_of(made, "doubted"), entries_of(made, "cleared")) == (recoveries(), recoveries())
     found = exported(machine(turn.chat.owner, "read"), f"/api/chat/{made.public_id}/export")
     asked = [row["request"] for row in found["requests"] if row["kind"] == "recovery"]
     assert sorted(asked) == sorted(recoveries())
@@ -83,14 +83,14 @@ def test_a_branch_does_not_show_later_recoveries_of_the_original_chat():
     by = bob()
     turn = converse(alice(), "pay")
     decide(only_request(turn), by, Verdict.APPROVE)
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     made = branch(turn, 1)
     decide(only_request(turn), by, Verdict.APPROVE)
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     own = [str(pk) for pk in ApprovalRequest.objects.filter(scope=made.scope).values_list("pk", flat=True)]
-    assert (told(made, "doubted"), told(made, "cleared")) == (own, [])
+    assert (entries_of(made, "doubted"), entries_of(made, "cleared")) == (own, [])
     assert len(own) == 1
 
 

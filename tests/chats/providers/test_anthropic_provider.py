@@ -1,4 +1,4 @@
-"""What Claude is asked, how often, and what people are told when it does not answer."""
+"""The requests to Claude, their retries, and the errors that people are shown."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def agent(**given):
 
 
 async def ask(claude, messages=HELLO, *, model=NEW, key=KEY, provider=None, agent_model="", **given):
-    """The blocks of Claude's answer."""
+    """Return the blocks of Claude's answer."""
     provider = provider or AnthropicProvider(api_key=key, model=model, base_url=claude.url)
     shown = [event async for event in provider.stream(ModelRequest(agent(model=agent_model, **given), messages))]
     return shown[-1].blocks
 
 
 async def refusal(claude, **given):
-    """The words of the failure, and how often Claude was asked."""
+    """Return the error message, and the number of requests."""
     with pytest.raises(ProviderError) as failure:
         await ask(claude, **given)
     return str(failure.value), len(claude.requests)
@@ -63,7 +63,7 @@ def step(*blocks, model=NEW, provider="anthropic"):
 
 
 def sent(claude, number=-1):
-    """The messages of a request, as (role, content)."""
+    """Return the messages of a request as (role, content)."""
     return [(message["role"], message["content"]) for message in claude.requests[number].body["messages"]]
 
 
@@ -169,7 +169,7 @@ async def test_the_budget_stays_if_the_model_did_not_think_between_two_calls(cla
 
 
 async def test_refused_thoughts_are_left_out_and_the_chat_continues(claude):
-    # Signed by another account, or in front of another system prompt: this server never saw them.
+    # This server refuses signatures that it did not make, such as those of another account.
     given = {"provider": AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url), "thinking": "adaptive"}
     history = [*HELLO, step(THOUGHT, CALL), RESULT]
     claude.will(says(text("Clear.")), says(THOUGHT, text("Hi")), says(text("Clear.")))

@@ -1,4 +1,4 @@
-"""How an answer of Claude arrives: as events that can be shown at once, and as blocks exactly as returned."""
+"""Claude's streamed answer: events to show at once, and blocks exactly as returned."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ async def ask(claude, **given):
     return [event async for event in stream]
 
 
-async def told(claude):
-    """What people got to see, and the words of the failure that ended it."""
+async def text_and_error(claude):
+    """Return the streamed text, and the error message that ended the answer."""
     shown = []
     with pytest.raises(ProviderError) as failure:
         async for event in provider_at(claude).stream(ModelRequest(AGENT, HELLO)):
@@ -128,7 +128,7 @@ async def test_text_in_the_start_event_of_a_block_is_included(claude):
         events.TextStarted("text-1"),
         events.TextDelta("text-1", "Yes"),
         events.ToolInputStarted("toolu_1", "getWeather"),
-        # Nothing was stopped before the message was.
+        # No block was stopped before the message ended.
         events.ReasoningEnded("thinking-0"),
         events.TextEnded("text-1"),
         events.ToolInputReady("toolu_1", "getWeather", {"city": "Rome"}),
@@ -237,7 +237,7 @@ ENDINGS = {
 async def test_a_failure_after_the_first_output_is_not_retried(claude, ending):
     items, words = ENDINGS[ending]
     claude.will(Reply(items=[*BEGINNING, *items]))
-    shown, said = await told(claude)
+    shown, said = await text_and_error(claude)
     assert "".join(event.text for event in shown if isinstance(event, events.TextDelta)) == "Half an ans"
     assert (said, len(claude.requests)) == (words, 1)
 
@@ -270,7 +270,7 @@ async def test_an_endless_answer_is_cut_off_and_the_connection_closed(claude, wh
 
 
 class Babbler:
-    """A provider of one's own that begins one text after the other."""
+    """A custom provider that starts one text after the other."""
 
     name = "babbler"
 

@@ -1,4 +1,4 @@
-"""Whole turns with Claude: the real runner, a real pause, and a server that refuses what the real API would refuse."""
+"""Whole turns with Claude: the real runner, and a server that refuses what the real API refuses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def claude(monkeypatch, settings):
 
 
 def restart():
-    """Forget what a process holds in memory; the next turn runs on a new event loop anyway."""
+    """Drop what the process holds in memory. The next turn runs on a new event loop anyway."""
     providers._make.cache_clear()
     registry.load.cache_clear()
 
@@ -115,7 +115,7 @@ def test_a_refund_continues_after_a_restart_with_its_thoughts_unchanged(claude):
         "Done.",
         "It is refunded.",
     ]
-    # Another turn sees all of it again.
+    # The next turn is shown the whole conversation again.
     claude.will(says(text("Yes.")))
     run(say(turn.chat, "Sure?"))
     assert sent(claude)[1] == blocks
@@ -203,7 +203,7 @@ def test_blocks_of_an_unknown_type_are_kept_but_not_sent_back(claude):
 
 
 def test_a_stop_cuts_claude_short_and_keeps_its_text(claude, monkeypatch):
-    # So it is the press of the button that is heard, and not the next look at the lease.
+    # The runner must be stopped by the notification, not by the next renewal of the lease.
     monkeypatch.setattr(runner, "RENEW_EVERY", timedelta(hours=1))
     begin, *words = block_events(0, text("One, two, three"), size=5)[:-1]
     claude.will(Reply(items=[START, begin, *words, threading.Event()]))

@@ -1,4 +1,4 @@
-"""The scripted provider plays what is written, word by word, and the same every time."""
+"""The scripted provider plays its script word by word and deterministically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be posted: every shape that the real clients send, and nothing else, in bounded time."""
+"""Bodies: every shape that the real clients send is accepted, and nothing else, in bounded time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits and regenerations cut the stored conversation where the client cuts its own, and nothing is lost by it."""
+"""Edits and regenerations remove the same messages as in the client, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def client():
 
 
 def texts(client: Client) -> list[str]:
-    """The users' messages in the conversation."""
+    """Return the texts of the user's messages."""
     return [message["parts"][0]["text"] for message in client.messages if message["role"] == "user"]
 
 
 def edit(client: Client, position: int, text: str, new_id: str = ""):
-    """Change a user's message as the SDK does: it and all behind it go, and it is sent anew."""
+    """Edit a user's message as the SDK does: drop it and all later messages, and send it again."""
     old = client.messages[position]["id"]
     client.messages = [*client.messages[:position], user_message(text, new_id or old)]
     answer = client.post(messageId=old)

@@ -1,4 +1,4 @@
-"""Clients that lie: whatever they claim about calls, the store stays as it is and they are told so with a code."""
+"""Forged, late and repeated answers change nothing and are refused with a code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLES = (Message, Turn, ToolCall, TurnCheckpoint, ApprovalRequest, Decision, Au
 
 
 def stored() -> list[list[dict[str, Any]]]:
-    """Everything that an answer could change."""
+    """Return all rows that an answer could change."""
     return [list(table.objects.order_by("pk").values()) for table in TABLES]
 
 
@@ -33,7 +33,7 @@ def paused(text: str, user: User | None = None) -> Client:
 
 
 def lie(client: Client, **claimed: Any) -> Answer:
-    """Post the last message with its last tool part changed; whatever is stored has to stay."""
+    """Post the last message with its last tool part changed, and check that no row changes."""
     before = stored()
     client.calls()[-1].update(claimed)
     answer = client.post(messageId=client.last["id"])

@@ -1,4 +1,4 @@
-"""Reading a chat, following it, and cutting it where the client did."""
+"""Reading a chat and following its turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def client():
 
 
 def texts(client: Client) -> list[str]:
-    """The users' messages in the conversation."""
+    """Return the texts of the user's messages."""
     return [message["parts"][0]["text"] for message in client.messages if message["role"] == "user"]
 
 

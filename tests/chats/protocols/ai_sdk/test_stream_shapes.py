@@ -1,4 +1,4 @@
-"""Golden transcripts: every shape that a response can have, chunk for chunk, with ids replaced by names."""
+"""Golden transcripts of every shape of response, chunk by chunk, with ids replaced by names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DELIVERY = {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1
 
 
 def shape(answer: Answer) -> list[str]:
-    """A transcript in short: deltas in a row are one, ids are left out, tools and results are named."""
+    """Return a short transcript: deltas are merged, ids left out, tools and results named."""
     assert problems(answer.chunks) == []
     lines: list[str] = []
     for chunk in answer.chunks:
@@ -61,13 +61,13 @@ def test_plain_text(client):
 
 
 def test_a_server_tool_and_the_answer(client):
-    told = "tool-output-available json"
-    assert shape(client.say("weather")) == ["start", *step(*TEXT, *used("getWeather"), told), *AFTERWARDS]
+    result = "tool-output-available json"
+    assert shape(client.say("weather")) == ["start", *step(*TEXT, *used("getWeather"), result), *AFTERWARDS]
 
 
 def test_a_server_tool_that_fails(client):
-    told = "tool-output-error The archive does not answer, so invoice "
-    assert shape(client.say("fail tool")) == ["start", *step(*TEXT, *used("lookUpInvoice"), told), *AFTERWARDS]
+    result = "tool-output-error The archive does not answer, so invoice "
+    assert shape(client.say("fail tool")) == ["start", *step(*TEXT, *used("lookUpInvoice"), result), *AFTERWARDS]
 
 
 def test_a_question_and_the_same_message_after_its_answer(client):

@@ -1,4 +1,4 @@
-"""Streams of turns that end in an unusual way, and the encoder under any order of events."""
+"""Streams of turns that end in an unusual way, and the encoder with any order of events."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def odd(settings):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_closing_text_of_an_empty_turn_is_streamed(odd):
-    """Else the client would see a finished tool step and post it again for ever."""
+    """Otherwise the client would see a finished tool step and post it again for ever."""
     assert odd.say("nothing").chunks[1:] == [
         {"type": "start-step"},
         {"type": "text-start", "id": "closing"},
@@ -103,9 +103,9 @@ def test_the_closing_text_of_an_empty_turn_is_streamed(odd):
 def test_the_stream_and_the_stored_chat_agree_about_a_failed_tool(odd, text, state, words):
     answer = odd.say(text)
     assert problems(answer.chunks) == []
-    (told,) = [chunk for chunk in answer.chunks if "errorText" in chunk]
-    assert told["errorText"].startswith(words)
-    assert [(part["state"], part["errorText"]) for part in odd.calls()] == [(state, told["errorText"])]
+    (failure,) = [chunk for chunk in answer.chunks if "errorText" in chunk]
+    assert failure["errorText"].startswith(words)
+    assert [(part["state"], part["errorText"]) for part in odd.calls()] == [(state, failure["errorText"])]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -118,7 +118,7 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
         line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
         await line.send_input({"type": "http.request", "body": b""})
         start = await line.receive_output(60)
-        doorbell.notify_queued(turn.pk)  # once somebody follows: a turn that has failed is not followed
+        doorbell.notify_queued(turn.pk)  # only now: a turn that has failed cannot be followed
         return await answer_on(line, start)
 
     answer = served(story)

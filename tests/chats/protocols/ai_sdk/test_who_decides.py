@@ -1,4 +1,4 @@
-"""Who decides through an AI SDK client: a chat's owner who may, under the name of the key; nobody what is critical."""
+"""Who may decide through an AI SDK client, and under which name."""
 
 from __future__ import annotations
 

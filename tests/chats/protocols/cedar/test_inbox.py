@@ -1,4 +1,4 @@
-"""What came by Cedar-OS stands on the desk beside all other work, and says where it is from."""
+"""Workflows from Cedar-OS are listed with all others and name their source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that no front end sends: refused in words, on streams in the visible form, and nothing of them is stored."""
+"""Invalid bodies are refused, on streams with a visible line, and nothing of them is stored."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(page, raw, status, code):
 
 
 def test_another_content_type_is_refused(page):
-    # A form on another site could send it, without asking first.
+    # A form on another site could send it without a preflight.
     sent = {"content-type": "text/plain"}
     assert page.machine.post("/chat", page.body("hello"), headers=sent).code == "not_json"
     assert refusal(page.machine.post("/chat/stream", page.body("hello"), headers=sent)).startswith("Send JSON")

@@ -1,4 +1,4 @@
-"""A message of a Cedar-OS front end: text and suspensions, as a stream and as one document, by the rules of its parser."""
+"""Messages from a Cedar-OS front end: text and suspensions, as a stream and as one document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs inside of sub-agents: their path is the whole one, they are resumed inside, and what is new above is told."""
+"""Runs of sub-agents: their full path, and what streams back when they are resumed."""
 
 from __future__ import annotations
 

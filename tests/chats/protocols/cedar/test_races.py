@@ -1,4 +1,4 @@
-"""Many at once, and a server that dies between question and answer: one winner, one side effect, nothing lost."""
+"""Simultaneous resumes, cancellations and messages have one winner and one side effect."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_one_of_a_simultaneous_approval_and_rejection_wins(page):
 def test_two_simultaneous_resumes_stream_the_continuation_once(page):
     first, second = runs(page.say("ask parallel"))
     answers = together(page.aresume(first, "Express"), page.aresume(second, "Nothing"))
-    told = ["".join(item for item in shown(answer) if isinstance(item, str)) for answer in answers]
-    assert sorted(told) == ["", "Thank you. You said: Express and Nothing."]
+    texts = ["".join(item for item in shown(answer) if isinstance(item, str)) for answer in answers]
+    assert sorted(texts) == ["", "Thank you. You said: Express and Nothing."]
 
 
 def test_a_simultaneous_resume_and_cancel_have_one_winner(page):

@@ -1,4 +1,4 @@
-"""Resuming runs: yes, no, answers and edits; what is told afterwards; what is refused, and how."""
+"""Resuming runs: approvals, rejections, answers and edits, what streams back, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: the key decides, whatever the body claims; keys' scopes, client tokens, sessions, other origins."""
+"""Permissions: only the key counts, not the body; scopes, client tokens, sessions and other origins."""
 
 from __future__ import annotations
 
