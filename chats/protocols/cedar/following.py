@@ -69,12 +69,12 @@ async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload
             for payload in answer.encode(event):
                 yield payload
         # None means that the turn goes on already, because somebody decided at once.
-        rest = await database.insist(_rest, request, reply, answer)
+        rest = await database.insist(_last_payloads, request, reply, answer)
     for payload in rest:
         yield payload
 
 
-def _rest(request: HttpRequest, reply: Reply, answer: AnswerStream) -> list[Payload] | None:
+def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> list[Payload] | None:
     """Return the last payloads of a turn that rests; None if it goes on."""
     assert reply.turn is not None
     turn = Turn.objects.get(pk=reply.turn.pk)
