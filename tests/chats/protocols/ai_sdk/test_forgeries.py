@@ -145,8 +145,8 @@ def test_an_invented_assistant_message_is_unknown():
 def test_answers_to_another_persons_chat_are_not_found():
     client = paused("ask")
     client.fill("yes")
-    before = stored()
     client.machine = machine(people.mallory())
+    before = stored()
     answer = client.post(messageId=client.last["id"])
     assert (answer.status, answer.code, stored() == before) == (404, "not_found", True)
 
