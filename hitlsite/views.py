@@ -22,11 +22,11 @@ from approvals.runtime import database
 from hitlsite.server.outages import unavailable
 
 WORDS = {
-    HTTPStatus.BAD_REQUEST: _("The request could not be understood. Go back, reload the page and try again."),
-    HTTPStatus.FORBIDDEN: _("You may not do this. Ask somebody with the right to, or log in as another user."),
-    HTTPStatus.NOT_FOUND: _("There is nothing here, or it is not for you to see."),
+    HTTPStatus.BAD_REQUEST: _("The server could not understand this request. Go back, reload the page and try again."),
+    HTTPStatus.FORBIDDEN: _("You do not have permission to do this. Ask someone who does, or log in as another user."),
+    HTTPStatus.NOT_FOUND: _("Page not found. It may not exist, or you may not have access."),
     HTTPStatus.INTERNAL_SERVER_ERROR: _(
-        "Something went wrong on our side. It has been logged; nothing that was recorded is lost."
+        "Something went wrong on our side. The error has been logged. No recorded data is lost."
     ),
 }
 
@@ -96,5 +96,5 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    words = "This form was too old or came from elsewhere. Reload the page and try again."
+    words = "This form has expired or came from another site. Reload the page and try again."
     return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

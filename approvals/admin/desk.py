@@ -57,11 +57,11 @@ class EventFilter(admin.SimpleListFilter):
 
 
 class FromDay(DayFilter):
-    title, parameter_name, column = "from day (UTC)", "from", "at__gte"
+    title, parameter_name, column = "first day (UTC)", "from", "at__gte"
 
 
 class UntilDay(DayFilter):
-    title, parameter_name, column, shift = "until day (UTC)", "until", "at__lt", timedelta(days=1)
+    title, parameter_name, column, shift = "last day (UTC)", "until", "at__lt", timedelta(days=1)
 
 
 @admin.register(AuditEntry)
@@ -125,7 +125,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.decide_approvalrequest"))
 
-    @admin.action(description="Withdraw selected requests", permissions=["decide"])
+    @admin.action(description="Cancel selected requests", permissions=["decide"])
     def withdraw(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
         """Each on its own, through the same corridor as every other decision."""
         for found in queryset.order_by("created_at", "id"):
@@ -134,7 +134,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
             except Refusal as refusal:
                 self.message_user(request, f"“{found.title}”: {refusal}", messages.WARNING)
             else:
-                self.message_user(request, f"“{found.title}” is withdrawn.", messages.SUCCESS)
+                self.message_user(request, f"“{found.title}” was cancelled.", messages.SUCCESS)
 
 
 @admin.register(Decision)

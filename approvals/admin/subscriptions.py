@@ -23,26 +23,26 @@ class SecretOwner(Base):
     def has_secret_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
 
-    @admin.action(description="Make a new webhook secret (the one before stays good for a day)", permissions=["secret"])
+    @admin.action(description="Create a new webhook secret (the old one stays valid for a day)", permissions=["secret"])
     def new_webhook_secret(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """For one at a time: two secrets on one page would be mixed up."""
         owner = queryset.first()
         if owner is None or queryset.count() != 1:
-            self.message_user(request, "Choose one.", messages.WARNING)
+            self.message_user(request, "Select exactly one.", messages.WARNING)
             return None
         return self.secret_page(request, owner)
 
-    @admin.action(description="End old webhook secrets now", permissions=["secret"])
+    @admin.action(description="Revoke old webhook secrets now", permissions=["secret"])
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = 0
         for owner in queryset:
             ended += signing.end_old_secrets(owner)
-            self.log_change(request, owner, "Ended old webhook secrets.")
-        self.message_user(request, f"{ended} ended.", messages.SUCCESS)
+            self.log_change(request, owner, "Revoked old webhook secrets.")
+        self.message_user(request, f"Revoked: {ended}", messages.SUCCESS)
 
     def secret_page(self, request: HttpRequest, owner: signing.Owner) -> HttpResponse:
         text = signing.new_secret(owner)
-        self.log_change(request, owner, "Made a new webhook secret.")
+        self.log_change(request, owner, "Created a new webhook secret.")
         context = {**self.admin_site.each_context(request), "title": "Webhook secret", "owner": owner, "secret": text}
         response = TemplateResponse(request, "admin/approvals/webhook_secret.html", context | {"opts": self.opts})
         add_never_cache_headers(response)

@@ -141,7 +141,7 @@ def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
     short = schema.get("maxLength", LONG_TEXT + 1) <= LONG_TEXT or "pattern" in schema or "format" in schema
     limits = [_length_limits(schema)]
     if "pattern" in schema:
-        limits.append(_("in the form %s") % schema["pattern"])
+        limits.append(_("matching %s") % schema["pattern"])
     if input_type == "datetime-local":
         limits.append(_("in UTC"))
     return replace(

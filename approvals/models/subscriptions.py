@@ -28,12 +28,12 @@ def check_address(url: str) -> None:
 class WebhookEndpoint(models.Model):
     """An address that is told of every workflow's events, signed with its own secrets."""
 
-    name = models.CharField(max_length=100, help_text="What listens there, such as “billing”.")
+    name = models.CharField(max_length=100, help_text="The application behind this URL, such as “billing”.")
     url = models.CharField("address", max_length=500, validators=[check_address])
     events = ExactJSONField(default=list)
     include_payload = models.BooleanField(
         default=False,
-        help_text="Send inputs, comments, answers and changed inputs too: whoever listens there may see them.",
+        help_text="Also send inputs, comments, answers and edited inputs. The receiver can read them.",
     )
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -80,10 +80,10 @@ class NotificationRule(models.Model):
         max_length=500,
         blank=True,
         validators=[check_address],
-        help_text="An incoming webhook of Slack, or of what understands the same. Whoever knows it can write there.",
+        help_text="An incoming webhook of Slack or a compatible service. Anyone who knows the URL can post there.",
     )
     min_priority = models.CharField("from priority", max_length=8, choices=Priority, default=Priority.NORMAL)
-    tool_name = models.CharField("tool", max_length=100, blank=True, help_text="Empty: whatever the tool.")
+    tool_name = models.CharField("tool", max_length=100, blank=True, help_text="Leave empty for all tools.")
     active = models.BooleanField(default=True)
 
     class Meta:

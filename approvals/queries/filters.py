@@ -24,14 +24,14 @@ GROUPS = ("agent", "tool", "workflow")
 #: `under` is asked less than so long ago, `over` longer.
 SPANS = {"1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 AGES = {
-    "under-1h": gettext_lazy("less than an hour"),
-    "under-1d": gettext_lazy("less than a day"),
-    "under-7d": gettext_lazy("less than a week"),
-    "under-30d": gettext_lazy("less than 30 days"),
-    "over-1h": gettext_lazy("more than an hour"),
-    "over-1d": gettext_lazy("more than a day"),
-    "over-7d": gettext_lazy("more than a week"),
-    "over-30d": gettext_lazy("more than 30 days"),
+    "under-1h": gettext_lazy("under an hour"),
+    "under-1d": gettext_lazy("under a day"),
+    "under-7d": gettext_lazy("under a week"),
+    "under-30d": gettext_lazy("under 30 days"),
+    "over-1h": gettext_lazy("over an hour"),
+    "over-1d": gettext_lazy("over a day"),
+    "over-7d": gettext_lazy("over a week"),
+    "over-30d": gettext_lazy("over 30 days"),
 }
 
 

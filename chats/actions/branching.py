@@ -220,12 +220,12 @@ def _note(call: ToolCall) -> str:
     decisions = [queries.decision_of(request) for request in (call.recovery, call.approval)]
     decision = next((found for found in decisions if found is not None), None)
     if decision is None:
-        became = "There it still waits."
+        became = "The first request is still waiting."
     else:
         by = f" by {decision.by_name}" if decision.by_name else ""
         when = f"{decision.decided_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        became = f"There it ended as: {decision.request.get_status_display().lower()}{by}, {when}."
-    return f"*Asked anew: this chat is a branch of chat {call.chat_id}. {became}*"
+        became = f"The first request ended on {when}: {decision.request.get_status_display().lower()}{by}."
+    return f"*Requested again: this chat is a branch of chat {call.chat_id}. {became}*"
 
 
 def _record(

@@ -16,9 +16,9 @@ from chats.models import Message
 from chats.queries.projection import PAGE_CONTEXT
 
 TOOL_WORDS = {
-    "input-available": "at work",
-    "approval-requested": "waits for approval",
-    "approval-responded": "approved, about to run",
+    "input-available": "running",
+    "approval-requested": "waiting for approval",
+    "approval-responded": "approved, not run yet",
     "output-available": "done",
     "output-error": "failed",
     "output-denied": "denied",
@@ -54,7 +54,7 @@ class PartView:
     def words(self) -> str:
         waits = self.below or (self.card is not None and self.card.request.pending)
         if waits and self.state == "input-available":
-            return "waits for an answer"
+            return "waiting for an answer"
         return TOOL_WORDS.get(self.state, self.state)
 
 

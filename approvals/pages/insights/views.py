@@ -89,11 +89,11 @@ def _period(request: SignedIn) -> int:
 
 def _ages() -> list[str]:
     return [
-        gettext("less than 5 minutes"),
+        gettext("under 5 minutes"),
         gettext("5 minutes to 1 hour"),
         gettext("1 hour to 1 day"),
         gettext("1 day to 1 week"),
-        gettext("more than 1 week"),
+        gettext("over 1 week"),
     ]
 
 

@@ -97,7 +97,7 @@ def test_the_admin_leads_to_the_page_of_what_is_critical_and_withdraws_the_rest(
     assert [stored(one).status for one in (critical, recovery, plain)] == ["pending", "pending", "cancelled"]
     told = [one.words for one in parse(page).find("ul", class_="messagelist")[0].find("li")]
     assert told[0].endswith(critical.public_url) and told[1].endswith(recovery.public_url)
-    assert told[2] == "“Mail it?” is withdrawn."
+    assert told[2] == "“Mail it?” was cancelled."
 
 
 def unfit() -> dict[str, str]:

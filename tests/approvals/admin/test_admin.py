@@ -141,7 +141,10 @@ def test_withdrawing_goes_through_the_corridor_one_by_one():
     actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
     selected = {"action": "withdraw", "_selected_action": [str(first.pk), str(second.pk)]}
     page = client.post("/admin/approvals/approvalrequest/", selected, follow=True).content.decode()
-    assert ("“May I? run-1”: Too late: approved by bob" in page, "“May I? run-2” is withdrawn." in page) == (True, True)
+    assert ("“May I? run-1”: Too late: approved by bob" in page, "“May I? run-2” was cancelled." in page) == (
+        True,
+        True,
+    )
     decision = Decision.objects.get(request=second)
     assert (decision.verdict, decision.by_id, decision.via) == ("cancel", root.pk, "admin")
     assert AuditEntry.objects.filter(event="request.cancelled", request_id=second.pk, via="admin").count() == 1

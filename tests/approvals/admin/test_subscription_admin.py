@@ -101,7 +101,7 @@ def test_a_secret_is_changed_in_two_steps_on_record_in_the_admin(root, make):
     root.post(address, {"action": "end_old_webhook_secrets", "_selected_action": [owner.pk]})
     assert signing.secrets_of(owner) == [second]
     told = [entry.change_message for entry in LogEntry.objects.order_by("pk")]
-    assert told == ["Made a new webhook secret.", "Ended old webhook secrets."]
+    assert told == ["Created a new webhook secret.", "Revoked old webhook secrets."]
 
 
 def test_two_secrets_are_never_on_one_page(root):
@@ -109,7 +109,7 @@ def test_two_secrets_are_never_on_one_page(root):
     page = root.post(
         ENDPOINTS, {"action": "new_webhook_secret", "_selected_action": pair}, follow=True
     ).content.decode()
-    assert ("Choose one." in page, "whsec_" in page) == (True, False)
+    assert ("Select exactly one." in page, "whsec_" in page) == (True, False)
 
 
 def test_who_may_only_look_gets_no_secret():

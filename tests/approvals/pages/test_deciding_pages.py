@@ -38,9 +38,9 @@ def test_a_plain_form_approves_with_changes(refund):
     client = browser(bob())
     page = refund.get_absolute_url()
     (form,) = forms(client.get(page).text, "review/")
-    shown = press(client, form, "Review the changes", **{"input.amount": "125.50"})
+    shown = press(client, form, "Review changes", **{"input.amount": "125.50"})
     (form,) = forms(shown.text, "decide/")
-    answer = press(client, form, "Approve with these changes")
+    answer = press(client, form, "Approve with changes")
     assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert decision(refund) == ("edit", "bob", "dashboard", "")
     assert Decision.objects.get().edited_input == {"amount": 125.5, "orderId": "4711"}
@@ -49,7 +49,7 @@ def test_a_plain_form_approves_with_changes(refund):
 def test_alice_withdraws_what_she_asked(refund):
     client = browser(stored(refund).requested_by)
     (form,) = forms(client.get("/").text, "cancel/")
-    assert press(client, form, "Withdraw").status_code == 302
+    assert press(client, form, "Cancel request").status_code == 302
     assert decision(refund) == ("cancel", "alice", "dashboard", "")
 
 

@@ -136,7 +136,7 @@ def test_four_names_that_look_alike_are_four_different_rows():
     names = ["amount", "amount ", f"{A}mount", "amo\u00adunt"]
     found = rows(dict.fromkeys(names, 1) | {"other": 1})
     assert [row.name for row in found] == ["amount", "amount⟨U+0020⟩", f"{A}mount", "amo⟨U+00AD⟩unt", "other"]
-    alike = "reads like 3 other names here"
+    alike = "looks like 3 other names here"
     assert [row.note for row in found] == [
         alike, alike, f"{alike}; mixes alphabets: {A} (U+0430, CYRILLIC SMALL LETTER A)", alike, "",
     ]  # fmt: skip
@@ -171,7 +171,7 @@ def test_a_card_and_its_edit_form_show_four_names_for_four():
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     table = page.find("table", class_="values")[0]
     assert len({cell.words for cell in table.find("th")}) == 4
-    assert [note.words[:10] for note in table.find("small", class_="misread")] == ["reads like"] * 4
+    assert [note.words[:10] for note in table.find("small", class_="misread")] == ["looks like"] * 4
     labels = [label.words for label in page.find("form", class_="fields")[0].find("label")]
     assert {"amount", "amount⟨U+0020⟩", "amo⟨U+00AD⟩unt"} <= set(labels)
 

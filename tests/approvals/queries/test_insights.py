@@ -148,7 +148,7 @@ def test_words_of_anything_are_counted(value):
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (None, "-"),
+        (None, "\N{EN DASH}"),
         (0.04, "0.0 s"),
         (9.9, "9.9 s"),
         (59.4, "59 s"),

@@ -89,7 +89,7 @@ def test_a_chat_without_two_checkpoints_says_so(settings):
     settings.HITL_AGENTS = [agents.PATH]
     chat = Chat.objects.create(owner=alice(), public_id="c", agent="oddball")
     (words,) = parse(browser(chat.owner).get(f"/chats/{chat.pk}/compare/").text).find("p", class_="empty")
-    assert words.words.startswith("There are no two checkpoints to compare yet")
+    assert words.words.startswith("There are no two checkpoints yet")
 
 
 def test_the_button_branches_once_however_often_it_is_pressed(paid):
@@ -100,7 +100,7 @@ def test_the_button_branches_once_however_often_it_is_pressed(paid):
     assert [(a.status_code, a.headers["Location"]) for a in answers] == [(302, made.get_absolute_url())] * 3
     page = parse(client.get(made.get_absolute_url()).text)
     (note,) = page.find("p", class_="kin")
-    assert note.words == "A branch of pay, from this checkpoint."
+    assert note.words == "Branch of pay · from this checkpoint"
     back = parse(client.get(paid.chat.get_absolute_url()).text)
     (kin,) = back.find("details", class_="kin")
     assert kin.find("a")[0].attributes["href"] == made.get_absolute_url()

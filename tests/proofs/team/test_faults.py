@@ -110,7 +110,7 @@ def test_a_postgresql_that_dies_and_comes_back_costs_nothing_but_the_time(desk, 
 
     cluster.stop()
     page = alice.get("/", Accept="text/html")
-    assert (page.status, page.headers["retry-after"], "Nothing that was recorded is lost" in page.text) == (
+    assert (page.status, page.headers["retry-after"], "No recorded data is lost" in page.text) == (
         503,
         "5",
         True,
