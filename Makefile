@@ -5,7 +5,7 @@ PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo key test proofs everything check format docs docs-serve pictures clean
+.PHONY: demo key test proofs everything check messages format docs docs-serve pictures clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/ready: requirements.txt
@@ -60,6 +60,16 @@ check: $(VENV)/ready-for-tests
 	$(VENV)/bin/djade --check $$(git ls-files 'templates/*.html')
 	DEBUG=1 $(VENV)/bin/mypy
 	DEBUG=1 $(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m tests.support.catalogues
+
+# Extract all texts into locale/$(LOCALE), for a translator. After that, compile: manage.py compilemessages.
+messages: $(VENV)/ready
+	@test -n "$(LOCALE)" || { echo "Say which language: make messages LOCALE=de"; exit 1; }
+	@mkdir -p locale
+	for domain in django djangojs; do \
+	  DEBUG=1 $(PY) manage.py makemessages --locale $(LOCALE) --domain $$domain --no-location \
+	    --ignore "tests/*" --ignore "examples/*" --ignore "var/*" --ignore "staticfiles/*" --ignore "docs/*" || exit 1; \
+	done
 
 format: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff check --fix .

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.asking.asks import ABSENT
@@ -57,7 +58,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         turn, stored = _lock_turn(chat, message_id)
         calls = {call.tool_call_id: call for call in turn.tool_calls.select_related("approval__decision")}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
-            raise Forged("This message never held such a tool call.", str(unknown[0])[:200])
+            raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
         for part in parts:
             check_part(part, calls[part["toolCallId"]])
         after = queries.last_seq(turn)

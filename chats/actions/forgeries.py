@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.states import Kind, Status
@@ -23,7 +25,7 @@ def check_part(part: Mapping[str, Any], call: ToolCall) -> None:
     if state not in _ANSWERS:
         return
     if state == "output-available" and "output" not in part:
-        raise Forged("An output is missing.", call.tool_call_id)
+        raise Forged(_("The output is missing."), call.tool_call_id)
     if asked is None or call.attempt:
         _check_run(part, call)
     elif asked.kind == Kind.APPROVAL:
@@ -56,7 +58,8 @@ def _check_run(part: Mapping[str, Any], call: ToolCall) -> None:
         case "output-error" if call.state in _ENDED_WITHOUT_OUTPUT:
             return
         case _:
-            raise Forged(f"{call.name} runs on the server; its outcome cannot be sent.", call.tool_call_id)
+            problem = _("%(name)s runs on the server, so a client cannot send its outcome.")
+            raise Forged(problem % {"name": call.name}, call.tool_call_id)
 
 
 def _check_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
@@ -68,28 +71,30 @@ def _check_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
         case "approval-responded":
             pass
         case _:
-            raise Forged(f"{call.name} waits for an approval; its outcome cannot be sent.", call.tool_call_id)
+            problem = _("%(name)s is waiting for approval, so a client cannot send its outcome.")
+            raise Forged(problem % {"name": call.name}, call.tool_call_id)
     approval = part.get("approval")
     given = approval if isinstance(approval, dict) else {}
     if given.get("id") != str(asked.pk):
-        raise Forged("This approval id was not given to this call.", call.tool_call_id)
+        raise Forged(_("This approval id belongs to a different call."), call.tool_call_id)
     if not isinstance(given.get("approved"), bool) or not isinstance(given.get("reason") or "", str):
-        raise Forged("An approval says true or false, and its reason is a text.", call.tool_call_id)
+        raise Forged(_("An approval must be true or false, and its reason must be text."), call.tool_call_id)
     _check_input(part, call, asked)
 
 
 def _check_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
     if part["state"] in {"approval-responded", "output-denied"}:
-        raise Forged(f"{call.name} is a question; send its answer as the output.", call.tool_call_id)
+        problem = _("%(name)s is a question. Send its answer as the output.")
+        raise Forged(problem % {"name": call.name}, call.tool_call_id)
     if part["state"] == "output-error" and not isinstance(part.get("errorText", ""), str):
-        raise Forged("An error is a text.", call.tool_call_id)
+        raise Forged(_("An error must be text."), call.tool_call_id)
     _check_input(part, call, asked)
 
 
 def _check_input(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
     """A person who was shown another input than the stored one did not answer this request."""
     if asked.status == Status.PENDING and "input" in part and not _same(part["input"], call.input):
-        raise Forged("The input was changed; what is decided about is the stored one.", call.tool_call_id)
+        raise Forged(_("The input differs from the stored input, which is the one to decide on."), call.tool_call_id)
 
 
 def _repeats_output(part: Mapping[str, Any], call: ToolCall) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.runtime import async_commit, locks
 from approvals.runtime.canonical import clean_json
@@ -66,7 +67,12 @@ def commit_step(
         # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
-            raise ProviderError("The model gave a tool call the id of an earlier one; its answer cannot be used.")
+            raise ProviderError(
+                _(
+                    "The model used the id of an earlier tool call again, so its answer cannot be used. "
+                    "Send your message again."
+                )
+            )
         step = Step.objects.create(
             turn=turn,
             index=index,

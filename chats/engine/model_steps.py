@@ -6,6 +6,8 @@ import asyncio
 import functools
 from collections.abc import Callable, Sequence
 
+from django.utils.translation import gettext
+
 from approvals.runtime import database
 from chats import actions, queries
 from chats.actions.stepping import CUT_OFF
@@ -83,7 +85,7 @@ class ModelSteps:
             if isinstance(event, events.TextDelta):
                 self._texts.append(event.text)
             self._ledger.record(event)
-        raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
+        raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
 
     async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
         planned = loop.plan_calls(agent, finished.blocks)

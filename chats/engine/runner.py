@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from approvals.runtime import database
+from approvals.runtime.translation import translated
 from chats import actions, queries
 from chats.actions.claiming import RENEW_EVERY
 from chats.actions.writes import Claim
@@ -34,7 +36,6 @@ from chats.states import ENDED, CallState, FinishReason, TurnState
 logger = logging.getLogger(__name__)
 
 OWNER = f"{socket.gethostname()}:{os.getpid()}"
-INTERNAL_ERROR = "Something went wrong inside Pausepoint; the log of the server says what. Send your message again."
 
 
 async def advance(turn_id: int, stop: asyncio.Event) -> None:
@@ -93,12 +94,13 @@ class Run:
         except StopRequested:
             await self._close(actions.end_stopped, self._model.uncommitted_text)
         except (ProviderError, registry.UnknownAgent) as error:
-            await self._close(actions.fail_turn, str(error))
+            await self._close(actions.fail_turn, translated(error))
         except (LeaseLost, *database.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
-            await self._close(actions.fail_turn, INTERNAL_ERROR)
+            error_text = gettext("Something went wrong. The server's log has the details. Send your message again.")
+            await self._close(actions.fail_turn, error_text)
 
     async def _act(self, agent: Agent) -> bool:
         """Do the next thing; return False when the turn has been suspended or has ended."""

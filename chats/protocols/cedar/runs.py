@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person, sees_everything
 from approvals.api.feed import ENDS
@@ -44,7 +45,7 @@ def run_for(user: Person, request_id: UUID) -> Run:
     """Return the run of a request. NotFound if it is absent, hidden from this person, or was not asked by a chat."""
     found = runs_of([get_request_for(user, request_id)])
     if not found:
-        raise NotFound("run")
+        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return found[0]
 
 

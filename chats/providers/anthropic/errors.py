@@ -9,6 +9,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import anthropic
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chats.providers.anthropic.request import THOUGHTS
 
@@ -96,25 +98,29 @@ def error_for_people(error: Exception, model: str) -> str:
     """Return what went wrong and what a person can do about it."""
     status, message = _status(error), _api_message(error)
     minutes = math.ceil((_retry_after(error) or 0) / 60)
-    later = f"Wait {f'{minutes} minutes' if minutes > 1 else 'a minute'}, then send your message again."
+    wait = ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes) if minutes > 1 else _("Wait a minute")
+    later = _("%(wait)s, then send your message again.") % {"wait": wait % {"n": minutes}}
     if isinstance(error, anthropic.APIConnectionError):
-        return "Claude cannot be reached. Check the server's network, then send your message again."
+        return _("Claude cannot be reached. Check the server's network, then send your message again.")
     if not status:
-        return "The model's answer broke off before it was complete. Send your message again."
+        return _("The model's answer ended before it was complete. Send your message again.")
     if status == 401:
-        return "Claude refused the key. Check ANTHROPIC_API_KEY."
+        return _("Claude rejected the API key. Check ANTHROPIC_API_KEY.")
     if status == 402 or "credit balance" in message:
-        return "The account behind ANTHROPIC_API_KEY has no credit left. Add some, then send your message again."
+        return _("The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again.")
     if status == 403:
-        return f"The key may not use the model {model}. Check ANTHROPIC_API_KEY and HITL_MODEL."
+        no_access = _(
+            "The API key does not have access to the model %(model)s. Check ANTHROPIC_API_KEY and HITL_MODEL."
+        )
+        return no_access % {"model": model}
     if status == 404:
-        return f"There is no model named {model}. Check HITL_MODEL, or the agent's model."
+        return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
     if status == 413 or "too long" in message or "context limit" in message:
-        return "This chat has become too long for the model. Start a new one."
+        return _("This chat is too long for the model. Start a new chat.")
     if status == 429:
-        return f"Claude limits how often it may be asked, and the limit is reached. {later}"
+        return _("Claude's rate limit is reached. %(later)s") % {"later": later}
     if status == 529:
-        return f"Claude is overloaded right now. {later}"
+        return _("Claude is overloaded right now. %(later)s") % {"later": later}
     if 400 <= status < 500:
-        return f"Claude did not accept the request: {message[:300]}"
-    return f"Claude has a problem of its own right now. {later}"
+        return _("Claude did not accept the request: %(said)s") % {"said": message[:300]}
+    return _("Claude has a problem right now. %(later)s") % {"later": later}

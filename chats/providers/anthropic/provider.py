@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import anthropic
 import httpx2
+from django.utils.translation import gettext as _
 
 from chats.agent.events import Event
 from chats.agent.provider import ModelRequest, ProviderError
@@ -44,9 +45,11 @@ class AnthropicProvider:
 
     def __init__(self, *, api_key: str, model: str, base_url: str = "", longest: float = LONGEST_ANSWER) -> None:
         if not api_key:
-            raise ProviderError("There is no key for Claude. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
+            raise ProviderError(
+                _("No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
+            )
         if not api_key.isascii():
-            raise ProviderError("ANTHROPIC_API_KEY holds characters that no key has. Copy it once more.")
+            raise ProviderError(_("ANTHROPIC_API_KEY contains invalid characters. Copy it again."))
         self.model = model
         self._api_key, self._base_url, self._longest = api_key, base_url or None, longest
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[anthropic.AsyncAnthropic, Any]]
@@ -110,6 +113,6 @@ async def _next_event(events: anthropic.AsyncStream[Any], deadline: float) -> di
     except StopAsyncIteration:
         return None
     except TimeoutError:
-        raise ProviderError("Claude's answer took too long and was cut off. Ask for less at once.") from None
+        raise ProviderError(_("Claude's answer took too long and was cut off. Ask for less at a time.")) from None
     except ValueError as error:
         raise StreamBroken from error

@@ -14,6 +14,8 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from approvals.access.permissions import DEFAULT_SCOPES
 from approvals.management.refusing import RefusingCommand
@@ -37,11 +39,11 @@ QUESTION = {"kind": "question", "title": "Which size?", "options": [{"label": "S
 
 
 class Command(RefusingCommand):
-    help = "Make the users, conversations and API key of the demo where they are missing. Refused unless DEBUG is on."
+    help = gettext_noop("Create missing demo users, conversations and the demo API key. Only works with DEBUG=1.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
-            raise CommandError("The demo's users have a known password. They are only made with DEBUG=1.")
+            raise CommandError(_("Demo accounts have a public password, so they can only be created with DEBUG=1."))
         fresh = not User.objects.filter(username="requester").exists()
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
@@ -54,19 +56,18 @@ class Command(RefusingCommand):
 
 def first_steps(key: str) -> str:
     """Say how to log in, and how a program asks its first question; `key` is empty if it was revoked."""
-    people = "\n".join(f"  {name:<10} {does}" for name, (does, _, _) in PEOPLE.items())
-    log_in = f"Open {settings.PUBLIC_URL}/ and log in with the password “{PASSWORD}” as:\n{people}\n"
+    people = "\n".join(f"  {name:<10} {does}" for name, (does, *_rest) in PEOPLE.items())
+    log_in = _("Open %(url)s/ and log in with the password “%(password)s” as:\n%(people)s\n") % {
+        "url": settings.PUBLIC_URL,
+        "password": PASSWORD,
+        "people": people,
+    }
     if not key:
-        return f"{log_in}\nThe API key of the demo was revoked. To make another one: make key USER=requester\n"
-    return f"""\
-{log_in}
-API key for programs (user requester):
-  {key}
-
-Ask your first question from another terminal:
-  {first_question(key)}
-It appears in the Inbox of requester and of approver: {settings.PUBLIC_URL}/requests/
-"""
+        return log_in + _("\nThe API key of the demo was revoked. To make another one: make key USER=requester\n")
+    return log_in + _(
+        "\nAPI key for programs (user requester):\n  %(key)s\n\nAsk your first question from another terminal:\n"
+        "  %(command)s\nIt appears in the Inbox of requester and of approver: %(url)s/requests/\n"
+    ) % {"key": key, "command": first_question(key), "url": settings.PUBLIC_URL}
 
 
 def first_question(key: str) -> str:
@@ -100,5 +101,5 @@ def make_key(person: User) -> str:
     prefix, text = secret[:8], f"pp_{secret[:8]}_{secret[8:]}"
     secret_hash = hashlib.sha256(text.encode()).hexdigest()
     given = {"user": person, "name": "demo", "secret_hash": secret_hash, "scopes": list(DEFAULT_SCOPES)}
-    key, _ = ApiKey.objects.get_or_create(prefix=prefix, defaults=given)
+    key, _made = ApiKey.objects.get_or_create(prefix=prefix, defaults=given)
     return text if key.revoked_at is None else ""

@@ -244,7 +244,7 @@ def test_the_sweep_finds_a_sub_agent_whose_end_went_unnoticed():
 def test_a_sub_agents_chat_takes_no_message_and_is_not_listed():
     converse("accountant ask")
     below = Chat.objects.get(agent="accountant")
-    with pytest.raises(actions.posting.BadMessage, match="one above it"):
+    with pytest.raises(actions.posting.BadMessage, match="the chat that started it"):
         say(below, "and me?")
     assert [chat.agent for chat in queries.listed_chats_for(asker())] == ["boss"]
     assert (below.title, below.shown.count()) == ("ask", 2)
