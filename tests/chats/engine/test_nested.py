@@ -258,7 +258,7 @@ def test_the_page_at_the_top_shows_and_links_the_requests_below(client):
     assert f'id="request-{request.pk}"' in page
     assert PATH in page
     assert f'href="{below.get_absolute_url()}"' in page
-    assert "Waits for 1 answer" in page
+    assert "Waiting for 1 decision." in page
     inner = client.get(below.get_absolute_url()).text
     assert (f'id="request-{request.pk}"' in inner, turn.chat.get_absolute_url() in inner) == (True, True)
     assert ("no longer listed" in inner, 'id="composer"' in inner) == (False, False)

@@ -216,11 +216,11 @@ def test_pages_and_api_say_that_a_chat_was_removed(client):
     client.force_login(chat.owner)
     for path in (f"/chats/{chat.pk}/", f"/chats/{chat.pk}/checkpoints/"):
         page = client.get(path)
-        assert (page.status_code, "removed because of its age" in page.content.decode()) == (200, True)
+        assert (page.status_code, "deleted because of their age" in page.content.decode()) == (200, True)
         assert "<textarea" not in page.content.decode()
-    assert "A removed conversation" in client.get("/chats/").content.decode()
+    assert "Deleted chat" in client.get("/chats/").content.decode()
     posted = client.post(f"/chats/{chat.pk}/messages/", {"text": "Hello again"})
-    assert (posted.status_code, "removed because of its age" in posted.content.decode()) == (410, True)
+    assert (posted.status_code, "deleted because of their age" in posted.content.decode()) == (410, True)
     assert client.post(f"/chats/{chat.pk}/stop/").status_code == 302
     read = client.get(f"/api/chat/{chat.public_id}")
     assert (read.status_code, read.json()["code"]) == (410, "chat_removed")

@@ -135,9 +135,11 @@ def test_the_pages_of_a_removed_chat_say_that_it_was_removed(half_removed):
     client = browser(half_removed.chat.owner)
     for page in ("timeline", "compare", "checkpoints"):
         answer = client.get(f"/chats/{half_removed.chat_id}/{page}/")
-        assert (answer.status_code, "removed because of its age" in answer.text) == (200, True)
+        assert (answer.status_code, "deleted because of their age" in answer.text) == (200, True)
         assert [
-            words for words in ("Nothing has happened", "There are no two", "export/") if words in answer.text
+            words
+            for words in ("Nothing has happened", "There are no two", "No checkpoints yet", "export/")
+            if words in answer.text
         ] == []
         assert parse(answer.text).find("li", class_="entry") == []
     answer = client.get(f"/chats/checkpoints/{TurnCheckpoint.objects.get().pk}/")
@@ -168,9 +170,9 @@ def test_a_shortened_list_of_branches_says_so(monkeypatch):
     for _ in range(3):
         branch(turn, 0)
     client = browser(turn.chat.owner)
-    assert "3 branches go on from here" in client.get(turn.chat.get_absolute_url()).text
+    assert "3 branches of this chat" in client.get(turn.chat.get_absolute_url()).text
     monkeypatch.setattr(branches, "LISTED", 2)
-    assert "The latest 2 branches that go on from here" in client.get(turn.chat.get_absolute_url()).text
+    assert "The latest 2 branches of this chat" in client.get(turn.chat.get_absolute_url()).text
 
 
 def test_checkpoints_are_paginated(monkeypatch):

@@ -70,7 +70,7 @@ def test_open_pages_drop_removed_messages_and_checkpoints_are_marked(client):
     page = Browser()
     page.force_login(chat.owner)
     text = page.get(f"/chats/{chat.pk}/checkpoints/").content.decode()
-    assert (text.count("cut off by an edit"), text.count('class="panel-title"')) == (2, 3)
+    assert (text.count("removed by an edit"), text.count('class="panel-title"')) == (2, 3)
 
 
 def test_an_edited_message_may_come_with_a_new_id(client):

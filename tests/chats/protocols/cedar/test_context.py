@@ -74,7 +74,7 @@ def test_the_chat_page_shows_the_context():
     browser = Client()
     browser.force_login(alice)
     text = browser.get(Chat.objects.get().get_absolute_url()).content.decode()
-    assert "Sent along by the page" in text
+    assert "Page context" in text
     assert "run-1" in text
 
 

@@ -22,5 +22,5 @@ def test_workflows_of_all_sources_are_listed_together():
     browser = Client()
     browser.force_login(bob)
     desk = browser.get("/").text
-    origins = ["a chat", "Cedar-OS", "the API", "ask-human"]
-    assert {origin: desk.count(f"<span>from {origin}</span>") for origin in origins} == dict.fromkeys(origins, 1)
+    origins = ["chat", "Cedar-OS", "API", "ask-human"]
+    assert {origin: desk.count(f"<span>via {origin}</span>") for origin in origins} == dict.fromkeys(origins, 1)

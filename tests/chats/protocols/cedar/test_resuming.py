@@ -32,7 +32,7 @@ def test_an_approval_runs_the_payment_and_streams_only_what_is_new(page):
     assert text.startswith("The payment is settled: status sent")
     decision = Decision.objects.get()
     assert (decision.verdict, decision.by_name, decision.via, decision.door) == (
-        "approve", "API key test of bob", "cedar", "Cedar-OS front end",
+        "approve", "API key test of bob", "cedar", "Cedar-OS",
     )  # fmt: skip
     assert ToolCall.objects.get().attempt == 1
 
