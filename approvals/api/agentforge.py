@@ -17,7 +17,6 @@ from approvals.runtime.cursors import Cursor
 HEARTBEAT = b": heartbeat\n\n"
 #: JavaScript timers hold 31 bits of milliseconds (24.8 days); longer ones fire at once.
 LONGEST_TIMER = 2**31 - 1
-MAX_TITLE = 200
 
 UNANSWERED = "Nobody answered before the deadline."
 CANCELLED = "The request was withdrawn."
@@ -179,14 +178,6 @@ def error_of(asked: Asked, ended: Ended) -> str | None:
     if ended.status == "expired" and not ended.given and asked.kind != "approval":
         return UNANSWERED
     return None
-
-
-def title_and_message(text: str) -> tuple[str, str]:
-    """Return a title of at most MAX_TITLE characters, and the whole text where the title is only a part of it."""
-    first_line = text.strip().splitlines()[0] if text.strip() else "Question"
-    if first_line == text.strip() and len(first_line) <= MAX_TITLE:
-        return first_line, ""
-    return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
 
 
 def _event(event: str, asked: Asked, id: str, **data: Any) -> Event:

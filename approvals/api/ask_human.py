@@ -21,6 +21,7 @@ from approvals.api.bodies import REPLAYED, idempotency_key, json_object
 from approvals.api.events import parse_thread
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.titles import title_and_message
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
@@ -77,7 +78,7 @@ def parse_question(body: Mapping[str, Any]) -> Ask:
         errors["question"] = _("is missing")
     if errors:
         raise Invalid(_("The question is invalid."), errors)
-    title, message = agentforge.title_and_message(body["question"])
+    title, message = title_and_message(body["question"])
     timeout = body.get("timeout", 0)
     return Ask(
         kind=Kind.QUESTION,

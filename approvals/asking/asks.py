@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.utils.translation import gettext as _
 
-from approvals.asking import transcripts
+from approvals.asking import titles, transcripts
 from approvals.asking.answers import shaped
 from approvals.exceptions import Invalid
 from approvals.runtime.addresses import RefusedAddress, parse_destination
@@ -21,7 +21,7 @@ from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind, Priority
 
-MAX_TITLE = 200
+MAX_TITLE = titles.MAX_TITLE
 MAX_MESSAGE = 20_000
 MAX_OPTIONS = 100
 MAX_SUGGESTIONS = 50

@@ -15,7 +15,7 @@ from approvals.runtime.cursors import Cursor
 from approvals.runtime.json_tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
 from chats.queries import subagents
-from chats.queries.recoveries import doubts_of
+from chats.queries.recoveries import recoveries_of
 
 PAGE = 60
 #: Characters that are shown of a value; the checkpoints hold all of it.
@@ -53,7 +53,7 @@ def _calls(chat: Chat) -> QuerySet[Any]:
 
 
 def _doubts(chat: Chat) -> QuerySet[Any]:
-    return doubts_of(chat, chat.tool_calls.all()).select_related("decision")
+    return recoveries_of(chat, chat.tool_calls.all()).select_related("decision")
 
 
 #: In the order in which entries of one moment stand.

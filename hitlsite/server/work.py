@@ -44,10 +44,10 @@ class BackgroundWork:
         if self._runs_turns:
             self._start_task(sweep.run_for_ever())
         if apps.is_installed("chats"):
-            self._start_task(streams.hear_others())
+            self._start_task(streams.listen_to_others())
         if self._jobs is not None:
             self._jobs.open()
-            self._start_task(chat_doorbell.hear_stops())
+            self._start_task(chat_doorbell.listen_for_stops())
             if self._turns:
                 self._start_task(take_turns(self._jobs, at_once=self._turns))
 

@@ -86,10 +86,10 @@ class Command(RefusingCommand):
             self._print_count(chats.old_chats(before).count(), _("chats, and in them:"))
             inside: Counter[str] = Counter()
             for pks in _pages(before):
-                inside.update(chats.contents(pks))
+                inside.update(chats.count_contents(pks))
             for table, words in INSIDE.items():
                 self._print_count(inside[table], f"  {words}")
-            self._print_count(chats.half_pruned().count(), _("chats partly removed by an interrupted run"))
+            self._print_count(chats.partly_pruned_chats().count(), _("chats partly removed by an interrupted run"))
         self._print_count(desk.old_delivered(before).count(), _("delivered events"))
         self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
@@ -101,7 +101,7 @@ class Command(RefusingCommand):
 
     def _prune_chats(self, before: datetime) -> None:
         rows = removed = skipped = 0
-        for pk in list(chats.half_pruned().values_list("pk", flat=True)):
+        for pk in list(chats.partly_pruned_chats().values_list("pk", flat=True)):
             rows += self._empty(pk)
         for pks in _pages(before):
             for pk in pks:

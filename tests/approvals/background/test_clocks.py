@@ -47,11 +47,11 @@ def elsewhere(monkeypatch):
 def rung() -> list[int]:
     """The turns that the sweep rings for."""
     found: list[int] = []
-    doorbell.answer_with(on_work=lambda turn_id, below: found.append(turn_id), on_stop=None)
+    doorbell.set_handlers(on_queued=lambda turn_id, below: found.append(turn_id), on_stop=None)
     try:
         chat_sweep.wake_stuck_turns()
     finally:
-        doorbell.answer_with(on_work=None, on_stop=None)
+        doorbell.set_handlers(on_queued=None, on_stop=None)
     return found
 
 

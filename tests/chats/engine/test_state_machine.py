@@ -1,4 +1,4 @@
-"""Any interleaving of deciding, answering, withdrawing, expiring, stopping, resuming and restarting keeps the promises."""
+"""Invariants that hold after any sequence of decisions, answers, cancellations, expiries, stops, resumes and restarts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ places = st.integers(min_value=0, max_value=5)
 
 
 class Desk(RuleBasedStateMachine):
-    """One chat of Alice's; Bob decides; Mallory tries."""
+    """One chat of Alice's; Bob decides; Mallory has no rights."""
 
     @initialize(text=st.sampled_from(TEXTS))
     def begin(self, text):
@@ -112,7 +112,7 @@ class Desk(RuleBasedStateMachine):
 
     @rule()
     def crash(self):
-        """A runner takes the turn and dies."""
+        """Have a runner claim the turn and die."""
         if actions.claim_turn(self.turn.pk, owner="doomed") is not None:
             Turn.objects.filter(pk=self.turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
@@ -182,6 +182,6 @@ SHORT = settings(max_examples=4, stateful_step_count=8, suppress_health_check=li
 
 
 @pytest.mark.django_db(transaction=True)
-def test_any_interleaving_keeps_the_promises(settings):
+def test_the_invariants_hold_after_any_sequence_of_actions(settings):
     settings.HITL_AGENTS = [agents.PATH]
     run_state_machine_as_test(Desk, settings=SHORT)

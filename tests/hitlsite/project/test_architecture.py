@@ -39,7 +39,6 @@ ROOMS = {
         agent
         providers
         queries
-        claims
         actions
         engine
         pages lookback | protocols

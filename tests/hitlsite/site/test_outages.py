@@ -11,7 +11,7 @@ from psycopg_pool import ConnectionPool
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.models import TurnEvent
 from hitlsite import env

@@ -17,7 +17,7 @@ from approvals import signals
 from approvals.actions import deciding
 from approvals.outbound import outbox
 from chats import actions, doorbell
-from chats.actions import arriving, calling, delegating, ending, resuming, stepping
+from chats.actions import calling, delegating, ending, posting, resuming, stepping
 from chats.agent import events
 from chats.engine.ledger import Ledger
 from chats.models import Turn
@@ -83,8 +83,8 @@ def mid_stream(point: str, step: int) -> None:
 
 #: Name, and how to get there. "in" is inside the transaction, before its commit; the others are between two commits.
 POINTS: dict[str, Callable[[str], None]] = {
-    "arrive, in": lambda p: after(p, arriving, "start_turn"),
-    "arrive": lambda p: before(p, doorbell, "ring_work"),
+    "arrive, in": lambda p: after(p, posting, "start_turn"),
+    "arrive": lambda p: before(p, doorbell, "notify_queued"),
     "claim": lambda p: after(p, actions, "claim_turn"),
     "mid-stream": lambda p: mid_stream(p, 0),
     "step commit, in": lambda p: after(p, stepping, "_store_call"),

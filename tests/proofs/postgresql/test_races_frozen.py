@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.engine import sweep as chat_sweep
 from chats.models import Turn
@@ -87,7 +87,7 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
     turns = [lapsed() for _ in range(PEERS)]
     other = say(make_chat(alice_once()), "hello")
     rung: list[int] = []
-    doorbell.answer_with(on_work=lambda turn_id, below: rung.append(turn_id), on_stop=None)
+    doorbell.set_handlers(on_queued=lambda turn_id, below: rung.append(turn_id), on_stop=None)
     try:
         with frozen_in(*map(holding, turns)):
             chat_sweep.wake_stuck_turns()
@@ -97,7 +97,7 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
             found = asyncio.run(within(AT_ONCE, *takes, *takes, lambda: actions.claim_turn(other.pk, owner="healthy")))
             assert [each is not None for each in found] == [False] * 2 * PEERS + [True]
     finally:
-        doorbell.answer_with(on_work=None, on_stop=None)
+        doorbell.set_handlers(on_queued=None, on_stop=None)
     assert all(actions.claim_turn(turn.pk, owner="healthy") is not None for turn in turns)
 
 

@@ -1,4 +1,4 @@
-"""Long answers: no thread and no connection of Django's waits with them, and a client that leaves ends them."""
+"""Streamed responses hold no thread or database connection, and end when the client disconnects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def body_of(line: ApplicationCommunicator) -> list[bytes]:
 
 
 @pytest.mark.asyncio
-async def test_the_pieces_come_behind_the_headers_and_their_length_is_not_claimed():
+async def test_the_body_follows_the_headers_without_a_content_length():
     async def pieces():
         yield b"a"
         yield b"b"
@@ -46,7 +46,7 @@ async def test_the_pieces_come_behind_the_headers_and_their_length_is_not_claime
 
 
 @pytest.mark.asyncio
-async def test_a_client_that_leaves_ends_the_pieces():
+async def test_a_client_that_disconnects_ends_the_generator():
     left = asyncio.Event()
 
     async def pieces():
@@ -65,7 +65,7 @@ async def test_a_client_that_leaves_ends_the_pieces():
 
 
 @pytest.mark.asyncio
-async def test_pieces_that_fail_are_an_error_and_not_a_whole_answer():
+async def test_an_exception_in_the_generator_breaks_the_response_off():
     async def pieces():
         yield b"a"
         raise RuntimeError("in the middle")
@@ -78,7 +78,7 @@ async def test_pieces_that_fail_are_an_error_and_not_a_whole_answer():
 
 
 @pytest.mark.asyncio
-async def test_a_response_without_pieces_is_passed_on_as_it_is():
+async def test_an_ordinary_response_is_passed_on_unchanged():
     async def app(scope, receive, send):
         await send(START)
         await send({"type": "http.response.body", "body": b"all"})
@@ -89,7 +89,7 @@ async def test_a_response_without_pieces_is_passed_on_as_it_is():
 
 
 @pytest.mark.asyncio
-async def test_a_silence_is_filled_with_comments_and_nothing_is_lost():
+async def test_comments_keep_a_silent_stream_alive():
     go_on = asyncio.Event()
 
     async def source():
@@ -105,6 +105,6 @@ async def test_a_silence_is_filled_with_comments_and_nothing_is_lost():
     assert found == [b"one", *[KEEP_ALIVE] * found.count(KEEP_ALIVE), b"two"]
 
 
-def test_an_event_is_framed_with_what_it_has():
+def test_an_event_is_framed_with_its_fields():
     assert frame("{}", event="human_request", id="7") == b"id: 7\nevent: human_request\ndata: {}\n\n"
     assert frame("{}") == b"data: {}\n\n"

@@ -1,4 +1,4 @@
-"""Whatever a tool came to is in the stored stream, once, wherever its runner was lost and whoever closed the call."""
+"""The stored stream reports each tool result once, wherever its runner crashed and whoever closed the call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions
 from chats.actions.calling import Execution
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent import events, registry
 from chats.agent.loop import plan_calls
 from chats.engine import runner, streams
@@ -35,12 +35,12 @@ def with_the_oddball(settings):
 
 
 def lost(turn: Turn) -> None:
-    """Its runner is gone without a word."""
+    """Let the turn's runner die."""
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
 
 
 def stepped(turn: Turn, *blocks: dict[str, object]) -> Claim:
-    """A runner has committed a step of these calls."""
+    """Have a runner commit a step with these calls."""
     claim, agent = begin(turn), registry.get(settings.HITL_AGENTS, turn.agent)
     finished = events.ModelFinished(list(blocks), "tool_use", "m")
     actions.commit_step(claim, 0, finished, plan_calls(agent, finished.blocks), [], provider="p")
@@ -54,50 +54,50 @@ def executing(turn: Turn, tool: str = "count") -> Execution:
     return execution
 
 
-def told(turn: Turn) -> list[tuple[str, object]]:
-    """Every result in the stored stream, by what it says."""
+def reported(turn: Turn) -> list[tuple[str, object]]:
+    """Return every result in the stored stream as (toolCallId, output or error)."""
     found = [chunk for name in ("ToolSucceeded", "ToolFailed") for chunk in chunks(turn, name)]
     return [(chunk["tool_call_id"], chunk.get("output", chunk.get("error_text"))) for chunk in found]
 
 
-def heard(turn: Turn) -> list[str]:
+def event_names(turn: Turn) -> list[str]:
     async def collect() -> list[str]:
         return [type(event).__name__ async for _, event in streams.follow(turn.pk)]
 
     return asyncio.run(collect())
 
 
-def test_a_result_whose_runner_died_before_it_told_it_is_told_by_the_next():
+def test_the_next_runner_reports_the_result_of_a_dead_runner():
     turn = say(make_chat(people.alice()), "for ever")
     execution = executing(turn)
     assert actions.finish_call(execution, output=1)
-    assert told(turn) == []
+    assert reported(turn) == []
     lost(turn)
     turn = run(turn)
-    assert told(turn)[0] == (execution.tool_call_id, 1)
-    assert len(told(turn)) == len({call_id for call_id, _ in told(turn)}) == turn.tool_calls.count()
+    assert reported(turn)[0] == (execution.tool_call_id, 1)
+    assert len(reported(turn)) == len({call_id for call_id, _ in reported(turn)}) == turn.tool_calls.count()
 
 
-def test_it_is_told_before_the_next_step_begins():
+def test_a_dead_runners_result_is_reported_before_the_next_step():
     turn = say(make_chat(people.alice()), "unknown tool")
     actions.finish_call(executing(turn), output=1)
     lost(turn)
-    found = heard(run(turn))
+    found = event_names(run(turn))
     assert found.index("ToolSucceeded") < found.index("StepStarted") < found.index("TextDelta")
 
 
-def test_a_failure_is_told_as_one():
+def test_a_dead_runners_error_is_reported_as_an_error():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn)
     actions.finish_call(execution, error_text="The bank said no.")
     lost(turn)
-    assert told(run(turn)) == [(execution.tool_call_id, "The bank said no.")]
+    assert reported(run(turn)) == [(execution.tool_call_id, "The bank said no.")]
 
 
-def test_what_was_told_is_not_told_again_by_a_runner_that_takes_over():
+def test_a_result_is_not_reported_twice_after_a_takeover():
     turn = say(make_chat(people.alice()), "mixed")
     turn = run(turn)
-    before = told(turn)
+    before = reported(turn)
     assert len(before) == 1
     bob = people.bob()
     for request in open_requests(turn):
@@ -105,32 +105,32 @@ def test_what_was_told_is_not_told_again_by_a_runner_that_takes_over():
         decide(request, bob, Verdict.RESPOND if answers else Verdict.APPROVE, **({"answer": "A"} if answers else {}))
     turn = run(turn)
     assert turn.state == "completed"
-    ids = [call_id for call_id, _ in told(turn)]
-    # What people answered is told by the answer itself.
+    ids = [call_id for call_id, _ in reported(turn)]
+    # The stream does not report answers of people.
     ran = turn.tool_calls.filter(attempt__gt=0).values_list("tool_call_id", flat=True)
     assert sorted(ids) == sorted(ran)
 
 
-def test_a_result_that_comes_while_its_question_waits_is_told_when_the_turn_goes_on():
+def test_a_result_that_settles_a_recovery_is_reported_when_the_turn_continues():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
     turn = run(turn)
-    assert (turn.state, told(turn)) == ("suspended", [])
+    assert (turn.state, reported(turn)) == ("suspended", [])
     assert actions.finish_call(execution, output=1)
-    assert told(run(turn)) == [(execution.tool_call_id, 1)]
+    assert reported(run(turn)) == [(execution.tool_call_id, 1)]
 
 
-def test_what_a_person_found_out_about_a_lost_call_is_told_too():
+def test_an_outcome_entered_by_a_person_is_reported():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
     turn = run(turn)
     decide(only_request(turn), people.bob(), Verdict.RESPOND, answer=7)
-    assert told(run(turn)) == [(execution.tool_call_id, 7)]
+    assert reported(run(turn)) == [(execution.tool_call_id, 7)]
 
 
-def test_a_result_that_comes_past_the_runner_that_has_the_turn_is_told_by_that_runner():
+def test_a_late_result_is_reported_by_the_current_runner():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
@@ -138,16 +138,16 @@ def test_a_result_that_comes_past_the_runner_that_has_the_turn_is_told_by_that_r
 
     async def story() -> None:
         other = runner.Run(claim, taken, Ledger(claim, last), asyncio.Event())
-        # It has seen the call open, and is about to look again.
+        # The runner has read the call as open, and will read it again.
         assert await database.run(actions.finish_call, execution, output=1)
         await other.drive()
         other.ledger.close()
 
     asyncio.run(story())
-    assert (reload(turn).state, told(turn)) == ("completed", [(execution.tool_call_id, 1)])
+    assert (reload(turn).state, reported(turn)) == ("completed", [(execution.tool_call_id, 1)])
 
 
-def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_own():
+def test_a_result_during_a_commit_gets_its_own_number():
     turn = say(make_chat(people.alice()), "hello")
     claim, _, last = actions.claim_turn(turn.pk, owner="one")
 
@@ -156,8 +156,8 @@ def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_ow
         ledger.record(events.StepStarted(0))
 
         def commit(recorded, next_seq):
-            # The tool ends on the loop while this is on its way to the database.
-            loop.call_soon_threadsafe(ledger.tell, events.ToolSucceeded("call", 1))
+            # The tool ends on the loop while this commit is running.
+            loop.call_soon_threadsafe(ledger.report, events.ToolSucceeded("call", 1))
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
             return actions.fail_turn(claim, "over", 0, recorded, next_seq)
 
@@ -170,21 +170,21 @@ def test_a_result_that_comes_while_a_pause_is_committed_takes_a_number_of_its_ow
     assert (late, event) == (ending + 1, events.ToolSucceeded("call", 1))
 
 
-def test_the_last_words_of_a_sub_agent_are_told_though_its_caller_died_in_between():
+def test_a_sub_agents_output_is_reported_after_its_caller_crashed():
     turn = say(actions.open_chat(owner=people.alice(), agent=agents.boss), "accountant count")
     claim = stepped(turn, use("accountant", {"task": "count"}))
     call = turn.tool_calls.get()
     actions.delegate_call(claim, call.pk, agents.accountant)
     run(Turn.objects.get(parent_call=call))
     actions.settle_delegated(claim)
-    assert told(turn) == []
+    assert reported(turn) == []
     lost(turn)
-    assert told(run(turn)) == [(call.tool_call_id, "Counted.")]
+    assert reported(run(turn)) == [(call.tool_call_id, "Counted.")]
 
 
-def test_a_call_that_is_not_what_was_approved_is_told_to_have_failed():
+def test_a_call_with_an_unapproved_input_is_reported_as_failed():
     turn = converse(people.alice(), "pay and stop")
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     turn.tool_calls.update(input={"amount": 5000, "to": "Mallory"})
-    (found,) = told(run(turn))
+    (found,) = reported(run(turn))
     assert found[1] == "The input is not the one that was approved, so it was not run."

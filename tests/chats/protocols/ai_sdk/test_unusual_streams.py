@@ -1,4 +1,4 @@
-"""Streams of turns that end in an unusual way, and the encoder under any order of events."""
+"""Streams of turns that end in an unusual way, and the encoder with any order of events."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(EVENTS, max_size=40))
-def test_whatever_happens_in_whatever_order_a_strict_client_takes_the_stream(happened):
+def test_a_strict_client_accepts_the_stream_of_any_order_of_events(happened):
     stream = MessageStream("m1")
     chunks = stream.start()
     for event in happened:
@@ -56,7 +56,7 @@ def test_whatever_happens_in_whatever_order_a_strict_client_takes_the_stream(hap
     assert problems(chunks) == []
 
 
-def test_a_step_that_is_begun_again_ends_the_stream_in_words():
+def test_a_repeated_step_ends_the_stream_with_an_error():
     stream = MessageStream("m1")
     chunks = [chunk for index in (0, 1, 1) for chunk in stream.encode(events.StepStarted(index))]
     assert chunks[-1] == {
@@ -66,7 +66,7 @@ def test_a_step_that_is_begun_again_ends_the_stream_in_words():
     assert stream.encode(events.StepStarted(2)) == []
 
 
-def test_a_chunk_is_one_line_whatever_is_in_it():
+def test_a_chunk_is_always_one_line():
     assert frames([{"type": "text-delta", "id": "a", "delta": "one\ntwo\r\u2028"}]).count(b"\n") == 2
 
 
@@ -77,8 +77,8 @@ def odd(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_turn_that_says_nothing_ends_with_a_text_that_the_stream_has_too(odd):
-    """Else the client would see a finished tool step and post it again for ever."""
+def test_the_closing_text_of_an_empty_turn_is_streamed(odd):
+    """Otherwise the client would see a finished tool step and post it again for ever."""
     assert odd.say("nothing").chunks[1:] == [
         {"type": "start-step"},
         {"type": "text-start", "id": "closing"},
@@ -100,12 +100,12 @@ def test_a_turn_that_says_nothing_ends_with_a_text_that_the_stream_has_too(odd):
         ("broken", "output-error", "broken could not make its question. "),
     ],
 )
-def test_what_goes_wrong_with_a_tool_is_told_alike_by_the_stream_and_by_the_history(odd, text, state, words):
+def test_the_stream_and_the_stored_chat_agree_about_a_failed_tool(odd, text, state, words):
     answer = odd.say(text)
     assert problems(answer.chunks) == []
-    (told,) = [chunk for chunk in answer.chunks if "errorText" in chunk]
-    assert told["errorText"].startswith(words)
-    assert [(part["state"], part["errorText"]) for part in odd.calls()] == [(state, told["errorText"])]
+    (failure,) = [chunk for chunk in answer.chunks if "errorText" in chunk]
+    assert failure["errorText"].startswith(words)
+    assert [(part["state"], part["errorText"]) for part in odd.calls()] == [(state, failure["errorText"])]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -118,7 +118,7 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
         line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
         await line.send_input({"type": "http.request", "body": b""})
         start = await line.receive_output(60)
-        doorbell.ring_work(turn.pk)  # once somebody follows: a turn that has failed is not followed
+        doorbell.notify_queued(turn.pk)  # only now: a turn that has failed cannot be followed
         return await answer_on(line, start)
 
     answer = served(story)
@@ -130,7 +130,7 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_stop_in_mid_stream_aborts_and_keeps_what_was_said(odd):
+def test_a_stop_aborts_the_stream_and_keeps_the_text(odd):
     client = odd
     client.messages.append({"id": "u1", "role": "user", "parts": [{"type": "text", "text": "recite"}]})
 
@@ -153,7 +153,7 @@ def test_a_stop_in_mid_stream_aborts_and_keeps_what_was_said(odd):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_turn_stopped_while_it_waits_leaves_a_history_that_ends_in_text(odd):
+def test_a_turn_stopped_while_suspended_ends_with_a_text(odd):
     odd.say("pay")
     odd.machine.post(f"{odd.address}/stop", None)
     found = odd.read()

@@ -1,4 +1,4 @@
-"""Edits and regenerations cut the stored conversation where the client cuts its own, and nothing is lost by it."""
+"""Edits and regenerations remove the same messages as in the client, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def client():
 
 
 def texts(client: Client) -> list[str]:
-    """The users' messages in the conversation."""
+    """Return the texts of the user's messages."""
     return [message["parts"][0]["text"] for message in client.messages if message["role"] == "user"]
 
 
 def edit(client: Client, position: int, text: str, new_id: str = ""):
-    """Change a user's message as the SDK does: it and all behind it go, and it is sent anew."""
+    """Edit a user's message as the SDK does: drop it and all later messages, and send it again."""
     old = client.messages[position]["id"]
     client.messages = [*client.messages[:position], user_message(text, new_id or old)]
     answer = client.post(messageId=old)
@@ -45,7 +45,7 @@ def regenerate(client: Client, **given):
     return answer
 
 
-def test_an_edit_cuts_where_the_client_cuts_and_the_rest_stays_on_record(client):
+def test_an_edit_removes_the_same_messages_as_in_the_client_and_keeps_the_audit_log(client):
     client.say("hello")
     client.say("ask human")
     client.answer("fine")
@@ -58,7 +58,7 @@ def test_an_edit_cuts_where_the_client_cuts_and_the_rest_stays_on_record(client)
     assert Message.objects.filter(cut_at__isnull=False).count() == 4
 
 
-def test_open_pages_lose_what_was_cut_and_the_checkpoints_say_so(client):
+def test_open_pages_drop_removed_messages_and_checkpoints_are_marked(client):
     client.say("hello")
     client.say("weather")
     gone = list(Message.objects.order_by("position").values_list("pk", flat=True))
@@ -70,7 +70,7 @@ def test_open_pages_lose_what_was_cut_and_the_checkpoints_say_so(client):
     page = Browser()
     page.force_login(chat.owner)
     text = page.get(f"/chats/{chat.pk}/checkpoints/").content.decode()
-    assert (text.count("cut off by an edit"), text.count('class="panel-title"')) == (2, 3)
+    assert (text.count("removed by an edit"), text.count('class="panel-title"')) == (2, 3)
 
 
 def test_an_edited_message_may_come_with_a_new_id(client):
@@ -82,7 +82,7 @@ def test_an_edited_message_may_come_with_a_new_id(client):
     assert texts(client) == ["hello again"]
 
 
-def test_the_model_is_not_shown_what_was_cut(client):
+def test_the_model_is_not_shown_removed_messages(client):
     client.say("hello")
     edit(client, 0, "ask")
     client.answer("yes")
@@ -92,7 +92,7 @@ def test_the_model_is_not_shown_what_was_cut(client):
 
 
 @pytest.mark.parametrize("given", [{}, {"messageId": "the answer"}, {"messageId": "the user's"}])
-def test_a_regeneration_answers_the_last_message_anew(client, given):
+def test_a_regeneration_answers_the_last_message_again(client, given):
     client.say("hello")
     named = {"the answer": client.messages[1]["id"], "the user's": client.messages[0]["id"]}
     first = client.last
@@ -104,7 +104,7 @@ def test_a_regeneration_answers_the_last_message_anew(client, given):
     )
 
 
-def test_an_edit_over_an_open_request_cancels_it_first(client):
+def test_an_edit_cancels_pending_requests(client):
     client.say("approve refund")
     edit(client, 0, "hello")
     decision = Decision.objects.get()
@@ -113,7 +113,7 @@ def test_an_edit_over_an_open_request_cancels_it_first(client):
     assert list(Turn.objects.order_by("pk").values_list("state", flat=True)) == ["stopped", "completed"]
 
 
-def test_a_regeneration_over_an_open_question_cancels_it_and_asks_anew(client):
+def test_a_regeneration_cancels_a_pending_question_and_asks_again(client):
     client.say("ask")
     asked = ApprovalRequest.objects.get()
     regenerate(client)
@@ -130,7 +130,7 @@ def test_a_regeneration_over_an_open_question_cancels_it_and_asks_anew(client):
     assert (answer.status, answer.code) == (409, "unknown_message")
 
 
-def test_nothing_is_cut_under_a_running_turn(client, settings):
+def test_edits_are_refused_during_a_running_turn(client, settings):
     settings.HITL_AGENTS = [agents.PATH]
     client.messages = [user_message("recite", "u1")]
 
@@ -157,7 +157,7 @@ def test_nothing_is_cut_under_a_running_turn(client, settings):
     assert client.read()["status"] == "idle"
 
 
-def test_a_message_while_people_are_asked_is_refused_and_names_what_waits(client):
+def test_a_message_is_refused_while_requests_are_pending_and_names_them(client):
     client.say("ask parallel")
     before = client.messages
     answer = client.say("never mind")
@@ -169,7 +169,7 @@ def test_a_message_while_people_are_asked_is_refused_and_names_what_waits(client
     assert client.messages == before[:2]
 
 
-def test_a_client_whose_copy_is_stale_is_told_to_read_again(client):
+def test_a_client_with_a_stale_copy_is_told_to_read_again(client):
     client.say("hello")
     answer = client.post(trigger="regenerate-message", messages=[client.messages[1]])
     assert (answer.status, answer.code) == (409, "history_differs")
@@ -179,7 +179,7 @@ def test_a_client_whose_copy_is_stale_is_told_to_read_again(client):
     assert (answer.status, answer.code) == (409, "unknown_message")
 
 
-def test_a_refused_first_message_leaves_no_chat_behind(client):
+def test_a_refused_first_message_creates_no_chat(client):
     assert client.post(messages=[user_message(" ", "u1")]).code == "bad_message"
     assert Chat.objects.count() == 0
 

@@ -1,4 +1,4 @@
-"""What people send: bounds, whose chat it is, and what a message may not talk its way past."""
+"""Messages from people: limits, ownership, and when they are refused."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n", "x" * 20_001])
-def test_a_message_has_bounds(text):
+def test_a_message_has_a_minimum_and_a_maximum_length(text):
     chat = make_chat(people.alice())
     with pytest.raises(BadMessage):
         say(chat, text)
     assert (Message.objects.count(), Turn.objects.count()) == (0, 0)
 
 
-def test_what_no_database_can_hold_is_replaced():
+def test_characters_that_no_database_can_store_are_replaced_in_a_message():
     chat = make_chat(people.alice())
     say(chat, "a\x00b\ud800c")
     assert Message.objects.get().parts == [{"type": "text", "text": "a\ufffdb?c"}]
 
 
-def test_only_its_owner_writes_in_a_chat():
+def test_only_the_owner_writes_in_a_chat():
     chat = make_chat(people.alice())
     for person in (people.bob(), people.mallory()):
         with pytest.raises(ChatNotFound):
@@ -40,7 +40,7 @@ def test_only_its_owner_writes_in_a_chat():
     assert Message.objects.count() == 0
 
 
-def test_a_message_while_the_assistant_answers_is_refused():
+def test_a_message_during_a_running_turn_is_refused():
     turn = say(make_chat(people.alice()), "hello")
     with pytest.raises(TurnRunning):
         say(turn.chat, "hello?")
@@ -57,7 +57,7 @@ def test_a_message_while_the_assistant_answers_is_refused():
         ("ask parallel", ["Which delivery do you prefer?", "What should we add?"]),
     ],
 )
-def test_a_message_while_something_is_open_is_refused_and_names_it(text, titles):
+def test_a_message_is_refused_while_requests_are_pending(text, titles):
     turn = converse(people.alice(), text)
     with pytest.raises(ApprovalPending) as refused:
         say(turn.chat, "hello?")
@@ -66,7 +66,7 @@ def test_a_message_while_something_is_open_is_refused_and_names_it(text, titles)
     assert turn.chat.messages.count() == 2
 
 
-def test_typing_answers_the_one_open_question_without_options():
+def test_a_message_answers_the_only_pending_question_without_options():
     chat, request = asked(people.alice(), "askHuman", {"question": "How shall it come?"})
     arrival = actions.post_message(chat, "By drone", by=chat.owner, agent=support, via=Door.CHAT)
     assert arrival.answered.pk == request.pk
@@ -75,7 +75,7 @@ def test_typing_answers_the_one_open_question_without_options():
 
 
 @pytest.mark.parametrize("multiple", [False, True])
-def test_typing_chooses_none_of_the_options_that_are_offered(multiple):
+def test_a_message_chooses_no_option(multiple):
     chat, request = asked(people.alice(), value=SHIPPING | {"multiSelect": multiple})
     with pytest.raises(ApprovalPending) as refused:
         say(chat, "Thanks, and what else do you sell?")
@@ -87,7 +87,7 @@ def test_typing_chooses_none_of_the_options_that_are_offered(multiple):
 
 
 @pytest.mark.parametrize("multiple", [False, True])
-def test_the_composer_says_what_waits_and_keeps_what_was_typed(multiple):
+def test_the_page_keeps_a_refused_message_and_names_the_request(multiple):
     owner = people.alice()
     chat, request = asked(owner, value=SHIPPING | {"multiSelect": multiple})
     client = browser(owner)
@@ -100,7 +100,7 @@ def test_the_composer_says_what_waits_and_keeps_what_was_typed(multiple):
     assert request.title in composer.find("p", class_="refusal")[0].words
 
 
-def test_one_public_id_is_one_chat_per_owner():
+def test_a_public_id_names_one_chat_per_owner():
     alice, bob = people.alice(), people.bob()
     assert make_chat(alice, "trip").pk == make_chat(alice, "trip").pk
     assert make_chat(bob, "trip").pk != make_chat(alice, "trip").pk
@@ -108,12 +108,12 @@ def test_one_public_id_is_one_chat_per_owner():
 
 
 @pytest.mark.parametrize("public_id", ["x" * 201, "a\x00b", "\ud800"])
-def test_a_hostile_chat_id_is_refused(public_id):
+def test_an_invalid_chat_id_is_refused(public_id):
     with pytest.raises(BadMessage):
         make_chat(people.alice(), public_id)
 
 
-def test_a_message_id_that_is_taken_is_refused():
+def test_a_known_message_id_is_refused():
     chat = make_chat(people.alice())
     actions.add_user_message(chat, "m1", ["hello"], by=chat.owner, agent=support, via=Door.AI_SDK)
     Turn.objects.update(state="completed")
@@ -121,7 +121,7 @@ def test_a_message_id_that_is_taken_is_refused():
         actions.add_user_message(chat, "m1", ["hello"], by=chat.owner, agent=support, via=Door.AI_SDK)
 
 
-def test_the_first_line_names_the_chat():
+def test_the_first_line_of_the_first_message_is_the_title():
     chat = make_chat(people.alice())
     say(chat, "Trip to Rome\nsecond line")
     chat.refresh_from_db()

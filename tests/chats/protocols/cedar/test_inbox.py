@@ -1,4 +1,4 @@
-"""What came by Cedar-OS stands on the desk beside all other work, and says where it is from."""
+"""Workflows from Cedar-OS are listed with all others and name their source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.machine import Machine
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_workflows_from_everywhere_stand_side_by_side():
+def test_workflows_of_all_sources_are_listed_together():
     bob = people.bob()
     front_end(bob).paused("approve payment")
     converse(bob, "approve refund")
@@ -22,5 +22,5 @@ def test_workflows_from_everywhere_stand_side_by_side():
     browser = Client()
     browser.force_login(bob)
     desk = browser.get("/").text
-    origins = ["a chat", "Cedar-OS", "the API", "ask-human"]
-    assert {origin: desk.count(f"<span>from {origin}</span>") for origin in origins} == dict.fromkeys(origins, 1)
+    origins = ["chat", "Cedar-OS", "API", "ask-human"]
+    assert {origin: desk.count(f"<span>via {origin}</span>") for origin in origins} == dict.fromkeys(origins, 1)

@@ -1,4 +1,4 @@
-"""Anthropic's Messages stream put together: what can be shown at once, and the blocks exactly as returned. Pure."""
+"""Anthropic's Messages stream: events to show at once, and the content blocks exactly as returned. Pure."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from chats.agent.events import (
 USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class Answer:
-    """One answer of `model` as it arrives. `begun` once anything of it was there; `complete` once the API said why it ended.
+class StreamedAnswer:
+    """One answer of `model` as it arrives: `begun` with its first block, `complete` once the API has said why it ended.
 
-    Events, blocks and deltas of unknown types are kept or passed over: the API adds new ones.
+    Blocks of unknown types are kept, and unknown events and deltas ignored, because the API adds new ones.
     """
 
     def __init__(self, model: str) -> None:
@@ -43,7 +43,7 @@ class Answer:
         return bool(self.stop_reason)
 
     def take(self, raw: dict[str, Any]) -> Iterator[Event]:
-        """What one raw event has to show."""
+        """Take one raw event; yield what it gives to show."""
         match raw:
             case {"type": "message_start", "message": {"usage": usage}}:
                 self._count(usage)
@@ -60,13 +60,16 @@ class Answer:
                     yield from self._stop(index)
 
     def finished(self) -> ModelFinished:
-        """The whole answer; without a thought that no database can keep as it is, which would break its signature."""
+        """Return the whole answer.
+
+        It leaves out a thought with characters that no database can store: changing it would break its signature.
+        """
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         kept = [block for block in blocks if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")]
         return ModelFinished(kept, self.stop_reason, self.model, self.usage)
 
     def _count(self, usage: Any) -> None:
-        # Cumulative: the last number is the right one.
+        # The numbers are cumulative, so the last one is right.
         if isinstance(usage, dict):
             self.usage |= {name: usage[name] for name in USAGE if isinstance(usage.get(name), int)}
 
@@ -120,8 +123,10 @@ class Answer:
 
 
 def _input(text: str, given: Any) -> dict[str, Any]:
-    """The call's input. What is no JSON object within bounds can be neither stored nor sent back to the API: it is
-    wrapped, and no tool will take it.
+    """Return a call's input from its JSON text.
+
+    Text that is no JSON object within bounds can neither be stored nor be sent back, so it is wrapped in an object that no
+    tool accepts.
     """
     try:
         value = parse(text) if text else given or {}

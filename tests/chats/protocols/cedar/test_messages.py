@@ -1,4 +1,4 @@
-"""A message of a Cedar-OS front end: text and suspensions, as a stream and as one document, by the rules of its parser."""
+"""Messages from a Cedar-OS front end: text and suspensions, as a stream and as one document."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_hello_is_answered_with_text():
     assert (answer.json["text"], answer.json["threadId"], "object" in answer.json) == (HELLO, "thread-1", False)
 
 
-def test_the_bytes_of_a_stream_are_those_that_cedar_parses():
+def test_a_stream_has_the_format_that_cedar_parses():
     text = front_end(people.alice()).say("hello").text
     assert text.startswith('data: {"content":"Hello! "}\n\ndata: {"content":"I "}\n\n')
     assert text.endswith('data: {"content":"them."}\n\nevent: done\ndata:\n\n')
 
 
-def test_a_payment_suspends_with_what_the_approver_has_to_see():
+def test_a_suspension_holds_what_the_approver_needs():
     said, run = shown(front_end(people.alice()).say("approve payment"))
     assert isinstance(run, dict)
     assert list(run) == [
@@ -51,13 +51,13 @@ def test_a_payment_suspends_with_what_the_approver_has_to_see():
     assert (asked.workflow.source, asked.workflow.thread_id) == ("cedar", "thread-1")
 
 
-def test_a_suspension_stands_under_object_in_a_document():
+def test_a_document_has_the_suspension_under_object():
     answer = front_end(people.alice()).ask("approve payment").json
     assert answer["text"] == "I will transfer 1000 euros to John Doe once somebody approves it."
     assert (answer["object"]["type"], answer["object"]["status"]) == ("humanInTheLoop", "suspended")
 
 
-def test_two_questions_at_once_are_two_runs_each_alone_in_its_event():
+def test_two_parallel_questions_are_two_runs_in_two_events():
     page = front_end(people.alice())
     said, first, second = shown(page.say("ask parallel"))
     assert isinstance(first, dict) and isinstance(second, dict)
@@ -69,12 +69,12 @@ def test_two_questions_at_once_are_two_runs_each_alone_in_its_event():
     assert [run["type"] for run in page.ask("ask parallel").json["object"]] == ["humanInTheLoop"] * 2
 
 
-def test_texts_of_two_steps_are_two_paragraphs_and_tools_are_not_told():
+def test_texts_of_two_steps_are_two_paragraphs():
     (text,) = shown(front_end(people.alice()).say("weather"))
     assert text.startswith("One moment.\n\nThe weather in Berlin: ")
 
 
-def test_a_thread_is_one_chat_of_its_user_and_its_agent_remembers():
+def test_a_thread_is_one_chat_with_a_history():
     page = front_end(people.alice())
     page.say("hello")
     page.say("weather")
@@ -82,7 +82,7 @@ def test_a_thread_is_one_chat_of_its_user_and_its_agent_remembers():
     assert page.machine.get("/api/chat/thread-1").json["status"] == "idle"
 
 
-def test_without_a_thread_every_message_is_a_conversation_of_its_own():
+def test_each_message_without_a_thread_is_its_own_chat():
     page = front_end(people.alice(), thread="")
     page.say("approve payment")
     assert shown(page.say("hello")) == [HELLO]
@@ -91,14 +91,14 @@ def test_without_a_thread_every_message_is_a_conversation_of_its_own():
     assert len(page.open_runs()) == 1
 
 
-def test_an_open_question_is_answered_by_typing():
+def test_a_message_answers_a_pending_question():
     page = front_end(people.alice())
     page.paused("ask human")
     assert shown(page.say("Offer a free return")) == ["I was told: Offer a free return"]
     assert page.open_runs() == []
 
 
-def test_typing_approves_nothing():
+def test_a_message_approves_nothing():
     page = front_end(people.bob())
     run = page.paused("approve payment")
     for words in ("yes", "approved", "hello"):
@@ -108,7 +108,7 @@ def test_typing_approves_nothing():
     assert page.open_runs() == [run["runId"]]
 
 
-def test_a_deadline_beyond_a_browsers_timer_is_capped_and_none_is_left_out(settings):
+def test_a_timeout_is_capped_and_absent_without_a_deadline(settings):
     page = front_end(people.alice())
     run = page.paused("approve payment")
     for days, expected in ((400, 2**31 - 1), (1, 86_400_000)):
@@ -121,7 +121,7 @@ def test_a_deadline_beyond_a_browsers_timer_is_capped_and_none_is_left_out(setti
     assert "timeoutMs" not in found
 
 
-def test_what_waits_is_listed_for_a_page_that_was_loaded_anew():
+def test_pending_runs_are_listed_after_a_reload():
     page = front_end(people.alice())
     first = page.paused("approve payment")
     page.thread = "thread-2"
@@ -133,7 +133,7 @@ def test_what_waits_is_listed_for_a_page_that_was_loaded_anew():
     assert listed == [second]
 
 
-def test_a_failed_answer_is_said_in_the_chat(settings):
+def test_a_failed_turn_shows_an_error_line(settings):
     settings.HITL_PROVIDER = "anthropic"
     settings.ANTHROPIC_API_KEY = ""
     said = shown(front_end(people.alice()).say("hello"))

@@ -1,4 +1,4 @@
-"""What several actions write alike: the fence, the message, checkpoints, stream events, the result of a call, the rings."""
+"""Writes that several actions share: messages, checkpoints, stream events, results of calls, and notifications."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEven
 from chats.queries import projection
 from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
 
-#: A message is the sum of its steps, each of them bounded; its digest has to hold them all.
+#: A message holds all steps of a turn, each of which may have MAX_BYTES.
 MAX_MESSAGE_BYTES = 200 * MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A runner's right to write: the turn, and the fencing number that its every write carries."""
+    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries."""
 
     turn_id: int
     attempt: int
@@ -42,46 +42,48 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A stream event with its place: `seq` counts over the whole turn."""
+    """A stream event with its position: `seq` counts over the whole turn, `step` is the index of its step."""
 
     seq: int
     step: int
     event: events.Event
 
 
-def fenced(claim: Claim) -> Turn:
-    """The locked turn, if this runner still holds it; LeaseLost if not. Call it first in a runner's transaction."""
+def lock_claimed_turn(claim: Claim) -> tuple[Turn, int]:
+    """Lock the turn of a runner; return it with the last stored `seq` of its stream. LeaseLost if another runner has it.
+
+    Call it first in a runner's transaction.
+    """
     stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
     turns = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner")
     turn = turns.annotate(stored=Coalesce(Subquery(stored), 0)).get(pk=claim.turn_id)
-    turn.last_seq = turn.stored
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
-    return turn
+    return turn, turn.stored
 
 
-def hold_workflow(turn: Turn) -> Workflow | None:
-    """Lock the workflow in which a turn's family asks, if there is one: behind the turns, and before any event is told."""
+def lock_workflow(turn: Turn) -> Workflow | None:
+    """Lock the workflow of a turn and its sub-agents, if it exists: after the turns, and before any event is enqueued."""
     return desk.hold_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
-def write_events(turn: Turn, recorded: Sequence[Recorded]) -> None:
-    """Store those of a runner's events that the database does not have; `turn` is the fenced one.
+def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> None:
+    """Store the events that the database lacks; `turn` and `last_seq` are from `lock_claimed_turn`.
 
-    `recorded` is everything since the runner's last commit that waited for the disk. A crash of the database takes the end
-    of what was committed without waiting, never something in the middle: what is missing is what follows `last_seq`.
+    `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
+    was committed asynchronously, so the missing events are those after `last_seq`.
     """
-    missing = [item for item in recorded if item.seq > turn.last_seq]
+    missing = [item for item in recorded if item.seq > last_seq]
     rows = (
         TurnEvent(turn_id=turn.pk, seq=item.seq, attempt=turn.attempt, step=item.step, chunk=events.to_json(item.event))
         for item in missing
     )
-    # `last_seq` may be older than the lock, if another thread of this runner was writing: then these are there already.
+    # While this thread waited for the lock, another thread of the same runner may have stored some of them.
     TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:
-    """Project the turn's steps onto its message once more; gives the message's parts."""
+    """Rebuild the turn's message from its steps; return the message's parts."""
     parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk], closing=closing)
     known = turn.chat.shown.filter(message_id=turn.message_id)
     if parts and not known.update(parts=parts):
@@ -90,7 +92,7 @@ def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:
 
 
 def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]]) -> Message:
-    """Append a message; the caller holds the chat's or the turn's lock."""
+    """Append a message. The caller has locked the chat or the turn."""
     last = chat.messages.aggregate(last=Max("position"))["last"]
     position = 0 if last is None else last + 1
     return Message.objects.create(chat=chat, message_id=message_id, role=role, parts=parts, position=position)
@@ -99,6 +101,7 @@ def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, An
 def write_checkpoint(
     turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
 ) -> TurnCheckpoint:
+    """Store the message's parts as the turn's next checkpoint."""
     earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
     before = list(earlier)
     kept, tail = checkpoints.difference(checkpoints.fold(before), parts)
@@ -121,7 +124,7 @@ def write_checkpoint(
 def close_call(
     call: ToolCall, state: CallState, *, output: Any = None, error_text: str = "", by: Signatory | None = None, via: str
 ) -> None:
-    """End a call: its one state change, its one `tool.result` audit row."""
+    """Close a call: change its state, and record its one `tool.result` audit entry."""
     assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
     call.state, call.output, call.error_text, call.finished_at = state, output, error_text, timezone.now()
     call.save(update_fields=["state", "output", "error_text", "finished_at"])
@@ -129,7 +132,7 @@ def close_call(
 
 
 def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
-    """The one `tool.result` row of a call; a repeat only counts."""
+    """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
     data = {
         "state": call.state,
         "input": call.input,
@@ -139,28 +142,29 @@ def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
         "error_text": call.error_text,
         "executions": call.attempt,
     }
-    if audit.record_once("tool.result", subject_of(call.turn, call), data=data, actor=actor, via=via):
-        told = {
+    if audit.record_once("tool.result", audit_subject(call.turn, call), data=data, actor=actor, via=via):
+        payload = {
             "tool_call_id": call.tool_call_id,
             "tool_name": call.name,
             "state": call.state,
             "executions": call.attempt,
         }
-        tell_apps("tool.result", call.turn, told)
+        enqueue_event("tool.result", call.turn, payload)
 
 
-def tell_apps(event: str, turn: Turn, data: dict[str, Any]) -> None:
-    """Put an event of a turn into the outbox, in this transaction."""
-    known = {
+def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
+    """Put an event of a turn into the outbox, in the open transaction."""
+    common = {
         "run_id": str(turn.top.run_id),
         "thread_id": turn.top.chat.public_id,
         "agent": turn.agent,
         "message_id": turn.message_id,
     }
-    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.top.run_id)), data=known | data)
+    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.top.run_id)), data=common | data)
 
 
-def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
+def audit_subject(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
+    """Return what an audit entry about a turn, or about one of its calls, refers to."""
     return audit.Subject(
         scope=turn.chat.scope,
         run_id=str(turn.top.run_id),
@@ -173,7 +177,7 @@ def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
 
 
 def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any) -> Turn:
-    """A queued turn that answers `text`, brought about by `source`; `below` says under which call, for a sub-agent's."""
+    """Queue a turn that answers `text`. `below` holds `parent_call`, `root` and `depth` of a sub-agent's turn."""
     turn = Turn.objects.create(
         chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
     )
@@ -181,27 +185,28 @@ def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any
     chat.updated_at = timezone.now()
     chat.save(update_fields=["title", "updated_at"])
     queue_turn(turn.pk)
-    ring_after_commit(chat.pk)
+    notify_after_commit(chat.pk)
     return turn
 
 
-def ring_after_commit(chat_pk: int) -> None:
-    transaction.on_commit(functools.partial(doorbell.ring_chat, chat_pk), robust=True)
+def notify_after_commit(chat_pk: int) -> None:
+    """Notify the chat's pages once the open transaction is committed."""
+    transaction.on_commit(functools.partial(doorbell.notify_chat, chat_pk), robust=True)
 
 
-def ring_all_after_commit(turn: Turn) -> None:
-    """For the turn's chat, and for those above it, where what it asks is shown too."""
-    ring_after_commit(turn.chat_id)
+def notify_all_after_commit(turn: Turn) -> None:
+    """Notify the pages of the turn's chat and of the chats above it, which show its requests too."""
+    notify_after_commit(turn.chat_id)
     if turn.parent_call is not None:
-        ring_all_after_commit(turn.parent_call.turn)
+        notify_all_after_commit(turn.parent_call.turn)
 
 
 def queue_turn(turn_id: int) -> None:
-    """Have a queued turn run once this transaction is committed."""
+    """Have a queued turn run once the open transaction is committed."""
     if queue.in_use():
         queue.put(turn_id)
     else:
-        transaction.on_commit(functools.partial(doorbell.ring_work, turn_id), robust=True)
+        transaction.on_commit(functools.partial(doorbell.notify_queued, turn_id), robust=True)
 
 
 RUNNER = Door.SYSTEM.value

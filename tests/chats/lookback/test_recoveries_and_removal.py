@@ -1,4 +1,4 @@
-"""What the pages about the past tell: all of it, as it was written, and what is not there any more."""
+"""Recoveries, shortened values and removed chats on the timeline and its sister pages."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def oddball(settings):
     settings.HITL_AGENTS = [agents.PATH]
 
 
-def begun_and_left(turn: Turn) -> None:
+def start_call_and_die(turn: Turn) -> None:
     """A runner has begun the turn's call, and dies."""
     claimed, _, _ = actions.claim_turn(turn.pk, owner="one that dies")
     assert actions.claim_call(claimed, turn.tool_calls.get().pk) is not None
     actions.release_turn(claimed)
 
 
-def doubted_twice(decider) -> Turn:
+def recovered_twice(decider) -> Turn:
     """A payment of which nobody knew twice whether it had happened."""
     turn = converse(alice(), "pay")
     decide(only_request(turn), decider, Verdict.APPROVE)
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     decide(only_request(turn), decider, Verdict.APPROVE, comment="It did not arrive: run it again.")
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     decide(only_request(turn), decider, Verdict.RESPOND, answer={"paid": 5})
     return run(turn)
@@ -57,44 +57,44 @@ def recoveries() -> list[str]:
     return [str(pk) for pk in found.values_list("pk", flat=True)]
 
 
-def told(chat: Chat, kind: str) -> list[str]:
+def entries_of(chat: Chat, kind: str) -> list[str]:
     return [str(entry.request.pk) for entry in page_of(chat).entries if entry.kind == kind]
 
 
-def test_every_doubt_about_a_call_and_every_answer_to_it_is_told():
-    turn = doubted_twice(bob())
-    assert (told(turn.chat, "doubted"), told(turn.chat, "cleared")) == (recoveries(), recoveries())
+def test_the_timeline_shows_every_recovery_and_its_outcome():
+    turn = recovered_twice(bob())
+    assert (entries_of(turn.chat, "doubted"), entries_of(turn.chat, "cleared")) == (recoveries(), recoveries())
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     for entry in page_of(turn.chat).entries:
         assert TimelineCursor.parse(str(entry.cursor)) == entry.cursor
 
 
-def test_so_it_is_in_a_branch_and_in_what_is_exported_of_it():
-    turn = doubted_twice(bob())
+def test_a_branch_and_its_export_show_every_recovery():
+    turn = recovered_twice(bob())
     made = branch(turn, checkpoints(turn).count() - 1)
-    assert (told(made, "doubted"), told(made, "cleared")) == (recoveries(), recoveries())
+    assert (entries_of(made, "doubted"), entries_of(made, "cleared")) == (recoveries(), recoveries())
     found = exported(machine(turn.chat.owner, "read"), f"/api/chat/{made.public_id}/export")
     asked = [row["request"] for row in found["requests"] if row["kind"] == "recovery"]
     assert sorted(asked) == sorted(recoveries())
 
 
-def test_what_was_asked_in_the_origin_after_the_branch_is_none_of_its_doubts():
+def test_a_branch_does_not_show_later_recoveries_of_the_original_chat():
     by = bob()
     turn = converse(alice(), "pay")
     decide(only_request(turn), by, Verdict.APPROVE)
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     made = branch(turn, 1)
     decide(only_request(turn), by, Verdict.APPROVE)
-    begun_and_left(turn)
+    start_call_and_die(turn)
     run(turn)
     own = [str(pk) for pk in ApprovalRequest.objects.filter(scope=made.scope).values_list("pk", flat=True)]
-    assert (told(made, "doubted"), told(made, "cleared")) == (own, [])
+    assert (entries_of(made, "doubted"), entries_of(made, "cleared")) == (own, [])
     assert len(own) == 1
 
 
-def test_a_value_that_is_cut_says_by_how_much(monkeypatch):
+def test_a_shortened_value_says_how_much_is_missing(monkeypatch):
     monkeypatch.setattr(timeline, "LONGEST", 20)
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.EDIT, edited_input={"amount": 5, "to": "E" * 100})
@@ -103,7 +103,7 @@ def test_a_value_that_is_cut_says_by_how_much(monkeypatch):
     assert given.words.endswith("more characters …")
 
 
-def test_what_nobody_would_see_is_shown_in_the_timeline_and_beside_each_other():
+def test_invisible_characters_are_shown_in_the_timeline_and_in_comparisons():
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.APPROVE, comment="fine\u202eoN")
     run(turn)
@@ -113,7 +113,7 @@ def test_what_nobody_would_see_is_shown_in_the_timeline_and_beside_each_other():
         assert ("\u202e" in text, "fine⟨U+202E⟩oN" in text) == (False, True)
 
 
-def test_while_a_sub_agent_waits_the_timeline_above_leads_to_its_own(settings):
+def test_the_timeline_links_the_timeline_of_a_waiting_sub_agent(settings):
     settings.HITL_AGENTS = [agents.BOSS]
     turn = nested("accountant ask")
     below = Turn.objects.get(agent="accountant")
@@ -131,26 +131,28 @@ def half_removed() -> Turn:
     return turn
 
 
-def test_a_removed_chat_is_not_told_as_one_in_which_nothing_happened(half_removed):
+def test_the_pages_of_a_removed_chat_say_that_it_was_removed(half_removed):
     client = browser(half_removed.chat.owner)
     for page in ("timeline", "compare", "checkpoints"):
         answer = client.get(f"/chats/{half_removed.chat_id}/{page}/")
-        assert (answer.status_code, "removed because of its age" in answer.text) == (200, True)
+        assert (answer.status_code, "deleted because of their age" in answer.text) == (200, True)
         assert [
-            words for words in ("Nothing has happened", "There are no two", "export/") if words in answer.text
+            words
+            for words in ("Nothing has happened", "There are no two", "No checkpoints yet", "export/")
+            if words in answer.text
         ] == []
         assert parse(answer.text).find("li", class_="entry") == []
     answer = client.get(f"/chats/checkpoints/{TurnCheckpoint.objects.get().pk}/")
     assert (answer.status_code, "removed because of its age" in answer.text) == (410, True)
 
 
-def test_nothing_goes_on_from_a_removed_chat(half_removed):
+def test_a_removed_chat_cannot_be_branched(half_removed):
     with pytest.raises(ChatPruned):
         branch(half_removed, 0)
     assert Chat.objects.count() == 1
 
 
-def test_a_branch_outlives_its_origin_and_leads_to_no_checkpoint_that_is_gone():
+def test_a_branch_does_not_link_checkpoints_of_a_removed_chat():
     turn = completed(make_chat(alice()))
     made = branch(turn, 0)
     link = f"/chats/checkpoints/{made.branched_at}/"
@@ -163,17 +165,17 @@ def test_a_branch_outlives_its_origin_and_leads_to_no_checkpoint_that_is_gone():
     assert [entry.kind for entry in page_of(Chat.objects.get(pk=turn.chat_id)).entries] == ["branched"]
 
 
-def test_more_branches_than_are_listed_are_not_counted_as_all(monkeypatch):
+def test_a_shortened_list_of_branches_says_so(monkeypatch):
     turn = completed(make_chat(alice()))
     for _ in range(3):
         branch(turn, 0)
     client = browser(turn.chat.owner)
-    assert "3 branches go on from here" in client.get(turn.chat.get_absolute_url()).text
+    assert "3 branches of this chat" in client.get(turn.chat.get_absolute_url()).text
     monkeypatch.setattr(branches, "LISTED", 2)
-    assert "The latest 2 branches that go on from here" in client.get(turn.chat.get_absolute_url()).text
+    assert "The latest 2 branches of this chat" in client.get(turn.chat.get_absolute_url()).text
 
 
-def test_checkpoints_are_read_page_by_page(monkeypatch):
+def test_checkpoints_are_paginated(monkeypatch):
     monkeypatch.setattr(views, "CHECKPOINTS", 3)
     chat = make_chat(alice())
     for _ in range(7):

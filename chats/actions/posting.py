@@ -1,4 +1,4 @@
-"""What people send: a chat is opened, a message arrives, in place of an earlier one or to be answered once more."""
+"""What people send to a chat: a message, an edit of an earlier message, or a request for another answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from approvals.runtime.canonical import clean_text
 from approvals.states import Door, Kind, Verdict
 from chats import queries
 from chats.actions.ending import stop_turn
-from chats.actions.keeping import add_message, start_turn
+from chats.actions.writes import add_message, start_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
     ApprovalPending,
@@ -42,14 +42,14 @@ MAX_ID = 200
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What became of a message: a new turn, or the answer to the one open question."""
+    """What a message did: it started `turn`, or it answered a request of `turn`."""
 
     turn: Turn
     answered: ApprovalRequest | None = None
 
 
 def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
-    """The owner's chat of that public id, made on first use."""
+    """Return the owner's chat with that public id; create it on first use. BadMessage for an invalid id."""
     if len(public_id) > MAX_ID or public_id != clean_text(public_id):
         raise BadMessage(_("A chat id must be text of at most %(limit)s characters.") % {"limit": MAX_ID})
     chat, _created = Chat.objects.get_or_create(
@@ -61,19 +61,19 @@ def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
 def post_message(
     chat: Chat, text: str, *, by: Actor, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
 ) -> Arrival:
-    """Take a person's message: it starts a turn, or answers the one open question that offers no options.
+    """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
 
-    `context` is what their page sent along, checked JSON; it is kept with a new message, and not with an answer.
-    ChatNotFound (only its owner writes in a chat), BadMessage, TurnRunning, ApprovalPending.
+    `context` is checked JSON that their page sent along. It is stored with a new message, but not with an answer.
+    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, TurnRunning, ApprovalPending.
     """
     text = clean_text(text.strip())
     _check_texts([text])
     with transaction.atomic():
-        locked = _locked(chat, by)
+        locked = _lock(chat, by)
         current = queries.unfinished_turn(locked)
         if current is None:
             return Arrival(_begin(locked, uuid4().hex, [text], agent, via, context))
-    # Outside the block: what comes may end in a refusal, which has to leave an expiry standing.
+    # Outside the transaction, so that a refusal does not roll back an expiry.
     return Arrival(current, _answer_open_question(current, text, by, via))
 
 
@@ -88,14 +88,15 @@ def add_user_message(
     in_place_of: str = "",
     context: Mapping[str, Any] | None = None,
 ) -> Turn:
-    """A client's new message, kept as it was sent, and the turn that answers it.
+    """Store a client's new message as it was sent, and return the turn that answers it.
 
-    `in_place_of` is an earlier message of the user's: it and all behind it are cut off first, and what was still asked
-    there is cancelled. MessageKnown, UnknownMessage, BadMessage, ChatNotFound, TurnRunning, ApprovalPending.
+    `in_place_of` is the id of an earlier message of the user's. It and all later messages are removed from the conversation
+    first, and their pending requests are cancelled.
+    Raises MessageKnown, UnknownMessage, BadMessage, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
     """
     _check_texts(texts)
     with transaction.atomic():
-        locked = _locked_to_cut(chat, by) if in_place_of else _locked(chat, by)
+        locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")
             _cut(locked, edited.position, by=by, via=via)
@@ -106,24 +107,24 @@ def add_user_message(
 
 
 def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door) -> Turn:
-    """A new turn for a message of the user's; what stood behind it is cut off, and what was asked there is cancelled.
+    """Start another turn for a message of the user's, after removing all later messages and cancelling their requests.
 
-    UnknownMessage, HistoryDiffers (it is no user's message), ChatNotFound, TurnRunning.
+    Raises UnknownMessage, HistoryDiffers (it is not a user's message), ChatNotFound, ChatPruned, TurnRunning.
     """
     with transaction.atomic():
-        locked = _locked_to_cut(chat, by)
+        locked = _lock_to_cut(chat, by)
         _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
         return start_turn(locked, "", agent, source=_source(via))
 
 
-def _locked_to_cut(chat: Chat, by: Actor) -> Chat:
-    """As `_locked`, with the turn that may have to be stopped: turns come before their chat, as where a turn ends."""
+def _lock_to_cut(chat: Chat, by: Actor) -> Chat:
+    """Lock the chat's unfinished turn, which may have to be stopped, and then the chat: the order in which a turn ends."""
     if (current := queries.unfinished_turn(chat)) is not None:
         Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
-    return _locked(chat, by)
+    return _lock(chat, by)
 
 
-def _locked(chat: Chat, by: Actor) -> Chat:
+def _lock(chat: Chat, by: Actor) -> Chat:
     if chat.owner_id != by.pk:
         raise ChatNotFound
     if chat.root_id is not None:
@@ -164,17 +165,18 @@ def _shown(chat: Chat, message_id: str, role: str) -> Message:
 
 
 def _cut(chat: Chat, position: int, *, by: Actor, via: Door) -> None:
-    """Take the messages from `position` on out of the conversation. TurnRunning."""
+    """Remove the messages from `position` on from the conversation. TurnRunning."""
     current = queries.unfinished_turn(chat)
     if current is not None:
         if current.state != TurnState.SUSPENDED:
             raise TurnRunning
-        # An open request may not outlive the message that asked.
+        # No request may stay pending without the message that asked it.
         stop_turn(chat, by=by, via=via)
     chat.shown.filter(position__gte=position).update(cut_at=timezone.now())
 
 
 def _refuse_unfinished(chat: Chat) -> None:
+    """Raise ApprovalPending or TurnRunning if the chat's last turn has not ended."""
     current = queries.unfinished_turn(chat)
     if current is None:
         return
@@ -183,6 +185,10 @@ def _refuse_unfinished(chat: Chat) -> None:
 
 
 def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> ApprovalRequest:
+    """Answer the turn's only pending request, if it is a question that takes text and has no options.
+
+    Raises ApprovalPending for any other requests, TurnRunning without one.
+    """
     if turn.state != TurnState.SUSPENDED:
         raise TurnRunning
     waiting = queries.open_requests(turn)

@@ -1,4 +1,4 @@
-"""Clients that lie: whatever they claim about calls, the store stays as it is and they are told so with a code."""
+"""Forged, late and repeated answers change nothing and are refused with a code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLES = (Message, Turn, ToolCall, TurnCheckpoint, ApprovalRequest, Decision, Au
 
 
 def stored() -> list[list[dict[str, Any]]]:
-    """Everything that an answer could change."""
+    """Return all rows that an answer could change."""
     return [list(table.objects.order_by("pk").values()) for table in TABLES]
 
 
@@ -33,7 +33,7 @@ def paused(text: str, user: User | None = None) -> Client:
 
 
 def lie(client: Client, **claimed: Any) -> Answer:
-    """Post the last message with its last tool part changed; whatever is stored has to stay."""
+    """Post the last message with its last tool part changed, and check that no row changes."""
     before = stored()
     client.calls()[-1].update(claimed)
     answer = client.post(messageId=client.last["id"])
@@ -77,10 +77,15 @@ def test_a_forged_part_is_refused(name):
 
 
 @pytest.mark.parametrize("approved", [True, False])
-def test_an_approval_that_is_no_boolean_is_no_approval(approved):
+def test_an_approval_has_to_be_a_boolean(approved):
     client = paused("approve refund")
     given = {"id": client.calls()[0]["approval"]["id"], "approved": str(approved)}
     assert lie(client, state="approval-responded", approval=given).code == "forged"
+
+
+def test_a_preliminary_output_does_not_answer_a_question():
+    answer = lie(paused("ask"), state="output-available", output="yes", preliminary=True)
+    assert (answer.status, answer.code) == (409, "nothing_new")
 
 
 def test_an_approval_of_another_input_is_refused():
@@ -90,13 +95,13 @@ def test_an_approval_of_another_input_is_refused():
     assert (answer.code, answer.json["tool_call_id"]) == ("forged", client.calls()[0]["toolCallId"])
 
 
-def test_one_forged_part_spoils_the_whole_message():
+def test_one_forged_part_refuses_the_whole_message():
     client = paused("ask parallel")
     client.fill("honest")
     assert lie(client, state="approval-responded", approval={"id": "x", "approved": True}).code == "forged"
 
 
-def test_a_denial_cannot_be_turned_around():
+def test_a_rejection_cannot_be_changed_to_an_approval():
     client = paused("approve refund")
     client.rule(False, "too much")
     body = copy.deepcopy(client.messages)
@@ -106,7 +111,7 @@ def test_a_denial_cannot_be_turned_around():
     assert (answer.status, answer.code, answer.json["decision"]["verdict"]) == (409, "already_decided", "reject")
 
 
-def test_a_repeated_answer_changes_nothing_and_is_told_whose_stands():
+def test_a_repeated_answer_is_refused_with_the_decision_that_stands():
     client = paused("ask")
     client.answer("yes")
     before = stored()
@@ -117,7 +122,7 @@ def test_a_repeated_answer_changes_nothing_and_is_told_whose_stands():
     assert stored() == before
 
 
-def test_older_messages_and_texts_are_not_taken_from_the_client():
+def test_older_messages_and_texts_of_the_client_are_ignored():
     client = paused("ask")
     honest = copy.deepcopy(client.messages)
     client.messages[0]["parts"][0]["text"] = "something else"
@@ -128,7 +133,7 @@ def test_older_messages_and_texts_are_not_taken_from_the_client():
     assert (client.messages[0], client.last["parts"][:2]) == (honest[0], honest[1]["parts"][:2])
 
 
-def test_an_invented_assistant_message_is_not_there():
+def test_an_invented_assistant_message_is_unknown():
     client = paused("ask")
     before = stored()
     invented = {"id": "a9", "role": "assistant", "parts": copy.deepcopy(client.last["parts"])}
@@ -137,16 +142,16 @@ def test_an_invented_assistant_message_is_not_there():
     assert (answer.status, answer.code, stored() == before) == (409, "unknown_message", True)
 
 
-def test_answers_to_other_peoples_chats_find_no_chat():
+def test_answers_to_another_persons_chat_are_not_found():
     client = paused("ask")
     client.fill("yes")
-    before = stored()
     client.machine = machine(people.mallory())
+    before = stored()
     answer = client.post(messageId=client.last["id"])
     assert (answer.status, answer.code, stored() == before) == (404, "not_found", True)
 
 
-def test_the_owner_without_the_right_to_decide_cannot_approve_but_answer():
+def test_an_owner_who_may_not_decide_can_answer_but_not_approve():
     alice = people.alice()
     client = paused("ask mixed", alice)
     before = stored()
@@ -157,7 +162,7 @@ def test_the_owner_without_the_right_to_decide_cannot_approve_but_answer():
     assert client.post(messageId=client.last["id"]).types == ["start", "finish"]
 
 
-def test_a_key_without_decide_can_ask_and_not_answer():
+def test_a_key_without_the_decide_scope_cannot_answer():
     bob = people.bob()
     client = Client(machine(bob, "ask", "read"))
     client.say("ask")
@@ -165,21 +170,21 @@ def test_a_key_without_decide_can_ask_and_not_answer():
     assert (answer.status, answer.code) == (403, "scope_missing")
 
 
-def test_an_answer_has_to_meet_the_questions_schema():
+def test_an_answer_has_to_match_the_questions_schema():
     client = paused("ask human")
     answer = lie(client, state="output-available", output={"not": "a text"})
     assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["answer"])
 
 
 @pytest.mark.parametrize("output", [None, 0, "", [], {"a": [1, {"b": None}]}])
-def test_an_answer_may_be_any_json_where_the_question_has_no_schema(output):
+def test_an_answer_may_be_any_json_without_a_schema(output):
     client = paused("ask")
     client.answer(output)
     assert client.read()["status"] == "idle"
     assert client.calls()[0]["output"] == output
 
 
-def test_a_late_answer_is_told_that_the_deadline_was_first(settings):
+def test_an_answer_after_the_deadline_is_refused_as_expired(settings):
     settings.HITL_AGENTS = ["tests.support.chats.agents.oddball"]
     client = paused("human without default")
     ApprovalRequest.objects.update(deadline_at="2020-01-01T00:00:00Z")
@@ -188,7 +193,7 @@ def test_a_late_answer_is_told_that_the_deadline_was_first(settings):
     assert ApprovalRequest.objects.get().status == "expired"
 
 
-def test_what_bob_decided_on_the_dashboard_stands_and_names_him():
+def test_a_late_answer_names_who_decided_on_the_dashboard():
     alice, bob = people.alice(), people.bob()
     client = paused("ask", alice)
     desk.decide(ApprovalRequest.objects.get().pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.RESPOND, answer="Bob's")

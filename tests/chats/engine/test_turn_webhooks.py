@@ -1,4 +1,4 @@
-"""What turns tell goes to webhooks too: the whole story of a refund, in order, and without what the tool got or gave."""
+"""Webhooks receive the events of a turn, in order and without the tool's input or output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.receiver import Receiver
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_endpoint_hears_a_refund_from_the_question_to_the_end(settings):
+def test_a_webhook_receives_every_event_of_a_refund(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     with Receiver() as there:
         _, secret = make_endpoint(there.url())
@@ -23,14 +23,14 @@ def test_an_endpoint_hears_a_refund_from_the_question_to_the_end(settings):
         actions.decide(request.pk, by=people.bob(), via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="fine")
         run(turn)
         carry()
-        heard = [got.told(secret) for got in there.got]
-    assert [(told["sequence"], told["type"]) for told in heard] == [
+        sent = [got.told(secret) for got in there.got]
+    assert [(event["sequence"], event["type"]) for event in sent] == [
         (1, "request.created"),
         (2, "turn.suspended"),
         (3, "request.decided"),
         (4, "tool.result"),
         (5, "turn.completed"),
     ]
-    assert len({told["workflow"] for told in heard}) == 1
-    assert [told["data"]["run_id"] for told in heard] == [str(turn.run_id)] * 5
+    assert len({event["workflow"] for event in sent}) == 1
+    assert [event["data"]["run_id"] for event in sent] == [str(turn.run_id)] * 5
     assert not any("fine" in got.body.decode() for got in there.got)

@@ -1,4 +1,4 @@
-"""Reading a chat, following it, and cutting it where the client did."""
+"""Reading a chat and following its turns."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def client():
 
 
 def texts(client: Client) -> list[str]:
-    """The users' messages in the conversation."""
+    """Return the texts of the user's messages."""
     return [message["parts"][0]["text"] for message in client.messages if message["role"] == "user"]
 
 
-def test_a_chat_is_read_as_the_client_shows_it_with_what_waits(client):
+def test_reading_a_chat_returns_its_messages_and_pending_requests(client):
     client.say("approve refund")
     found = client.read()
     request = ApprovalRequest.objects.get()
@@ -50,7 +50,7 @@ def test_a_chat_is_read_as_the_client_shows_it_with_what_waits(client):
     assert client.messages[0] == user_message("approve refund", "u0")
 
 
-def test_a_watcher_pays_nothing_while_nothing_changes(client):
+def test_an_unchanged_chat_is_not_sent_again(client):
     client.say("ask")
     first = client.machine.get(client.address)
     again = client.machine.get(client.address, headers={"if-none-match": first.headers["etag"]})
@@ -60,7 +60,7 @@ def test_a_watcher_pays_nothing_while_nothing_changes(client):
     assert (changed.status, changed.json["status"]) == (200, "idle")
 
 
-def test_a_read_costs_the_same_however_long_the_chat_is(client):
+def test_the_number_of_statements_does_not_depend_on_the_length_of_the_chat(client):
     counts = []
     for _ in range(2):
         for _ in range(2):
@@ -72,7 +72,7 @@ def test_a_read_costs_the_same_however_long_the_chat_is(client):
 
 
 @pytest.mark.parametrize("who", ["nobody's", "somebody else's"])
-def test_chats_that_are_not_there_and_not_yours_look_alike(client, who):
+def test_absent_and_forbidden_chats_look_alike(client, who):
     if who == "somebody else's":
         client.say("ask")
     mallory = machine(people.mallory())
@@ -94,7 +94,7 @@ def test_two_people_may_use_the_same_chat_id(client):
     assert (texts(client), texts(other), Chat.objects.count()) == (["hello"], ["weather"], 2)
 
 
-def test_a_second_tab_follows_a_first_response_from_its_beginning(client, settings):
+def test_a_second_tab_follows_a_first_response_from_the_start(client, settings):
     settings.HITL_AGENTS = [agents.PATH]
     client.messages = [user_message("recite", "u1")]
 
@@ -113,7 +113,7 @@ def test_a_second_tab_follows_a_first_response_from_its_beginning(client, settin
     assert followed.chunks == posted.chunks
 
 
-def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(client, settings):
+def test_a_continued_turn_cannot_be_followed_but_can_be_read(client, settings):
     settings.HITL_AGENTS = [agents.PATH]
     client.say("ask first")
     client.fill("Express")
@@ -136,7 +136,7 @@ def test_a_continuation_is_not_followed_and_reads_as_far_as_it_is_committed(clie
     assert parts[-1]["state"] == "output-available"
 
 
-def test_a_client_that_goes_away_stops_nothing(client):
+def test_a_disconnected_client_does_not_stop_the_turn(client):
     async def story():
         body = json.dumps(client.body(messages=[user_message("weather", "u1")])).encode()
         line = client.machine.connect("POST", "/api/chat", body, {})

@@ -1,4 +1,4 @@
-"""Tell a Cedar-OS client what a turn says: as a stream, or as one document once the turn rests."""
+"""Follow a turn for a Cedar-OS client: as a stream, or as one document once the turn rests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from chats.states import TurnState
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What a client is told: `opening`, then a turn from its event behind `after`; no turn where it goes on elsewhere.
+class Reply:
+    """What a client gets: `opening`, then a turn from its events after `after`; without a turn only `opening`.
 
-    `known` are requests that it was told of before, and that wait still.
+    `known` are ids of pending requests that the client knows already.
     """
 
     turn: Turn | None
@@ -35,19 +35,19 @@ class Telling:
     known: frozenset[UUID] = frozenset()
 
 
-def document(request: HttpRequest, telling: Telling) -> HttpResponse:
+def document(request: HttpRequest, reply: Reply) -> HttpResponse:
     async def later() -> HttpResponse:
-        body = encode.answer([payload async for payload in _told(request, telling)])
-        if telling.turn is not None:
-            body |= {"id": telling.turn.message_id, "threadId": telling.turn.chat.public_id}
+        body = encode.answer([payload async for payload in _payloads(request, reply)])
+        if reply.turn is not None:
+            body |= {"id": reply.turn.message_id, "threadId": reply.turn.chat.public_id}
         return JsonResponse(body)
 
     return deferred_response(request, later)
 
 
-def stream(request: HttpRequest, telling: Telling) -> HttpResponse:
+def stream(request: HttpRequest, reply: Reply) -> HttpResponse:
     async def frames() -> AsyncIterator[bytes]:
-        async for payload in _told(request, telling):
+        async for payload in _payloads(request, reply):
             yield encode.frame(payload)
         yield encode.DONE
 
@@ -55,48 +55,49 @@ def stream(request: HttpRequest, telling: Telling) -> HttpResponse:
     return streamed_response(request, pieces, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
 
 
-async def _told(request: HttpRequest, telling: Telling) -> AsyncIterator[Payload]:
-    """All of it, up to the turn's next pause or its end."""
-    for payload in telling.opening:
+async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload]:
+    """Yield the whole reply, up to the turn's next pause or its end."""
+    for payload in reply.opening:
         yield payload
-    if telling.turn is None:
+    if reply.turn is None:
         return
-    answer, seen = AnswerStream(), telling.after
+    answer, seen = AnswerStream(), reply.after
     rest: list[Payload] | None = None
     while rest is None:
-        async for number, event in streams.follow(telling.turn.pk, seen):
+        async for number, event in streams.follow(reply.turn.pk, seen):
             seen = number
             for payload in answer.encode(event):
                 yield payload
-        # Where somebody was quick on the dashboard, the turn goes on already.
-        rest = await database.retry(_rest, request, telling, answer)
+        # None means that the turn goes on already, because somebody decided at once.
+        rest = await database.retry(_last_payloads, request, reply, answer)
     for payload in rest:
         yield payload
 
 
-def _rest(request: HttpRequest, telling: Telling, answer: AnswerStream) -> list[Payload] | None:
-    """What a turn that has come to rest leaves to be told; None if it goes on."""
-    assert telling.turn is not None
-    turn = Turn.objects.get(pk=telling.turn.pk)
+def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> list[Payload] | None:
+    """Return the last payloads of a turn that rests; None if it goes on."""
+    assert reply.turn is not None
+    turn = Turn.objects.get(pk=reply.turn.pk)
     match turn.state:
         case TurnState.SUSPENDED:
             waiting = queries.open_requests(turn)
             if not waiting and actions.resume_turn(turn.pk):
                 return None
-            return suspensions(request, runs.runs_of([asked for asked in waiting if asked.pk not in telling.known]))
+            return suspensions(request, runs.runs_of([asked for asked in waiting if asked.pk not in reply.known]))
         case TurnState.QUEUED | TurnState.RUNNING:
             return None
         case TurnState.STOPPED if not answer.closed:
-            return [encode.refused(encode.STOPPED)]
+            return [encode.error_line(encode.STOPPED)]
         case TurnState.FAILED if not answer.closed:
-            return [encode.refused(turn.error)]
+            return [encode.error_line(turn.error)]
         case _:
             return []
 
 
 def suspensions(request: HttpRequest, found: Sequence[Run]) -> list[Payload]:
+    """Return the `humanInTheLoop` objects of pending runs whose deadline has not passed."""
     now = timezone.now()
-    # What is overdue is expired by the sweep within a second; nobody can answer it any more.
+    # The sweep expires overdue requests within a second; nobody can answer them any more.
     live = [run for run in found if run.request.deadline_at is None or run.request.deadline_at > now]
     return [encode.suspended(_suspension(request, run), now=now) for run in live]
 
@@ -112,7 +113,7 @@ def _suspension(request: HttpRequest, run: Run) -> Suspension:
         tool_name=asked.tool_name,
         input=asked.input,
         response_schema=asked.response_schema,
-        said=run.said,
+        text=run.text,
         priority=asked.priority,
         url=asked.public_url,
         thread_id=asked.workflow.thread_id,
