@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -16,13 +15,13 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from approvals.access import permissions, rate_limits
+from approvals.access import keys, rate_limits
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.keys import ApiKey
 from approvals.runtime.sessions import sealed, user_of, user_of_sealed
 
-ALL = frozenset(permissions.SCOPES)
+ALL = frozenset(keys.SCOPES)
 #: Scopes that a browser app gets by a token made in a session; it can read no audit log.
 TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
 TOKEN_SECONDS, MAX_TOKEN_SECONDS = 900, 3600
@@ -53,7 +52,7 @@ class Caller:
     @property
     def scope(self) -> str:
         """Whose requests and workflows these are: one key's ids never shadow another's."""
-        return f"{permissions.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
+        return f"{keys.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
 
     def need(self, scope: str) -> None:
         """Raise ScopeMissing where the key or token does not reach so far."""
@@ -151,18 +150,11 @@ def caller_by_token(token: str) -> Caller | None:
     """Who is behind a Bearer token; None if it is unknown, revoked or too old."""
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
-    key = permissions.find_key(token)
+    key = keys.find_key(token)
     if key is None:
         return None
-    _note_use(key)
+    keys.record_use(key)
     return Caller(user=key.user, scopes=frozenset(key.scopes), key=key)
-
-
-def _note_use(key: ApiKey) -> None:
-    """When a key was last used, to the minute: a busy client must not cost a write for each request."""
-    now = timezone.now()
-    if key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1):
-        permissions.note_use(key, now)
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-import secrets
 from collections.abc import Collection
-from datetime import datetime
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
-from django.db import transaction
 from django.db.models import QuerySet
 
+from approvals.access.keys import KEY_SCOPE
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
-from approvals.models.keys import ApiKey
-from approvals.runtime import async_commit
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser
 #: Whom somebody has named: AnonymousUser where nobody has that name.
 Named = User | AnonymousUser
 
-#: What `create_key` makes.
-KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
-SCOPES = ("ask", "decide", "read", "audit")
-DEFAULT_SCOPES = ("ask", "read")
-#: What the scope of a request that a key has asked begins with; the key's number follows.
-KEY_SCOPE = "key:"
 DECIDE = "approvals.decide_approvalrequest"
 
 
@@ -46,11 +34,6 @@ def know_rights(users: Collection[User]) -> None:
             known[user_id].add(f"{app}.{name}")
     for user in users:
         user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
-
-
-def sight_of(user: Person) -> int | None:
-    """Who has the same sight sees the same requests: None is all of them, else a person's own."""
-    return None if sees_everything(user) else user.pk
 
 
 def decides_everything(user: Person) -> bool:
@@ -114,36 +97,3 @@ def may_comment(user: Person, request: ApprovalRequest) -> bool:
 def may_cancel(user: Person, owner_id: int) -> bool:
     """Cancel a request, or stop the work that asked; `owner_id` is whose work it is."""
     return decides_everything(user) or _is(user, owner_id)
-
-
-def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPES) -> tuple[ApiKey, str]:
-    """A new key and its secret text, which is shown once and never stored."""
-    prefix = secrets.token_hex(4)
-    text = f"pp_{prefix}_{secrets.token_urlsafe(32)}"
-    key = ApiKey.objects.create(user=user, name=name, prefix=prefix, secret_hash=_hash(text), scopes=list(scopes))
-    return key, text
-
-
-def find_key(text: str) -> ApiKey | None:
-    """The live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
-    # What is no key is not looked for: there are texts that no database takes.
-    shape = KEY.fullmatch(text)
-    if shape is None:
-        return None
-    key: Any = ApiKey.objects.select_related("user").filter(prefix=shape["prefix"], revoked_at=None).first()
-    if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, _hash(text)):
-        return None
-    return key  # type: ignore[no-any-return]
-
-
-def note_use(key: ApiKey, moment: datetime) -> None:
-    """Remember when a key was last used."""
-    with transaction.atomic():
-        # Lost with the power, it is noted again with the key's next use: no caller waits for the disk over it.
-        async_commit.found_again()
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=moment)
-
-
-def _hash(text: str) -> str:
-    # The secret holds 256 random bits, so a plain hash is as good as a slow one and costs each request nothing.
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -11,10 +11,11 @@ from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
-from approvals.actions.keys import revoke_key
+from approvals.actions.keys import create_key, revoke_key
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.processes import gone, seen
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
     "Asked",
@@ -27,7 +28,10 @@ __all__ = [
     "claim",
     "close_workflow",
     "comment",
+    "create_key",
+    "create_signing_secret",
     "decide",
+    "end_old_signing_secrets",
     "end_workflow",
     "expire",
     "free_lapsed",

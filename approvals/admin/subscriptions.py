@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 
+from approvals import actions
 from approvals.admin.base import Base, DeskAdmin
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import signing
@@ -36,12 +37,12 @@ class SecretOwner(Base):
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = 0
         for owner in queryset:
-            ended += signing.end_old_secrets(owner)
+            ended += actions.end_old_signing_secrets(owner)
             self.log_change(request, owner, "Ended old webhook secrets.")
         self.message_user(request, f"{ended} ended.", messages.SUCCESS)
 
     def secret_page(self, request: HttpRequest, owner: signing.Owner) -> HttpResponse:
-        text = signing.new_secret(owner)
+        text = actions.create_signing_secret(owner)
         self.log_change(request, owner, "Made a new webhook secret.")
         context = {**self.admin_site.each_context(request), "title": "Webhook secret", "owner": owner, "secret": text}
         response = TemplateResponse(request, "admin/approvals/webhook_secret.html", context | {"opts": self.opts})

@@ -33,6 +33,7 @@ EVENTS = (
     "turn.failed",
     "chat.branched",
     "event.resent",
+    "key.created",
     "key.revoked",
     "retention.pruned",
     "login.succeeded",

@@ -8,7 +8,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management import CommandError
 
-from approvals.access.permissions import DEFAULT_SCOPES, SCOPES, create_key
+from approvals.access.keys import DEFAULT_SCOPES, SCOPES
+from approvals.actions.keys import create_key
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import MAX_KEY_NAME
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management import CommandError
 
+from approvals.actions import create_signing_secret
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
-from approvals.outbound.signing import new_secret
 
 
 class Command(RefusingCommand):
@@ -25,4 +25,4 @@ class Command(RefusingCommand):
         found = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
         if found is None:
             raise CommandError(f"There is no live key with the prefix {key!r}. The admin lists them.")
-        self.stdout.write(new_secret(found))
+        self.stdout.write(create_signing_secret(found))

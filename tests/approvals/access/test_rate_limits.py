@@ -7,9 +7,11 @@ import json
 import pytest
 from django.test import Client, RequestFactory
 
-from approvals.access import permissions, rate_limits
+from approvals.access import rate_limits
 from approvals.access.callers import Caller, caller_by_token, client_token
+from approvals.access.keys import SCOPES
 from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
+from approvals.actions.keys import create_key
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply
 from tests.support.people import alice, bob
@@ -80,7 +82,7 @@ def test_a_body_that_is_refused_counts_and_is_not_read_beyond_the_limit():
 @pytest.mark.parametrize(("address", "body"), ASKING, ids=[address for address, _ in ASKING])
 def test_every_address_that_asks_counts(settings, address, body):
     settings.HITL_ASKS_PER_MINUTE = 1
-    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
+    _, text = create_key(alice(), name="k", scopes=SCOPES)
     caller_by_token(text).count_ask()
     headers = {"Authorization": f"Bearer {text}"}
     response = Client().post(address, json.dumps(body), content_type="application/json", headers=headers)
@@ -92,7 +94,7 @@ def test_every_address_that_asks_counts(settings, address, body):
 
 
 def test_a_client_token_uses_up_the_share_of_its_own_chat_only():
-    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
+    _, text = create_key(alice(), name="k", scopes=SCOPES)
     key = caller_by_token(text)
     one, other = (caller_by_token(client_token(key, thread=thread)) for thread in ("c1", "c2"))
     for _ in range(3):
@@ -104,7 +106,7 @@ def test_a_client_token_uses_up_the_share_of_its_own_chat_only():
 
 
 def test_people_in_a_browser_are_counted_as_themselves():
-    first, second = (Caller(user=user, scopes=permissions.SCOPES, session_key="s") for user in (alice(), bob()))
+    first, second = (Caller(user=user, scopes=SCOPES, session_key="s") for user in (alice(), bob()))
     for _ in range(3):
         first.count_ask()
     with pytest.raises(TooMany):

@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access import permissions
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
@@ -75,7 +76,7 @@ def asked(scope: str, who: str, people: tuple[User, User], kind: Kind, priority:
 
 
 def key_of(person: User) -> KeyActor:
-    return KeyActor(person, permissions.create_key(person, name="ci", scopes=permissions.SCOPES)[0])
+    return KeyActor(person, create_key(person, name="ci", scopes=SCOPES)[0])
 
 
 def outcome(request: ApprovalRequest, by: Actor, via: Door) -> str:

@@ -9,7 +9,8 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client, RequestFactory
 
 from approvals import actions
-from approvals.access import permissions
+from approvals.access.keys import find_key
+from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.models.keys import ApiKey
@@ -161,12 +162,12 @@ def test_who_may_only_look_gets_no_withdraw_action():
 
 def test_a_key_is_revoked_once_and_its_secret_is_never_shown():
     client, root = make_root()
-    key, text = permissions.create_key(root, name="billing")
+    key, text = create_key(root, name="billing")
     client.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk]})
     revoked_at = ApiKey.objects.get().revoked_at
     client.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk]})
     assert (revoked_at is not None, ApiKey.objects.get().revoked_at) == (True, revoked_at)
-    assert permissions.find_key(text) is None
+    assert find_key(text) is None
     assert key.secret_hash not in client.get(f"/admin/approvals/apikey/{key.pk}/change/").content.decode()
 
 

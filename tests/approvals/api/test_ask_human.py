@@ -10,7 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
-from approvals.access import callers, permissions
+from approvals.access import callers
+from approvals.actions.keys import create_key
 from approvals.background import sweep
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
@@ -183,7 +184,7 @@ def test_a_key_that_no_header_should_carry_is_refused(key):
 def test_who_may_not_is_told_why():
     owner = alice()
     reader, asker, stranger = machine(owner, "read"), machine(owner, "ask"), machine(mallory())
-    key = permissions.create_key(owner, name="app")[0]
+    key = create_key(owner, name="app")[0]
     caller = callers.Caller(user=owner, scopes=callers.ALL, key=key)
     token = Machine(callers.client_token(caller, thread="c1"))
     assert asker.post(ADDRESS, QUESTION).status == 202

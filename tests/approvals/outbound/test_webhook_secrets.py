@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import WebhookVerificationError
 
+from approvals.actions import create_signing_secret, end_old_signing_secrets
 from approvals.outbound import signing
 from approvals.states import Verdict
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
@@ -35,10 +36,10 @@ def test_a_signature_is_good_for_its_secret_only():
 def test_two_secrets_are_good_while_one_gives_way_to_the_other():
     with Receiver() as there:
         endpoint, first = make_endpoint(there.url())
-        second, third = signing.new_secret(endpoint), signing.new_secret(endpoint)
+        second, third = create_signing_secret(endpoint), create_signing_secret(endpoint)
         make_request(alice())
         carry()
-        signing.end_old_secrets(endpoint)
+        end_old_signing_secrets(endpoint)
         make_request(bob())
         carry()
         both, alone = there.got
@@ -51,7 +52,7 @@ def test_two_secrets_are_good_while_one_gives_way_to_the_other():
 
 def test_a_secret_made_before_the_last_one_ends_by_itself():
     endpoint, _ = make_endpoint("https://app.example.org/")
-    newest = signing.new_secret(endpoint)
+    newest = create_signing_secret(endpoint)
     assert len(signing.secrets_of(endpoint)) == 2
     endpoint.secrets.filter(expires_at__isnull=False).update(expires_at=timezone.now())
     assert signing.secrets_of(endpoint) == [newest]
@@ -70,8 +71,8 @@ def test_another_secret_key_is_noticed_and_nothing_is_sent_with_a_wrong_signatur
         settings.SECRET_KEY = "another"
         carry()
         assert (there.got, "SECRET_KEY is not the one" in states()[0][3]) == ([], True)
-        secret = signing.new_secret(endpoint)
-        signing.end_old_secrets(endpoint)
+        secret = create_signing_secret(endpoint)
+        end_old_signing_secrets(endpoint)
         later()
         carry()
         assert there.got[0].told(secret)["type"] == "request.created"
@@ -89,7 +90,7 @@ def test_a_callback_of_a_key_without_a_secret_waits_for_one():
             [("request.decided", False, False, "there is no signing secret; make one in the admin or with"
               " `manage.py webhooksecret`")],
         )  # fmt: skip
-        secret = signing.new_secret(key)
+        secret = create_signing_secret(key)
         later()
         carry()
         assert there.got[0].told(secret)["data"]["verdict"] == "approve"

@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access import permissions
-from approvals.actions import Asked, Origin
+from approvals.actions import Asked, Origin, create_signing_secret
+from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
 from approvals.exceptions import AlreadyDecided, Conflict
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
@@ -116,9 +116,9 @@ def test_of_fifty_contrary_decisions_one_counts_and_forty_nine_are_told_whose():
 
 def test_three_new_secrets_at_once_leave_two_that_sign_and_one_without_an_end():
     for name in ("ann", "ben", "cay"):
-        key, _ = permissions.create_key(make_person(name), name="x")
-        signing.new_secret(key)
-        found = race(*([lambda key=key: signing.new_secret(key)] * 3))
+        key, _ = create_key(make_person(name), name="x")
+        create_signing_secret(key)
+        found = race(*([lambda key=key: create_signing_secret(key)] * 3))
         assert failures(found) == []
         assert len(set(signing.secrets_of(key)) & set(found)) == 2
         assert len(signing.secrets_of(key)) == 2
