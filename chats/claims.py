@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.canonical import same_json
 from approvals.states import Kind, Status, Verdict
 from chats.exceptions import Forged
 from chats.models import ToolCall
@@ -26,13 +26,11 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a part says about its call; the verdict and its company only where it is NEW."""
+    """What a part says about its call; the answer only where it is NEW."""
 
     standing: Standing
     call: ToolCall
-    verdict: Verdict | None = None
-    comment: str = ""
-    answer: Any = ABSENT
+    answer: Answer | None = None
 
 
 def read(part: Mapping[str, Any], call: ToolCall) -> Said:
@@ -54,7 +52,7 @@ def _of_a_run(part: Mapping[str, Any], call: ToolCall) -> Said:
     match part["state"]:
         case "approval-responded" if call.approval is not None:
             return _of_an_approval(part, call, call.approval)
-        case "output-available" if call.state == CallState.SUCCEEDED and _same(part["output"], call.output):
+        case "output-available" if call.state == CallState.SUCCEEDED and same_json(part["output"], call.output):
             return Said(Standing.ECHO, call)
         case "output-error" if call.state in {CallState.FAILED, CallState.CANCELLED}:
             return Said(Standing.ECHO, call)
@@ -78,7 +76,7 @@ def _of_an_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
     if asked.status != Status.PENDING:
         return Said(Standing.ECHO if approved == (asked.status == Status.APPROVED) else Standing.LATE, call)
     _check_input(part, call)
-    return Said(Standing.NEW, call, Verdict.APPROVE if approved else Verdict.REJECT, comment=reason)
+    return Said(Standing.NEW, call, Answer(Verdict.APPROVE if approved else Verdict.REJECT, reason))
 
 
 def _of_a_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> Said:
@@ -91,22 +89,15 @@ def _of_a_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalReque
     if asked.status == Status.PENDING:
         _check_input(part, call)
         if declined:
-            return Said(Standing.NEW, call, Verdict.REJECT, comment=words)
-        return Said(Standing.NEW, call, Verdict.RESPOND, answer=part["output"])
+            return Said(Standing.NEW, call, Answer(Verdict.REJECT, words))
+        return Said(Standing.NEW, call, Answer(Verdict.RESPOND, answer=part["output"]))
     if declined:
         return Said(Standing.ECHO if call.state in {CallState.FAILED, CallState.CANCELLED} else Standing.LATE, call)
-    known = call.state == CallState.SUCCEEDED and _same(part["output"], call.output)
+    known = call.state == CallState.SUCCEEDED and same_json(part["output"], call.output)
     return Said(Standing.ECHO if known else Standing.LATE, call)
 
 
 def _check_input(part: Mapping[str, Any], call: ToolCall) -> None:
     """Whoever was shown another input than the stored one did not answer this question."""
-    if "input" in part and not _same(part["input"], call.input):
+    if "input" in part and not same_json(part["input"], call.input):
         raise Forged("The input was changed; what is decided about is the stored one.", call.tool_call_id)
-
-
-def _same(one: Any, other: Any) -> bool:
-    try:
-        return canonical(one) == canonical(other)
-    except NotCanonical:
-        return False

@@ -10,11 +10,13 @@ from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflo
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
+from approvals.actions.deciding import Outcome, cancel, decide, expire, settle, withdraw
 from approvals.actions.keys import create_key, revoke_key
+from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.processes import gone, seen
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.results import ToolResult, record_tool_result
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Result",
+    "ToolResult",
     "ask_for_client",
     "assign",
     "cancel",
@@ -36,7 +39,7 @@ __all__ = [
     "expire",
     "free_lapsed",
     "gone",
-    "hold_workflow",
+    "lock_workflow",
     "old_delivered",
     "old_sessions",
     "open_workflow",
@@ -44,6 +47,7 @@ __all__ = [
     "prune_sessions",
     "record_failed_login",
     "record_login",
+    "record_tool_result",
     "release",
     "report_result",
     "request_approval",

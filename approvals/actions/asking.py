@@ -15,7 +15,8 @@ from approvals.access import permissions
 from approvals.actions import publishing
 from approvals.actions.indexing import index_request
 from approvals.actions.publishing import tell
-from approvals.asking.asks import ABSENT, MAX_TITLE, URGENCY, Ask
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_TITLE, URGENCY, Ask
 from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Workflow

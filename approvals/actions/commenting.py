@@ -9,11 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.assignees import claimant
-from approvals.actions.deciding import clock_of, locked
 from approvals.actions.indexing import add_words
+from approvals.actions.locking import lock_visible_request
 from approvals.actions.publishing import handled
-from approvals.exceptions import Invalid, NotAllowed, NotFound
+from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.models.comments import MAX_TEXT, RequestComment
@@ -28,9 +27,8 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
     """
     text = clean_text(text.strip())
     with transaction.atomic():
-        request = locked(request_id)
-        if request is None or not permissions.may_see(by, request):
-            raise NotFound
+        locked = lock_visible_request(request_id, by)
+        request = locked.request
         if not permissions.may_comment(by, request):
             raise NotAllowed(_("You may read this thread; writing is for its owner and for those who may decide."))
         if not text or len(text) > MAX_TEXT:
@@ -41,8 +39,8 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
             request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now
         )
         changes = {"touched_at": now}
-        if request.pending and claimant(request, clock_of(request)) == by.pk:
-            changes["claimed_at"] = clock_of(request)
+        if request.pending and locked.claimed_by_id == by.pk:
+            changes["claimed_at"] = locked.now
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
         add_words(request.pk, text)
         record = {"comment_id": said.pk, "text": text}

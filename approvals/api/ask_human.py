@@ -19,7 +19,8 @@ from approvals.api import agentforge, feed
 from approvals.api.bodies import REPLAYED, idempotency_key, json_object
 from approvals.api.events import thread_of
 from approvals.api.long_poll import when_ended
-from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest

@@ -1,17 +1,43 @@
-"""Answers to questions with options, in the one shape that all our pages give: labels, their places, and free text."""
+"""What a person answers to a request, and the one shape of answers to questions with options."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
+from approvals.states import Verdict
 
 #: The names in an answer to a question with options, beside `text`.
 SHAPE = frozenset({"fieldName", "selected", "selectedIndex"})
+
+
+class _Absent:
+    """No value at all, where None is a value."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person answers to a request, whichever way it comes in: a verdict, and what belongs to it.
+
+    `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; either is ABSENT for any other
+    verdict. Nothing in it is checked before `actions.decide`.
+    """
+
+    verdict: Verdict
+    comment: str = ""
+    edited_input: Any = ABSENT
+    answer: Any = ABSENT
 
 
 class Question(Protocol):

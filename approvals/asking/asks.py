@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 
 from approvals.asking import transcripts
-from approvals.asking.answers import shaped
+from approvals.asking.answers import ABSENT, shaped
 from approvals.exceptions import Invalid
 from approvals.runtime.addresses import Refused, destination
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical
@@ -28,16 +28,6 @@ MAX_LABEL = 500
 MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500, "callback_url": 500}
 
 URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
-
-
-class _Absent:
-    """No value at all, where None is a value."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = _Absent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from typing import Any
 from django.db import transaction
 
 from approvals import actions as desk
+from approvals.actions.rulings import too_late
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import clean_text
 from approvals.states import Door
 from chats import claims, queries
 from chats.actions.resuming import resume_turn
@@ -81,20 +81,14 @@ def _first_of_each(found: Sequence[Said]) -> list[Said]:
 
 def _decide(said: Said, by: Actor, via: Door) -> Refusal | None:
     """None if this said is what ended the request; else why it came too late."""
-    assert said.call.approval is not None
-    assert said.verdict is not None
+    request, answer = said.call.approval, said.answer
+    assert request is not None
+    assert answer is not None
     try:
-        outcome = desk.decide(
-            said.call.approval.pk,
-            by=by,
-            via=via,
-            verdict=said.verdict,
-            comment=clean_text(said.comment),
-            answer=said.answer,
-        )
+        outcome = desk.decide(request.pk, answer, by=by, via=via, seen=request)
     except (AlreadyDecided, Expired) as refusal:
         return refusal
-    return AlreadyDecided(outcome.decision) if outcome.replayed else None
+    return too_late(outcome.decision) if outcome.replayed else None
 
 
 def _why_nothing(found: Sequence[Said], refused: Sequence[Refusal | None]) -> Refusal:
@@ -104,7 +98,7 @@ def _why_nothing(found: Sequence[Said], refused: Sequence[Refusal | None]) -> Re
         said for said in found if said.call.approval is not None
     ]
     told += [
-        AlreadyDecided(said.call.approval.decision)
+        too_late(said.call.approval.decision)
         for said in late
         if said.call.approval is not None and hasattr(said.call.approval, "decision")
     ]

@@ -62,7 +62,7 @@ def fenced(claim: Claim) -> Turn:
 
 def hold_workflow(turn: Turn) -> Workflow | None:
     """Lock the workflow in which a turn's family asks, if there is one: behind the turns, and before any event is told."""
-    return desk.hold_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
+    return desk.lock_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
 def write_events(turn: Turn, recorded: Sequence[Recorded]) -> None:
@@ -130,34 +130,33 @@ def close_call(
 
 def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
     """The one `tool.result` row of a call; a repeat only counts."""
-    data = {
-        "state": call.state,
-        "input": call.input,
-        "input_digest": digest(call.input),
-        "executed_digest": call.executed_digest,
-        "output": call.output,
-        "error_text": call.error_text,
-        "executions": call.attempt,
-    }
-    if audit.record_once("tool.result", subject_of(call.turn, call), data=data, actor=actor, via=via):
-        told = {
-            "tool_call_id": call.tool_call_id,
-            "tool_name": call.name,
-            "state": call.state,
-            "executions": call.attempt,
-        }
-        tell_apps("tool.result", call.turn, told)
+    result = desk.ToolResult(
+        state=call.state,
+        input=call.input,
+        input_digest=digest(call.input),
+        executed_digest=call.executed_digest,
+        output=call.output,
+        error_text=call.error_text,
+        executions=call.attempt,
+    )
+    event = _event_data(call.turn) | {"tool_name": call.name}
+    desk.record_tool_result(result, subject_of(call.turn, call), event=event, actor=actor, via=via)
 
 
 def tell_apps(event: str, turn: Turn, data: dict[str, Any]) -> None:
     """Put an event of a turn into the outbox, in this transaction."""
-    known = {
+    stream = outbox.stream_of(turn.chat.scope, str(turn.top.run_id))
+    outbox.enqueue(event, stream=stream, data=_event_data(turn) | data)
+
+
+def _event_data(turn: Turn) -> dict[str, Any]:
+    """What every event of a turn tells."""
+    return {
         "run_id": str(turn.top.run_id),
         "thread_id": turn.top.chat.public_id,
         "agent": turn.agent,
         "message_id": turn.message_id,
     }
-    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.top.run_id)), data=known | data)
 
 
 def subject_of(turn: Turn, call: ToolCall | None = None) -> audit.Subject:

@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.asking.asks import ABSENT, MAX_MESSAGE, Ask
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_MESSAGE, Ask
 from approvals.asking.transcripts import kept
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
@@ -163,7 +164,7 @@ def ask_all(
         except InvalidInput as error:
             failed.append((call, str(error)))
     workflow = _workflow_of(turn) if asks else None
-    # The workflow's lock comes before what a failed call tells: see `desk.hold_workflow`.
+    # The workflow's lock comes before what a failed call tells: see `desk.lock_workflow`.
     hold_workflow(turn)
     for call, words in failed:
         close_call(call, CallState.FAILED, error_text=words, via=RUNNER)

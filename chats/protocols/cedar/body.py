@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer
 from approvals.exceptions import Invalid, NotFound
 from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.states import Kind, Verdict
@@ -42,16 +42,6 @@ class Resumed:
     run_id: UUID
     step_path: Any
     data: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
-    """What a resume says in the desk's words."""
-
-    verdict: Verdict
-    comment: str = ""
-    edited_input: Any = ABSENT
-    answer: Any = ABSENT
 
 
 def read_said(body: Mapping[str, Any]) -> Said:
@@ -131,7 +121,7 @@ def check_path(sent: Any, path: Sequence[str]) -> None:
         raise Invalid("This is not the step that waits.", {"stepPath": "is not the one that was sent with the run"})
 
 
-def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
+def answer_from(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Answer:
     """What `resumeData` says to a request of this kind; Invalid if it says nothing that this kind takes.
 
     Approvals take `{approved, feedback?, input?}`. A question or form takes any JSON that its schema allows, and
@@ -148,10 +138,10 @@ def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
         raise Invalid("This is a question. Send its answer.", {"resumeData": "approves, but does not answer"})
     if schema is None and data in (None, "", [], {}):
         raise Invalid("This is a question. Send its answer.", {"resumeData": "says nothing"})
-    return Word(verdict=Verdict.RESPOND, answer=data)
+    return Answer(Verdict.RESPOND, answer=data)
 
 
-def _verdict(data: Any) -> Word:
+def _verdict(data: Any) -> Answer:
     if not isinstance(data, dict) or not isinstance(data.get("approved"), bool):
         raise Invalid("This takes a yes or a no.", {"resumeData.approved": "is neither true nor false"})
     approved, errors = data["approved"], {}
@@ -166,10 +156,10 @@ def _verdict(data: Any) -> Word:
         raise Invalid("This cannot be taken.", errors)
     comment = "\n".join(data[name] for name in words)
     if not approved:
-        return Word(verdict=Verdict.REJECT, comment=comment)
+        return Answer(Verdict.REJECT, comment=comment)
     if "input" in data:
-        return Word(verdict=Verdict.EDIT, comment=comment, edited_input=data["input"])
-    return Word(verdict=Verdict.APPROVE, comment=comment)
+        return Answer(Verdict.EDIT, comment=comment, edited_input=data["input"])
+    return Answer(Verdict.APPROVE, comment=comment)
 
 
 def in_the_clients_words(refusal: Invalid) -> Invalid:

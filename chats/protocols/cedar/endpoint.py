@@ -16,11 +16,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from approvals import actions as desk
 from approvals.access import permissions
 from approvals.access.callers import Caller
+from approvals.actions.rulings import too_late
 from approvals.api.bodies import json_object
-from approvals.exceptions import AlreadyDecided, CriticalElsewhere, Expired, Invalid, NotFound, Refusal
+from approvals.exceptions import CriticalElsewhere, Invalid, NotFound, Refusal
 from approvals.http import endpoint
 from approvals.models import Decision
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Door, Kind
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Turn
@@ -99,7 +100,7 @@ def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("ask")
     run = _run(caller, cedar_body.read_run_id(json_object(request)))
     if not run.request.pending:
-        raise _too_late(run.request.decision)
+        raise too_late(run.request.decision)
     desk.cancel(run.request.pk, by=caller.actor, via=VIA)
     return JsonResponse({"runId": str(run.request.pk), "cancelled": True})
 
@@ -142,28 +143,20 @@ def _resume(request: HttpRequest, caller: Caller) -> Telling:
     cedar_body.check_path(sent.step_path, run.path)
     asked = run.request
     if not asked.pending:
-        raise _too_late(asked.decision)
+        raise too_late(asked.decision)
     if permissions.only_on_own_pages(asked):
         # Said before the answer is read: whatever it is, it is not taken here.
         raise CriticalElsewhere(asked)
-    word = cedar_body.word_on(Kind(asked.kind), asked.response_schema, sent.data)
+    answer = cedar_body.answer_from(Kind(asked.kind), asked.response_schema, sent.data)
     turn = run.call.turn.top
     # While the request is open its turn writes nothing: what is stored now, the client has been shown.
     after = queries.last_seq(turn)
     try:
-        outcome = desk.decide(
-            asked.pk,
-            by=caller.actor,
-            via=VIA,
-            verdict=word.verdict,
-            comment=word.comment,
-            edited_input=word.edited_input,
-            answer=word.answer,
-        )
+        outcome = desk.decide(asked.pk, answer, by=caller.actor, via=VIA, seen=asked)
     except Invalid as refusal:
         raise cedar_body.in_the_clients_words(refusal) from refusal
     if outcome.replayed:
-        raise AlreadyDecided(outcome.decision)
+        raise too_late(outcome.decision)
     # The signal that follows a decision may have been lost.
     actions.resume_turn(turn.pk)
     return _after(caller, turn, after, outcome.decision)
@@ -190,7 +183,3 @@ def _run(caller: Caller, run_id: UUID) -> Run:
     if caller.thread is not None and (chat.owner_id, chat.public_id) != (caller.user.pk, caller.thread):
         raise NotFound("run")
     return run
-
-
-def _too_late(decision: Decision) -> Refusal:
-    return Expired(decision) if decision.verdict == Verdict.EXPIRE else AlreadyDecided(decision)

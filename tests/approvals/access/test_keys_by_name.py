@@ -45,7 +45,7 @@ def decided() -> ApprovalRequest:
 
 def test_the_record_names_the_key_and_keeps_the_users_number(decided):
     people = {"alice": ALICES, "bob": BOBS}
-    rows = AuditEntry.objects.exclude(event="key.created").order_by("pk").values_list("event", "actor_name", "actor_id")
+    rows = entries().values_list("event", "actor_name", "actor_id")
     numbers = {people[user.username]: user.pk for user in (decided.requested_by, bob_of(decided))}
     assert list(rows) == [
         (event, name, numbers[name])
@@ -57,9 +57,12 @@ def test_the_record_names_the_key_and_keeps_the_users_number(decided):
             ("tool.result", ALICES),
         )
     ]
-    assert [json.loads(entry.body)["actor_name"] for entry in AuditEntry.objects.order_by("pk")] == [
-        name for _, name, _ in rows
-    ]
+    assert [json.loads(entry.body)["actor_name"] for entry in entries()] == [name for _, name, _ in rows]
+
+
+def entries():
+    """The record, without the making of the keys."""
+    return AuditEntry.objects.exclude(event="key.created").order_by("pk")
 
 
 def bob_of(request: ApprovalRequest):
@@ -89,10 +92,9 @@ def test_documents_and_refusals_name_the_key(decided):
 
 
 def test_exports_name_the_key(decided):
-    entries = AuditEntry.objects.order_by("pk")
-    assert [json.loads(audit.jsonl_line(entry))["person"] for entry in entries] == [ALICES, BOBS, BOBS, BOBS, ALICES]
+    assert [json.loads(audit.jsonl_line(entry))["person"] for entry in entries()] == [ALICES, BOBS, BOBS, BOBS, ALICES]
     text = io.StringIO()
-    csv.writer(text).writerows(audit.csv_cells(entry) for entry in entries)
+    csv.writer(text).writerows(audit.csv_cells(entry) for entry in entries())
     rows = csv.DictReader(io.StringIO(text.getvalue()), fieldnames=audit.COLUMNS)
     assert [row["person"] for row in rows] == [ALICES, BOBS, BOBS, BOBS, ALICES]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
@@ -61,5 +62,5 @@ def test_the_document_of_a_workflow_counts_what_its_reader_may_see(asked):
         document = Machine(person).get(path).body
         seen[person.username] = (document["title"], document["open_requests"], len(document["suspensions"]))
     assert seen == {"dora": ("Are you in?", 1, 1), "bob": (SECRET, 2, 2)}
-    actions.decide(asked.pk, by=asked.assigned_to, via=Door.DASHBOARD, verdict=Verdict.RESPOND, answer="Yes")
+    actions.decide(asked.pk, Answer(Verdict.RESPOND, answer="Yes"), by=asked.assigned_to, via=Door.DASHBOARD)
     assert Machine(asked.assigned_to).get(path).body["open_requests"] == 0

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from approvals import actions
 from approvals.access.keys import SCOPES
 from approvals.actions.keys import create_key
+from approvals.asking.answers import Answer
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
@@ -82,7 +83,7 @@ def key_of(person: User) -> KeyActor:
 def outcome(request: ApprovalRequest, by: Actor, via: Door) -> str:
     """What comes of a no, the one verdict that every kind takes."""
     try:
-        actions.decide(request.pk, by=by, via=via, verdict=Verdict.REJECT)
+        actions.decide(request.pk, Answer(Verdict.REJECT), by=by, via=via)
     except Refusal as refusal:
         assert (stored(request).status, decisions(request)) == ("pending", [])
         return refusal.code
@@ -123,7 +124,7 @@ def test_the_refusals_that_lead_to_a_page_say_which(kind, priority):
         people = cast(who)
         request = asked(OUTSIDE, who, people, kind, priority)
         with pytest.raises(Refusal) as refused:
-            actions.decide(request.pk, by=key_of(people[1]), via=Door.REST, verdict=Verdict.REJECT)
+            actions.decide(request.pk, Answer(Verdict.REJECT), by=key_of(people[1]), via=Door.REST)
         assert (refused.value.status, refused.value.members()) == (403, {"url": request.public_url})
         assert str(refused.value).endswith(request.public_url)
 
@@ -134,7 +135,7 @@ def test_what_is_over_says_so_whatever_the_door():
     assert outcome(request, people[1], Door.DASHBOARD) == YES
     late = make_person("late", "decide_approvalrequest")
     with pytest.raises(Refusal, match="Too late: rejected by somebody who may decide") as refused:
-        actions.decide(request.pk, by=late, via=Door.REST, verdict=Verdict.APPROVE)
+        actions.decide(request.pk, Answer(Verdict.APPROVE), by=late, via=Door.REST)
     assert refused.value.code == "already_decided"
 
 

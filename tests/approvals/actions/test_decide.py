@@ -11,6 +11,7 @@ import pytest
 from approvals import actions, queries
 from approvals.access import permissions
 from approvals.actions.rulings import MAX_COMMENT, MAX_VALUE_BYTES
+from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid, NotAllowed, NotFound, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import digest
@@ -74,7 +75,7 @@ ENDINGS = {
     "cancelled by bob": lambda r, by: cancel(r, by),
     "cancelled by nobody (the system)": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
     "answered by nobody (the system)": lambda r, by: actions.settle(
-        r.pk, verdict=Verdict.RESPOND, comment="", answer="done"
+        r.pk, Answer(Verdict.RESPOND, comment="", answer="done")
     ),
 }
 
@@ -90,7 +91,7 @@ def test_a_closed_request_never_changes_and_every_refusal_names_who_ended_it(win
     refusals.append(refused(AlreadyDecided, cancel, request, late))
     assert [(str(refusal), refusal.decision) for refusal in refusals] == [(words, decision)] * 5
     actions.withdraw([request.pk], by=late, via=Door.STOP, comment="late")
-    actions.settle(request.pk, verdict=Verdict.APPROVE, comment="late")
+    actions.settle(request.pk, Answer(Verdict.APPROVE, comment="late"))
     assert actions.expire(request.pk) is False
     assert (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request)) == before
 
@@ -222,9 +223,9 @@ def test_absent_and_not_yours_look_alike_to_every_action():
     hers, stranger = make_request(alice()).pk, mallory()
     found = []
     for request_id in (hers, uuid4()):
-        said = {"by": stranger, "via": Door.DASHBOARD}
-        found.append(refused(NotFound, actions.decide, request_id, verdict=Verdict.APPROVE, **said))
-        found.append(refused(NotFound, actions.cancel, request_id, **said))
+        who = {"by": stranger, "via": Door.DASHBOARD}
+        found.append(refused(NotFound, actions.decide, request_id, Answer(Verdict.APPROVE), **who))
+        found.append(refused(NotFound, actions.cancel, request_id, **who))
         found.append(refused(NotFound, queries.get_request_for, stranger, request_id))
     assert {(str(refusal), refusal.code, refusal.status) for refusal in found} == {
         ("There is no such request, or you may not see it.", "not_found", 404)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.exceptions import AlreadyDecided, Expired
 from approvals.models import Decision
@@ -132,7 +133,7 @@ def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
 def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
     request = make_request(alice(), Kind.RECOVERY)
     for _ in range(2):
-        actions.settle(request.pk, verdict=Verdict.RESPOND, comment="It came late.", answer={"ok": True})
+        actions.settle(request.pk, Answer(Verdict.RESPOND, comment="It came late.", answer={"ok": True}))
     assert [(d.verdict, d.by_id, d.via, d.comment, d.answer) for d in decisions(request)] == [
         ("respond", None, "system", "It came late.", {"ok": True})
     ]

@@ -11,6 +11,7 @@ from django.test import Client, RequestFactory
 from approvals import actions
 from approvals.access.keys import find_key
 from approvals.actions.keys import create_key
+from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.models.keys import ApiKey
@@ -139,7 +140,7 @@ def test_withdrawing_goes_through_the_corridor_one_by_one():
     client, root = make_root()
     alice, bob = people.alice(), people.bob()
     first, second = ask(alice, "run-1"), ask(alice, "run-2")
-    actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    actions.decide(first.pk, Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
     selected = {"action": "withdraw", "_selected_action": [str(first.pk), str(second.pk)]}
     page = client.post("/admin/approvals/approvalrequest/", selected, follow=True).content.decode()
     assert ("“May I? run-1”: Too late: approved by bob" in page, "“May I? run-2” is withdrawn." in page) == (True, True)
@@ -188,7 +189,7 @@ def test_a_row_is_shown_whole(model):
 def test_the_page_of_a_decision_names_its_request():
     client, root = make_root()
     request = ask(people.alice())
-    actions.decide(request.pk, by=root, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    actions.decide(request.pk, Answer(Verdict.APPROVE), by=root, via=Door.DASHBOARD)
     page = client.get(f"/admin/approvals/decision/{Decision.objects.get().pk}/change/").content.decode()
     assert f"/admin/approvals/approvalrequest/{request.pk}/change/" in page
 

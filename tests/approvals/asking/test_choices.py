@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals import actions
-from approvals.asking.answers import answer_to, shaped
+from approvals.asking.answers import Answer, answer_to, shaped
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
@@ -136,7 +136,7 @@ def test_a_schema_of_the_clients_own_says_what_an_answer_is_in_place_of_the_shap
 def test_a_chats_own_client_answers_in_its_own_shape(door):
     owner = alice()
     asked = make_request(owner, Kind.QUESTION, options=SIZES)
-    made = actions.decide(asked.pk, by=owner, via=door, verdict=Verdict.RESPOND, answer={"size": "any"}).decision
+    made = actions.decide(asked.pk, Answer(Verdict.RESPOND, answer={"size": "any"}), by=owner, via=door).decision
     assert made.answer == {"size": "any"}
 
 

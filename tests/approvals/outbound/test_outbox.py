@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import OutboxEvent
 from approvals.outbound import outbox
@@ -59,7 +60,7 @@ def make_due() -> None:
 
 def test_a_refund_tells_its_whole_story_in_order():
     turn = converse(people.alice(), "approve refund")
-    actions.decide(only_request(turn).pk, by=people.bob(), via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="fine")
+    actions.decide(only_request(turn).pk, Answer(Verdict.APPROVE, comment="fine"), by=people.bob(), via=Door.DASHBOARD)
     run(turn)
     deliver()
     names = ["request.created", "turn.suspended", "request.decided", "tool.result", "turn.completed"]
@@ -124,7 +125,7 @@ def test_what_comes_behind_a_failing_event_waits_and_other_workflows_do_not():
     first = ask(alice, "run-1")
     failing.add("key:1:run-1")
     outbox.deliver_due()
-    actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.REJECT)
+    actions.decide(first.pk, Answer(Verdict.REJECT), by=bob, via=Door.DASHBOARD)
     ask(alice, "run-2")
     deliver()
     assert taken == [("key:1:run-2", "request.created")]
@@ -142,7 +143,7 @@ def test_an_event_is_given_up_after_three_days_and_the_next_goes_on():
     outbox.deliver_due()
     assert OutboxEvent.objects.get().dead_at is not None
     failing.clear()
-    actions.decide(request.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    actions.decide(request.pk, Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
     deliver()
     assert taken == [("key:1:run-1", "request.decided")]
 

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
+from approvals.asking import answers
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats.models import Message, ToolCall, Turn, TurnCheckpoint
@@ -191,7 +192,8 @@ def test_a_late_answer_is_told_that_the_deadline_was_first(settings):
 def test_what_bob_decided_on_the_dashboard_stands_and_names_him():
     alice, bob = people.alice(), people.bob()
     client = paused("ask", alice)
-    desk.decide(ApprovalRequest.objects.get().pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.RESPOND, answer="Bob's")
+    given = answers.Answer(Verdict.RESPOND, answer="Bob's")
+    desk.decide(ApprovalRequest.objects.get().pk, given, by=bob, via=Door.DASHBOARD)
     answer = client.answer("Alice's")
     assert (answer.status, answer.json["decision"]["by"], answer.json["decision"]["via"]) == (409, "bob", "dashboard")
     assert "Too late: answered by bob at " in answer.json["detail"]

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 from chats.models import ToolCall
@@ -93,7 +94,7 @@ def test_of_two_runs_the_last_one_goes_on(page):
 
 def test_what_was_decided_on_the_dashboard_is_gone_on_with_and_a_late_word_is_refused(page):
     run = page.paused("approve payment")
-    desk.decide(run["runId"], by=User.objects.get(), via=Door.DASHBOARD, verdict=Verdict.REJECT)
+    desk.decide(run["runId"], Answer(Verdict.REJECT), by=User.objects.get(), via=Door.DASHBOARD)
     assert refusal(page.resume(run, YES)).startswith("Too late: rejected by bob at ")
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code, answer.json["decision"]["via"]) == (409, "already_decided", "dashboard")
@@ -238,7 +239,7 @@ def test_what_is_critical_or_a_recovery_leads_to_its_page_whatever_is_said(page,
 
 def test_a_form_that_asks_whether_something_is_approved_gets_its_answer():
     schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
-    assert cedar_body.word_on(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
+    assert cedar_body.answer_from(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
 
 
 def test_a_field_of_the_input_never_hides_ours_nor_is_hidden(page):
