@@ -16,6 +16,7 @@ from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.processes import gone, seen
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
@@ -51,6 +52,7 @@ __all__ = [
     "release",
     "report_result",
     "request_approval",
+    "resend_events",
     "revoke_key",
     "seen",
     "settle",

@@ -23,7 +23,6 @@ from approvals.admin.subscriptions import SecretOwner
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
-from approvals.outbound import outbox
 from approvals.record.audit import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.runtime.json_tables import pretty
@@ -174,7 +173,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     @admin.action(description="Send selected events now", permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
         """Delivered ones too: whoever gets a repeated event knows it by its id."""
-        sent = outbox.send_again(queryset, by=request.user)  # type: ignore[arg-type]
+        sent = actions.resend_events(queryset, by=request.user)  # type: ignore[arg-type]
         self.message_user(request, f"{sent} will be sent within a second.", messages.SUCCESS)
 
 

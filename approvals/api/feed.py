@@ -55,8 +55,7 @@ class Entry:
 
     @property
     def size(self) -> int:
-        size: int = getattr(self.request, "size")  # noqa: B009 - an annotation, unknown to the model's type
-        return size
+        return self.request.size
 
 
 @dataclass(frozen=True, slots=True)

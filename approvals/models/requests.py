@@ -38,6 +38,8 @@ class Workflow(models.Model):
     suspended_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
+    #: The title that the reader may see, where `queries.workflows_for` has annotated it for an assignee.
+    seen_title: str | None = None
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]
@@ -63,8 +65,8 @@ class Workflow(models.Model):
 
     @property
     def shown_title(self) -> str:
-        """What it is called for whom `queries.workflows_for` has read it."""
-        return str(getattr(self, "seen_title", self.title))
+        """The title for the person for whom `queries.workflows_for` has read the workflow."""
+        return self.title if self.seen_title is None else self.seen_title
 
     @property
     def origin(self) -> str:
@@ -125,6 +127,11 @@ class ApprovalRequest(models.Model):
     #: Words to read before one can decide: title, message, input; of a question its text and what it offers. Null where they
     #: were not counted yet.
     words = models.PositiveIntegerField(null=True)
+    #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
+    gist: str = ""
+    opening: str = ""
+    #: The length of the large columns, where `api.feed` has annotated it.
+    size: int = 0
 
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]

@@ -18,17 +18,15 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.models.subscriptions import EventStream, NotificationRule, WebhookEndpoint
-from approvals.record import audit
 from approvals.runtime.addresses import Refused, destination
 from approvals.runtime.canonical import utc
-from approvals.states import Channel, Door
+from approvals.states import Channel
 
 logger = logging.getLogger(__name__)
 
@@ -160,27 +158,6 @@ def deliver_due() -> None:
         called = [_call(row) for row in heads(Channel.HANDLER)[:BATCH] if claimed(row)]
         if not any(called):
             return
-
-
-def send_again(events: QuerySet[OutboxEvent], *, by: User) -> int:
-    """Send events once more, whatever became of them; on record. How many."""
-    with transaction.atomic():
-        rows = list(events.select_for_update())
-        for row in rows:
-            told = {"event_id": str(row.event_id), "event": row.name, "target": row.target.partition("?")[0]}
-            audit.record("event.resent", _subject_of(row), data=told, actor=by, via=Door.ADMIN)
-        OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(
-            delivered_at=None, dead_at=None, next_attempt_at=Now(), sent_again_at=Now(), attempts=0
-        )
-    return len(rows)
-
-
-def _subject_of(row: OutboxEvent) -> audit.Subject:
-    names = ("thread_id", "agent", "tool_name", "tool_call_id")
-    known = {name: str(row.payload.get(name) or "") for name in names}
-    run_id = str(row.payload["run_id"])
-    scope = row.stream.removesuffix(f":{run_id}")
-    return audit.Subject(scope=scope, run_id=run_id, request_id=row.payload.get("request_id"), **known)
 
 
 @cache

@@ -51,9 +51,8 @@ def seen_waiting(user: User, shared: Shared, request: ApprovalRequest) -> Workfl
 
 
 def workflow_card(user: User, workflow: Workflow) -> dict[str, Any]:
-    """A suspended workflow with the cards of its open requests."""
-    found: list[ApprovalRequest] = workflow.open_requests  # type: ignore[attr-defined]
-    return {"workflow": workflow, "cards": [card_for(user, request) for request in found]}
+    """A workflow from `queries.suspended_workflows_for` with the cards of its open requests."""
+    return {"workflow": workflow, "cards": [card_for(user, request) for request in workflow.requests.all()]}
 
 
 def suspended_place(workflow: Workflow) -> Place:

@@ -141,8 +141,8 @@ def test_an_invented_assistant_message_is_not_there():
 def test_answers_to_other_peoples_chats_find_no_chat():
     client = paused("ask")
     client.fill("yes")
-    before = stored()
     client.machine = machine(people.mallory())
+    before = stored()
     answer = client.post(messageId=client.last["id"])
     assert (answer.status, answer.code, stored() == before) == (404, "not_found", True)
 
