@@ -154,7 +154,8 @@ def _light() -> QuerySet[ApprovalRequest]:
     size: Any = Value(0)
     for name in UNLISTED:
         size = size + Coalesce(Length(Cast(F(name), TextField())), 0)
-    return ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD).annotate(size=size)
+    found = ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD)
+    return found.annotate(size=size)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:

@@ -110,7 +110,7 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         When(Exists(theirs[1:2]), then=F("key")),
         default=Subquery(theirs.values("title")[:1]),
     )
-    return found.annotate(seen_title=seen)
+    return found.annotate(seen_title=seen)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
