@@ -13,11 +13,11 @@ from django.utils import timezone
 from approvals.models.keys import ApiKey
 from approvals.runtime import async_commit
 
-#: What `actions.create_key` makes.
+#: The shape of what `actions.create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 SCOPES = ("ask", "decide", "read", "audit")
 DEFAULT_SCOPES = ("ask", "read")
-#: What the scope of a request that a key has asked begins with; the key's number follows.
+#: Prefix of the scope of requests that a key has asked; the id of the key follows.
 KEY_SCOPE = "key:"
 #: How exactly the last use of a key is known.
 USE_INTERVAL = timedelta(minutes=1)

@@ -14,7 +14,7 @@ from approvals.access.assignees import assignee_name
 from approvals.access.permissions import Named
 from approvals.actions.deciding import expire_if_overdue
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
-from approvals.actions.publishing import handled
+from approvals.actions.publishing import publish_handling
 from approvals.actions.rulings import too_late
 from approvals.exceptions import CannotBeAssigned, NotAllowed, Taken
 from approvals.models import ApprovalRequest
@@ -44,7 +44,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
                     claimed_by=name,
                 )
             _touch(request, claimed_by_id=by.pk, claimed_name=by.get_username(), claimed_at=locked.now)
-            handled("request.claimed", request, record={"over": name or None}, actor=by, via=via)
+            publish_handling("request.claimed", request, record={"over": name or None}, actor=by, via=via)
             return request
     raise too_late(request.decision)
 
@@ -62,7 +62,7 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
                 words = _("%(name)s is on it, and only they can give it back.") % {"name": request.claimed_name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
             _free(request)
-            handled("request.released", request, record={"of": by.get_username()}, actor=by, via=via)
+            publish_handling("request.released", request, record={"of": by.get_username()}, actor=by, via=via)
             return request
     raise too_late(request.decision)
 
@@ -94,9 +94,9 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
                 _free(request)
             record = {"to": to.get_username() if to else None, "from": name or None}
             previous = before.pk if before else None
-            handled("request.assigned", request, record=record, actor=by, via=via, people=[previous])
+            publish_handling("request.assigned", request, record=record, actor=by, via=via, people=[previous])
             if to is not None and to.pk != by.pk:
-                outbox.tell_person("request.assigned", request, to)
+                outbox.notify_person("request.assigned", request, to)
             return request
     raise too_late(request.decision)
 
@@ -110,7 +110,7 @@ def free_lapsed(request_id: UUID) -> bool:
         request = locked.request
         record = {"of": request.claimed_name}
         _free(request)
-        handled("request.released", request, record=record, actor=None, via=Door.SYSTEM)
+        publish_handling("request.released", request, record=record, actor=None, via=Door.SYSTEM)
     return True
 
 

@@ -81,7 +81,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
         subject = audit.subject_of(request, request.workflow)
         # A request outside any tool call counts as one of its own.
         subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
-        known = audit.recorded("tool.result", subject)
+        known = audit.find_recorded("tool.result", subject)
         if known is not None and not same_json(known.data, done.data):
             raise Conflict("Another result of this call was reported before.", str(request.pk))
         event = outbox.request_data(request, request.workflow)

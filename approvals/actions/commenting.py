@@ -1,4 +1,4 @@
-"""What people say about a request: kept for good, and told to whoever has it open."""
+"""Add comments to requests, and show them on open pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.actions.indexing import add_words
 from approvals.actions.locking import lock_visible_request
-from approvals.actions.publishing import handled
+from approvals.actions.publishing import publish_handling
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
@@ -21,7 +21,7 @@ from approvals.states import Door
 
 
 def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComment:
-    """Say something in a request's thread, also when it has ended; who has taken it keeps it for another while.
+    """Add a comment to a request, also after it has ended; a claim of its author is prolonged.
 
     NotFound, NotAllowed, Invalid (empty, or longer than MAX_TEXT characters).
     """
@@ -44,5 +44,5 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
         add_words(request.pk, text)
         record = {"comment_id": said.pk, "text": text}
-        handled("request.commented", request, record=record, actor=by, via=via, comment=said.pk)
+        publish_handling("request.commented", request, record=record, actor=by, via=via, comment=said.pk)
     return said

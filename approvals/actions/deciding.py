@@ -18,7 +18,7 @@ from approvals.access import permissions
 from approvals.actions import publishing, rulings
 from approvals.actions.indexing import index_decision
 from approvals.actions.locking import Locked, lock_request, lock_visible_request, whole_requests
-from approvals.actions.publishing import tell
+from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed, NotFound, Refusal
 from approvals.models import ApprovalRequest, Decision, Workflow
@@ -212,7 +212,9 @@ def _end(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Deci
     index_decision(decision)
     _count_down(locked)
     event = EVENTS.get(answer.verdict, "request.decided")
-    tell(event, request, locked.workflow, record=publishing.ended(decision), actor=by, via=via, at=now)
+    publish_event(
+        event, request, locked.workflow, record=publishing.decision_record(decision), actor=by, via=via, at=now
+    )
     transaction.on_commit(functools.partial(signals.decided.send_robust, None, request_id=request.pk), robust=True)
     return decision
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.asking.answers import ABSENT, Answer, shaped
+from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
@@ -52,7 +52,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         elif wanted:
             errors |= _value_errors(request, name, value)
     if not errors and _is_choice(request, answer, via):
-        shaped(request, answer.answer)
+        to_choice(request, answer.answer)
     if errors:
         raise Invalid(_("This cannot be stored as it is."), errors)
     return answer
@@ -62,7 +62,7 @@ def normalize(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
     """Turn an edit that changes nothing into an approval, and a choice into the shape of all choices."""
     if _is_choice(request, answer, via):
         try:
-            return replace(answer, answer=shaped(request, answer.answer))
+            return replace(answer, answer=to_choice(request, answer.answer))
         except Invalid:
             return answer
     if answer.verdict == Verdict.EDIT and same_json(answer.edited_input, request.input):

@@ -42,7 +42,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
     """
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     _refuse_tokens(caller)
     seconds, thread = _wait_of(request), thread_of(request)
@@ -64,7 +64,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """What came of a question, in the same words and with the same `?wait=`."""
-    caller.need("read")
+    caller.require("read")
     _refuse_tokens(caller)
     return _answer(request, _question_for(caller, pk), _wait_of(request))
 

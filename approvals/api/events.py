@@ -24,7 +24,7 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 @endpoint("GET")
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
-    caller.need("read")
+    caller.require("read")
     thread = thread_of(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
         raise NotAllowed("A client token follows its own thread only. Leave `thread` away, or use a key.")

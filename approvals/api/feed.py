@@ -23,7 +23,7 @@ from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api import agentforge
 from approvals.api.agentforge import Asked, Cursor, Ended, Told
-from approvals.asking.answers import words_of
+from approvals.asking.answers import answer_text
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
@@ -186,7 +186,7 @@ def asked(request: ApprovalRequest) -> Asked:
         priority=request.priority,
         created_at=ms(request.created_at),
         timeout=_timeout(request),
-        default=words_of(request.default_response) if request.has_default else None,
+        default=answer_text(request.default_response) if request.has_default else None,
         suggestions=[*labels, *request.suggestions],
     )
 
@@ -202,7 +202,7 @@ def ended(request: ApprovalRequest) -> Ended:
         verdict=verdict.value,
         given=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
         value=value,
-        words=words_of(decision.answer),
+        words=answer_text(decision.answer),
         comment=decision.comment,
         stopped=decision.via == Door.STOP,
     )

@@ -134,7 +134,7 @@ def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequenc
     """HTML for each session's page; None for those that have ended."""
     render, args = wanted
     users, shared = users_of(session_keys), Shared()
-    permissions.know_rights(users.values())
+    permissions.load_permissions(users.values())
 
     def for_page(key: str) -> str | Exception | None:
         user = users.get(key)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_MESSAGE, Ask
-from approvals.asking.transcripts import kept
+from approvals.asking.transcripts import fit_messages
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import async_commit, locks
@@ -156,7 +156,7 @@ def ask_all(
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
     # Frozen now: whatever becomes of the chat, people see what was said when they were asked.
-    said_before = kept(queries.last_said(turn.chat))
+    said_before = fit_messages(queries.last_said(turn.chat))
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:

@@ -19,7 +19,7 @@ from chats.queries import export as exporting
 @endpoint("GET")
 def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """The chat of this number, which stands in its page's address."""
-    caller.need("read")
+    caller.require("read")
     chat = queries.get_chat_for(caller.user, pk)
     if caller.thread is not None and chat.owner_id != caller.user.pk:
         # Ids are unique per owner: another's chat may bear the id that the token is for.
@@ -31,7 +31,7 @@ def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
 @endpoint("GET")
 def export_own(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """The caller's own chat of the id that their client chose."""
-    caller.need("read")
+    caller.require("read")
     return _exported(request, own_chat(caller, public_id))
 
 

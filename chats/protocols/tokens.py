@@ -20,7 +20,7 @@ from chats.protocols.ai_sdk.body import text_problem
 @endpoint("POST")
 def create(request: HttpRequest, caller: Caller) -> HttpResponse:
     """`{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`; the chat need not exist yet."""
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     if caller.thread is not None:
         raise NotAllowed("A client token makes no other tokens. Use the key that made it.")

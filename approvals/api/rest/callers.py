@@ -43,7 +43,7 @@ def client_of(request: HttpRequest, scope: str) -> Caller:
     caller = caller_of(request)
     if caller.thread is not None:
         raise NotAllowed("A client token is good for its chat only. Call this with a key.")
-    caller.need(scope)
+    caller.require(scope)
     return caller
 
 

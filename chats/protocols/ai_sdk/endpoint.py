@@ -46,12 +46,12 @@ VIA = Door.AI_SDK
 @endpoint("POST")
 def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A message, an edit, a regeneration or answers; what comes of it streams back."""
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
-        caller.need("decide")
+        caller.require("decide")
         chat = own_chat(caller, posted.chat_id)
         parts = ai_sdk_body.tool_parts(posted.answers)
         taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.actor, via=VIA)
@@ -87,7 +87,7 @@ def _regenerate(caller: Caller, posted: Posted) -> Turn:
 @endpoint("GET")
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """The chat as it is stored: `{messages, status, pending}`, up to the last committed step."""
-    caller.need("read")
+    caller.require("read")
     chat = own_chat(caller, public_id)
     messages = [
         {"id": message.message_id, "role": message.role, "parts": message.parts}
@@ -112,7 +112,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 
     A client builds a resumed message from nothing, and no chunk could bring back what stood before the pause.
     """
-    caller.need("read")
+    caller.require("read")
     try:
         turn = queries.first_response(own_chat(caller, public_id))
     except ChatNotFound:
@@ -125,7 +125,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 @endpoint("POST")
 def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Stop what the assistant is doing; `{"stopped": false}` if it was doing nothing."""
-    caller.need("ask")
+    caller.require("ask")
     return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.actor, via=VIA)})
 
 

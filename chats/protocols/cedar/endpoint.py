@@ -84,7 +84,7 @@ def resume_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET")
 def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     """What waits: `{object: [humanInTheLoop...]}`, the oldest first, for a page that was loaded anew."""
-    caller.need("read")
+    caller.require("read")
     thread = request.GET.get("threadId", "") or caller.thread or ""
     if problem := cedar_body.name_problem(thread):
         raise Invalid("This is no thread.", {"threadId": problem})
@@ -97,7 +97,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("POST")
 def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Withdraw a run's request: `{runId, cancelled: true}`. The assistant is told, and goes on without an answer."""
-    caller.need("ask")
+    caller.require("ask")
     run = _run(caller, cedar_body.read_run_id(json_object(request)))
     if not run.request.pending:
         raise too_late(run.request.decision)
@@ -106,7 +106,7 @@ def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _say(request: HttpRequest, caller: Caller) -> Telling:
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     said = cedar_body.read_said(json_object(request))
     thread = said.thread_id or caller.thread or ""
@@ -137,7 +137,7 @@ def _begin(caller: Caller, found: Chat, said: Said) -> Turn:
 
 
 def _resume(request: HttpRequest, caller: Caller) -> Telling:
-    caller.need("decide")
+    caller.require("decide")
     sent = cedar_body.read_resumed(json_object(request))
     run = _run(caller, sent.run_id)
     cedar_body.check_path(sent.step_path, run.path)

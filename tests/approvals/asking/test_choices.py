@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals import actions
-from approvals.asking.answers import Answer, answer_to, shaped
+from approvals.asking.answers import Answer, answer_to, to_choice
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
@@ -43,7 +43,7 @@ def question(**fields) -> ApprovalRequest:
     ],
 )
 def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
-    assert shaped(question(**fields), sent) == answer
+    assert to_choice(question(**fields), sent) == answer
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
 )
 def test_what_is_not_offered_is_refused_by_field(fields, sent, errors):
     with pytest.raises(Invalid) as refusal:
-        shaped(question(**fields), sent)
+        to_choice(question(**fields), sent)
     assert refusal.value.errors == errors
 
 
@@ -87,13 +87,13 @@ JSON = st.recursive(
 def test_any_json_becomes_an_answer_that_stays_as_it_is_or_is_refused(sent, multiple, allow_text):
     asked = question(multiple=multiple, allow_text=allow_text)
     try:
-        answer = shaped(asked, sent)
+        answer = to_choice(asked, sent)
     except Invalid as refusal:
         assert refusal.errors != {}
         return
     places = answer["selectedIndex"] if multiple else [answer["selectedIndex"]]
     chosen = [place for place in places if place is not None]
-    assert answer == answer_to(asked, chosen=chosen, text=answer.get("text", "")) == shaped(asked, answer)
+    assert answer == answer_to(asked, chosen=chosen, text=answer.get("text", "")) == to_choice(asked, answer)
 
 
 @pytest.mark.django_db

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api.rest.documents import NewRequest
-from approvals.asking.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, kept, problem
+from approvals.asking.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, fit_messages, problem
 from approvals.models import ApprovalRequest
 from approvals.states import Kind
 from chats.models import Message
@@ -27,7 +27,7 @@ SAID = [{"role": "user", "text": "It **broke**."}, {"role": "assistant", "text":
     )
 )
 def test_what_is_kept_of_a_conversation_is_its_end_and_can_be_asked_with(messages):
-    found = kept(messages)
+    found = fit_messages(messages)
     assert problem(found) == ""
     said = [(role, text.strip()) for role, text in messages if text.strip()]
     cut = [(role, text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + CUT) for role, text in said]

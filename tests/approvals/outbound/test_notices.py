@@ -67,7 +67,7 @@ def test_who_loses_the_right_or_leaves_meanwhile_is_not_told():
     people = [with_address(person) for person in (bob(), carol())]
     tell(group_of(*people))
     make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     people[0].user_permissions.clear()
     people[1].is_active = False
     people[1].save()
@@ -101,7 +101,7 @@ def test_a_rule_goes_by_priority_and_tool(rule, told):
     owner = alice()
     for priority in Priority:
         make_request(owner, title=priority.value, priority=priority, tool_name="pay")
-    notifications.spread_due()
+    notifications.spread_due_notices()
     rows = OutboxEvent.objects.filter(channel=Channel.MAIL).order_by("pk")
     assert [row.payload["title"] for row in rows] == told
 
@@ -141,13 +141,13 @@ def test_what_was_decided_meanwhile_is_not_told():
     tell(with_address(bob()))
     decider = User.objects.get(username="bob")
     first, second = make_request(alice(), title="First"), make_request(alice_again(), title="Second")
-    notifications.spread_due()
+    notifications.spread_due_notices()
     decide(first, decider, Verdict.APPROVE)
     carry()
     assert sent() == [(["bob@example.org"], "[Pausepoint] Second (support)")]
     decide(second, decider, Verdict.APPROVE)
     third = make_request(alice_again())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     decide(third, decider, Verdict.APPROVE)
     later()
     carry()
@@ -157,7 +157,7 @@ def test_what_was_decided_meanwhile_is_not_told():
 def test_a_message_that_was_not_needed_keeps_nobody_from_the_next():
     tell(with_address(bob()))
     first = make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     decide(first, User.objects.get(username="bob"), Verdict.REJECT)
     carry()
     make_request(alice_again(), title="Second")
@@ -181,7 +181,7 @@ def test_a_title_cannot_change_the_mail_around_it(title):
 def test_two_processes_send_one_message():
     tell(with_address(bob()))
     make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     jobs = [notifications.due_jobs([])[0] for _ in range(2)]
     assert [job.claim() for job in jobs] == [True, False]
     assert notifications.due_jobs([]) == []

@@ -123,7 +123,7 @@ def test_slack_that_refuses_is_tried_again():
 def test_a_notice_that_cannot_be_given_for_days_is_given_up():
     tell(with_address(bob()))
     make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     OutboxEvent.objects.filter(channel=Channel.MAIL).update(created_at=timezone.now() - timedelta(days=4))
     row = OutboxEvent.objects.get(channel=Channel.MAIL)
     notifications._put_off(LastNotice.objects.create(recipient=row.target, at=notifications.NEVER), [row], "down")

@@ -151,14 +151,14 @@ def test_an_event_is_given_up_after_three_days_and_the_next_goes_on():
 def test_a_row_that_another_process_has_taken_is_not_delivered_twice():
     ask(people.alice(), "run-1")
     row = OutboxEvent.objects.get()
-    assert [outbox.claimed(OutboxEvent.objects.get(pk=row.pk)), outbox.claimed(row)] == [True, False]
+    assert [outbox.claim_event(OutboxEvent.objects.get(pk=row.pk)), outbox.claim_event(row)] == [True, False]
 
 
 def test_a_crash_between_delivery_and_its_note_sends_the_same_id_again():
     ask(people.alice(), "run-1")
     row = OutboxEvent.objects.get()
     # What is left behind by a process that was killed after the handler had returned: claimed, not delivered.
-    assert outbox.claimed(row)
+    assert outbox.claim_event(row)
     make_due()
     deliver()
     assert OutboxEvent.objects.get().event_id == row.event_id

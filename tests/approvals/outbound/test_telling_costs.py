@@ -52,6 +52,6 @@ def test_looking_for_what_is_due_costs_one_query_however_much_there_is():
         for number in range(how_many):
             make_endpoint(f"https://app-{number}.example.org/")
             make_request(owner)
-        notifications.spread_due()
+        notifications.spread_due_notices()
         costs.append((cost(lambda: webhooks.due_jobs([])), cost(lambda: notifications.due_jobs(["slow.example"]))))
     assert costs == [(1, 1), (1, 1)]

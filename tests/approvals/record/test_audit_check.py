@@ -116,4 +116,4 @@ def test_it_reads_page_by_page(monkeypatch, django_assert_num_queries):
     record()
     monkeypatch.setattr(integrity, "PAGE", 2)
     with django_assert_num_queries(3):
-        assert [found for found in integrity.checked() if found] == []
+        assert [found for found in integrity.check_entries() if found] == []

@@ -12,17 +12,17 @@ from approvals.record import audit
 @pytest.mark.parametrize("before", ["", " ", "\t", "\r", "\n", "\u3000"])
 def test_what_could_begin_a_formula_has_an_apostrophe_before_it(before, sign):
     cell = f"{before}{sign}HYPERLINK(1)"
-    assert audit.neutral(cell) == f"'{cell}"
+    assert audit.neutralize(cell) == f"'{cell}"
 
 
 @pytest.mark.parametrize("cell", ["\tx", "\rx", "\nx"])
 def test_so_has_what_begins_with_a_control_that_spreadsheets_skip(cell):
-    assert audit.neutral(cell) == f"'{cell}"
+    assert audit.neutralize(cell) == f"'{cell}"
 
 
 @pytest.mark.parametrize("cell", ["", "refund", "a=b", "3-4", "bob@example.org", " words", "\u3000x"])
 def test_every_other_text_stays_as_it_is(cell):
-    assert audit.neutral(cell) == cell
+    assert audit.neutralize(cell) == cell
 
 
 @pytest.mark.django_db

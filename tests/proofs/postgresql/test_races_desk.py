@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.actions import Asked, Origin, create_signing_secret
+from approvals.actions import AskOutcome, Origin, create_signing_secret
 from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
 from approvals.exceptions import AlreadyDecided, Conflict
@@ -56,7 +56,7 @@ def test_ending_a_workflow_and_deciding_its_requests_backwards_never_block_each_
 
 def ask(
     owner: User, title: str, *, key: str | None = None, call: str | None = None, kind: Kind = Kind.APPROVAL
-) -> Asked:
+) -> AskOutcome:
     """What a client asks, with a digest over all that it says."""
     origin = Origin(scope="key:1", digest=digest([title, kind.value]), idempotency_key=key)
     return actions.ask_for_client(Ask(kind=kind, title=title, tool_call_id=call), origin, by=owner)
@@ -89,7 +89,7 @@ def test_of_two_different_asks_under_one_name_at_once_one_is_asked_and_the_other
         ]
         found = race(*works * 10)
         assert failures(found, Conflict) == []
-        asked = [one for one in found if isinstance(one, Asked)]
+        asked = [one for one in found if isinstance(one, AskOutcome)]
         (request,) = {one.request for one in asked}
         assert (len(asked), {titles.index(one.request.title) for one in asked}) == (10, {titles.index(request.title)})
         assert sum(isinstance(one, Conflict) for one in found) == 10

@@ -23,8 +23,8 @@ from tests.support.desk.requests import make_workflow
 def carry(couriers: Couriers | None = None) -> None:
     """Deliver what is due now, and wait until all of it has ended."""
     couriers = couriers or Couriers(webhooks.due_jobs, notifications.due_jobs)
-    notifications.spread_due()
-    untried = outbox.heads(Channel.WEBHOOK).filter(attempts=0)
+    notifications.spread_due_notices()
+    untried = outbox.head_events(Channel.WEBHOOK).filter(attempts=0)
     while True:
         couriers.deliver_due()
         assert couriers.idle(60)
