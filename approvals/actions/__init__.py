@@ -11,7 +11,7 @@ from approvals.actions.asking import AskOutcome, Origin, ask_for_client, open_wo
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Outcome, cancel, decide, expire, settle, withdraw
+from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, expire, settle
 from approvals.actions.keys import create_key, revoke_key
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
@@ -30,6 +30,7 @@ __all__ = [
     "ask_for_client",
     "assign",
     "cancel",
+    "cancel_requests",
     "claim",
     "close_workflow",
     "comment",
@@ -58,5 +59,4 @@ __all__ = [
     "seen",
     "settle",
     "store_password",
-    "withdraw",
 ]

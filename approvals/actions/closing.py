@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals.actions import publishing
-from approvals.actions.deciding import withdraw
+from approvals.actions.deciding import cancel_requests
 from approvals.actions.locking import lock_visible_request
 from approvals.actions.results import ToolResult, record_tool_result
 from approvals.asking.answers import ABSENT
@@ -48,14 +48,14 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Do
     """
     assert state in ENDED
     with transaction.atomic():
-        workflow, withdrawn = Workflow.objects.select_for_update(no_key=True).get(pk=workflow_id), 0
+        workflow, cancelled = Workflow.objects.select_for_update(no_key=True).get(pk=workflow_id), 0
         known = workflow.ended
         if not known:
             waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)
-            withdrawn = withdraw(list(waiting), by=by, via=via, comment="The workflow was ended.")
+            cancelled = cancel_requests(list(waiting), by=by, via=via, comment="The workflow was ended.")
             end_workflow(workflow, state=state)
             workflow.refresh_from_db()
-        if withdrawn:
+        if cancelled:
             # A workflow of one request has ended with that request; the state that its client gives counts.
             Workflow.objects.filter(pk=workflow_id).update(state=state)
         elif workflow.state != state:

@@ -35,7 +35,7 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
             words = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
             raise Invalid(_("This comment cannot be kept."), {"text": words})
         now = timezone.now()
-        said = RequestComment.objects.create(
+        stored = RequestComment.objects.create(
             request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now
         )
         changes = {"touched_at": now}
@@ -43,6 +43,6 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
             changes["claimed_at"] = locked.now
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
         add_words(request.pk, text)
-        record = {"comment_id": said.pk, "text": text}
-        publish_handling("request.commented", request, record=record, actor=by, via=via, comment=said.pk)
-    return said
+        record = {"comment_id": stored.pk, "text": text}
+        publish_handling("request.commented", request, record=record, actor=by, via=via, comment=stored.pk)
+    return stored

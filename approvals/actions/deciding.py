@@ -85,7 +85,7 @@ def decide(
         if locked and locked.overdue:
             _expire(locked)
         elif locked and request.pending:
-            # That the deadline has passed comes first, and only the database's clock knows.
+            # Only after the deadline, which goes by the clock of the database.
             if isinstance(checked, Refusal):
                 raise checked
             return Outcome(request, _end(locked, checked, by=by, via=via))
@@ -140,7 +140,7 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
     raise rulings.too_late(request.decision)
 
 
-def withdraw(request_ids: Iterable[UUID], *, by: Actor | None, via: Door, comment: str) -> int:
+def cancel_requests(request_ids: Iterable[UUID], *, by: Actor | None, via: Door, comment: str) -> int:
     """Cancel whichever of these requests still wait, all of one workflow, because their work was stopped or has failed.
 
     Return how many have ended; one that is overdue expires instead. Without a check of rights, for the code that asked.

@@ -12,13 +12,13 @@ from approvals.models.search import SearchText
 from approvals.queries.search_words import kept
 
 #: Characters that an answer or a comment may add.
-MAX_SAID = 20_000
+MAX_ADDED = 20_000
 
 
 def index_request(request: ApprovalRequest) -> None:
     """Index a new request."""
-    said = (request.title, request.message, request.tool_name, request.tool_call_id or "", request.context)
-    SearchText.objects.create(request=request, words=kept(*said, request.input))
+    texts = (request.title, request.message, request.tool_name, request.tool_call_id or "", request.context)
+    SearchText.objects.create(request=request, words=kept(*texts, request.input))
 
 
 def index_decision(decision: Decision) -> None:
@@ -26,8 +26,8 @@ def index_decision(decision: Decision) -> None:
     add_words(decision.request_id, decision.comment, decision.answer, decision.edited_input)
 
 
-def add_words(request_id: UUID, *said: object) -> None:
+def add_words(request_id: UUID, *texts: object) -> None:
     """Index more texts or JSON values under a request."""
-    words = kept(*said, limit=MAX_SAID)
+    words = kept(*texts, limit=MAX_ADDED)
     if words:
         SearchText.objects.filter(request=request_id).update(words=Concat(F("words"), Value(f" {words}")))

@@ -62,7 +62,7 @@ def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
         return None
     request = whole_requests().annotate(now=Now()).get(pk=request_id)
     request.workflow = workflow
-    # Taken off, so that nobody comes to rely on an attribute that other requests lack.
+    # Removed, so that no code relies on an attribute that other requests lack.
     return Locked(request, workflow, vars(request).pop("now"))
 
 

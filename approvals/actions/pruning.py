@@ -35,8 +35,8 @@ def prune_delivered(before: datetime, *, after: int = 0) -> tuple[int, int | Non
         ids = list(found.values_list("pk", flat=True)[:BATCH])
         removed, _ = OutboxEvent.objects.filter(pk__in=ids).delete()
         if removed:
-            told = {"before": utc(before), "outbox_events": removed}
-            audit.record("retention.pruned", audit.Subject(scope="desk"), data=told, actor=None, via=Door.SYSTEM)
+            data = {"before": utc(before), "outbox_events": removed}
+            audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)
     return removed, ids[-1] if len(ids) == BATCH else None
 
 

@@ -28,10 +28,10 @@ def publish_event(
     """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow."""
     subject, waiting = audit.subject_of(request, workflow), workflow.open_count
     audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
-    told = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
-    told |= {name: record[name] for name in ("verdict", "comment") if name in record}
+    data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
+    data |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
-    outbox.enqueue(event, stream=stream, data=told, callback_url=request.callback_url)
+    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url)
     ring(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 

@@ -92,7 +92,7 @@ def is_replay(decision: Decision, answer: Answer, by: Actor) -> bool:
 
 
 def too_late(decision: Decision) -> AlreadyDecided | Expired:
-    """Return the refusal for whoever comes after this decision."""
+    """Return the refusal of an answer that comes after this decision."""
     return Expired(decision) if decision.verdict == Verdict.EXPIRE else AlreadyDecided(decision)
 
 

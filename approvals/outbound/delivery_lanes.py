@@ -85,11 +85,11 @@ class Couriers:
                 return False
             self._busy[job.lane] += 1
         try:
-            taken = job.claim()
+            claimed = job.claim()
         except BaseException:
             self._leave(job.lane, reached=True)
             raise
-        if not taken:
+        if not claimed:
             self._leave(job.lane, reached=True)
             return False
         # A daemon thread, so that the exit does not wait for the network. A delivery that is cut off is due again.

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 #: The channels of notifications.
 CHANNELS = (Channel.MAIL, Channel.SLACK)
 #: Requests in one message; more are left for the next one.
-MAX_TOLD = 500
+MAX_REQUESTS = 500
 LEASE = timedelta(minutes=1)
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -40,9 +40,9 @@ NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 class NotSent(Exception):
     """A message was not sent, and will be tried again. `reached`: the server has responded."""
 
-    def __init__(self, words: str, *, reached: bool) -> None:
+    def __init__(self, reason: str, *, reached: bool) -> None:
         self.reached = reached
-        super().__init__(words)
+        super().__init__(reason)
 
 
 def spread_due_notices() -> None:
@@ -72,8 +72,8 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
         urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
         if urgent and rule.tool_name in {"", request.tool_name}:
             found |= dict(_recipients(rule, request))
-    told = ("event_id", "name", "stream", "sequence", "payload", "created_at")
-    copied = {name: getattr(row, name) for name in told}
+    names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
+    copied = {name: getattr(row, name) for name in names}
     return [
         OutboxEvent(**copied, channel=channel, target=target, lane=lane) for target, (channel, lane) in found.items()
     ]
@@ -123,16 +123,16 @@ def _long_ago() -> CombinedExpression:
 
 def _send(last: LastNotice) -> bool:
     """Send one message with everything that is due for a recipient; False if the server was not reached."""
-    rows = list(outbox.undelivered_events(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_TOLD])
+    rows = list(outbox.undelivered_events(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
     kind, _, pk = last.recipient.partition(":")
     try:
-        told = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)
+        sent = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)
     except NotSent as error:
         _put_off(last, rows, str(error))
         return error.reached
-    if not told:
+    if not sent:
         LastNotice.objects.filter(pk=last.pk).update(at=last.at)
-    outbox.mark_delivered(*rows, note="" if told else "nobody had to be told any more")
+    outbox.mark_delivered(*rows, note="" if sent else "nobody had to be told any more")
     return True
 
 

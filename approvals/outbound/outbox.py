@@ -102,8 +102,8 @@ def lane_of(url: str) -> str:
 
 
 def _to_people(name: str) -> list[OutboxEvent]:
-    told = name == "request.created" and NotificationRule.objects.filter(active=True).exists()
-    return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if told else []
+    wanted = name == "request.created" and NotificationRule.objects.filter(active=True).exists()
+    return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if wanted else []
 
 
 def notify_person(name: str, request: ApprovalRequest, person: User) -> None:

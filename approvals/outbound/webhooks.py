@@ -101,14 +101,14 @@ def _asking_key(row: OutboxEvent) -> ApiKey:
 
 def body_of(row: OutboxEvent, details: dict[str, Any]) -> str:
     """Return the JSON body: `{"type", "id", "timestamp", "workflow", "sequence", "data"}`; the same at every attempt."""
-    told = {name: value for name, value in row.payload.items() if name != "comment"}
+    data = {name: value for name, value in row.payload.items() if name != "comment"}
     body = {
         "type": row.name,
         "id": str(row.event_id),
         "timestamp": utc(row.created_at),
         "workflow": row.stream,
         "sequence": row.sequence,
-        "data": told | details,
+        "data": data | details,
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
@@ -124,8 +124,8 @@ def _decision(row: OutboxEvent) -> dict[str, Any]:
     if request is None or row.name not in outbox.FINAL_EVENTS:
         return {}
     decision = request.decision
-    said = ("comment", "answer", "edited_input", "approved_digest")
-    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in said}}
+    names = ("comment", "answer", "edited_input", "approved_digest")
+    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in names}}
 
 
 def _details(row: OutboxEvent) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workf
         _lock_below(turn)
     workflow = hold_workflow(turn)
     waiting = [request.pk for request in queries.own_open_requests(turn)]
-    desk.withdraw(waiting, by=by, via=Door(via), comment=words)
+    desk.cancel_requests(waiting, by=by, via=Door(via), comment=words)
     for _, below in delegated:
         _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):

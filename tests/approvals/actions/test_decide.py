@@ -73,7 +73,9 @@ ENDINGS = {
     "approved with changes by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
     "rejected by bob": lambda r, by: decide(r, by, Verdict.REJECT),
     "cancelled by bob": lambda r, by: cancel(r, by),
-    "cancelled by nobody (the system)": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
+    "cancelled by nobody (the system)": lambda r, by: actions.cancel_requests(
+        [r.pk], by=None, via=Door.SYSTEM, comment=""
+    ),
     "answered by nobody (the system)": lambda r, by: actions.settle(
         r.pk, Answer(Verdict.RESPOND, comment="", answer="done")
     ),
@@ -90,7 +92,7 @@ def test_a_closed_request_never_changes_and_every_refusal_names_who_ended_it(win
     refusals = [refused(AlreadyDecided, decide, request, late, v, **SAID.get(v, {})) for v in SPOKEN]
     refusals.append(refused(AlreadyDecided, cancel, request, late))
     assert [(str(refusal), refusal.decision) for refusal in refusals] == [(words, decision)] * 5
-    actions.withdraw([request.pk], by=late, via=Door.STOP, comment="late")
+    actions.cancel_requests([request.pk], by=late, via=Door.STOP, comment="late")
     actions.settle(request.pk, Answer(Verdict.APPROVE, comment="late"))
     assert actions.expire(request.pk) is False
     assert (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request)) == before

@@ -51,7 +51,7 @@ def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_ans
     for _ in range(2):
         with pytest.raises(Expired, match="The deadline passed"):
             actions.cancel(withdrawn.pk, by=owner, via=Door.REST)
-    assert actions.withdraw([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
+    assert actions.cancel_requests([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
     for request in (withdrawn, stopped):
         (found,) = decisions(request)
         assert (stored(request).status, found.verdict, found.answer) == ("expired", "expire", "M")
@@ -122,7 +122,7 @@ def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
     owner, decider = alice(), bob()
     asked = [make_request(owner) for _ in range(3)]
     decide(asked[1], decider, Verdict.REJECT)
-    actions.withdraw([r.pk for r in asked], by=owner if by_owner else None, via=Door.STOP, comment="Stopped.")
+    actions.cancel_requests([r.pk for r in asked], by=owner if by_owner else None, via=Door.STOP, comment="Stopped.")
     assert [stored(request).status for request in asked] == ["cancelled", "rejected", "cancelled"]
     assert [(d.verdict, d.by_name, d.via, d.comment) for d in decisions(asked[0])] == [
         ("cancel", "alice" if by_owner else "", "stop", "Stopped.")
