@@ -44,7 +44,7 @@ class NotAllowed(Refusal):
     status = 403
 
 
-class OnItsPageOnly(NotAllowed):
+class DecideOnPage(NotAllowed):
     """It has to be decided by a person on the request's own page; the words and `url` lead there."""
 
     def __init__(self, words: str, request: ApprovalRequest) -> None:
@@ -55,7 +55,7 @@ class OnItsPageOnly(NotAllowed):
         return {"url": self.url}
 
 
-class CriticalElsewhere(OnItsPageOnly):
+class CriticalElsewhere(DecideOnPage):
     """A critical approval or a recovery, decided through another door than the desk's own pages."""
 
     code = "decide_on_page"
@@ -66,7 +66,7 @@ class CriticalElsewhere(OnItsPageOnly):
         super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
 
 
-class AskedByOwnKey(OnItsPageOnly):
+class AskedByOwnKey(DecideOnPage):
     """A key decides what it has asked itself, or what another key of the same user has."""
 
     code = "asked_by_own_key"
@@ -163,7 +163,7 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
-class Unread(Refusal):
+class UnreadParts(Refusal):
     """Parts of what is to be approved are folded and were never opened; pressing once more approves them unread."""
 
     code = "unread"
@@ -186,7 +186,7 @@ class Changed(Refusal):
         return {"input_digest": self.input_digest}
 
 
-class Withdrawn(Refusal):
+class RequestCancelled(Refusal):
     """The question was taken back; nobody will answer it."""
 
     code = "cancelled"

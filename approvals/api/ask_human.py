@@ -21,7 +21,7 @@ from approvals.api.events import thread_of
 from approvals.api.long_poll import when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
-from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
+from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical, digest
@@ -182,7 +182,7 @@ def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)
     if decision.verdict == Verdict.CANCEL:
-        raise Withdrawn(decision)
+        raise RequestCancelled(decision)
     if agentforge.error_of(feed.asked(asked), ended) is not None:
         raise Expired(decision)
     requested, responded = feed.ms(asked.created_at), feed.ms(decision.decided_at)

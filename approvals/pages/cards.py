@@ -11,7 +11,7 @@ from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text
-from approvals.exceptions import Invalid, Refusal, Unread
+from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, input_form, wants_json
 from approvals.forms.rendering import Field, Showing
 from approvals.forms.safeguards import ACCEPTED, name_to_type
@@ -209,5 +209,5 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
-        unread=isinstance(refusal, Unread),
+        unread=isinstance(refusal, UnreadParts),
     )
