@@ -119,7 +119,7 @@ def test_a_key_decides_what_the_table_says_and_nothing_else(who, scope, table):
 
 
 @pytest.mark.parametrize(("kind", "priority"), GUARDED)
-def test_the_refusals_that_lead_to_a_page_say_which(kind, priority):
+def test_refusals_that_refer_to_a_page_have_its_address(kind, priority):
     for who in ("somebody who may decide", "asker who may decide"):
         people = cast(who)
         request = asked(OUTSIDE, who, people, kind, priority)
@@ -129,7 +129,7 @@ def test_the_refusals_that_lead_to_a_page_say_which(kind, priority):
         assert str(refused.value).endswith(request.public_url)
 
 
-def test_what_is_over_says_so_whatever_the_door():
+def test_a_late_decision_is_refused_as_too_late_whichever_way_it_comes_in():
     people = cast("somebody who may decide")
     request = asked(OUTSIDE, "", people, Kind.APPROVAL, Priority.CRITICAL)
     assert outcome(request, people[1], Door.DASHBOARD) == YES
@@ -140,7 +140,7 @@ def test_what_is_over_says_so_whatever_the_door():
 
 
 @pytest.mark.parametrize(("kind", "priority"), [*ASKS[:1], *APPROVALS[:1], *GUARDED[:2]])
-def test_the_admin_withdraws_nothing_that_is_decided_on_its_page(kind, priority):
+def test_the_admin_cancels_nothing_that_must_be_decided_on_its_page(kind, priority):
     people = cast("somebody who may decide")
     request, guarded = asked(OUTSIDE, "", people, kind, priority), (kind, priority) in GUARDED
     try:

@@ -47,7 +47,7 @@ def refused(kind: type[Refusal], act, *args, **said):
 
 @pytest.mark.parametrize("verdict", SPOKEN)
 @pytest.mark.parametrize("kind", list(Kind))
-def test_each_kind_takes_its_own_verdicts_and_refuses_the_others(kind, verdict):
+def test_each_kind_accepts_its_own_verdicts_only(kind, verdict):
     request, decider = make_request(alice(), kind), bob()
     ends = ENDS.get((kind.value, verdict.value))
     if ends is None:
@@ -83,7 +83,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("winner", list(ENDINGS))
-def test_a_closed_request_never_changes_and_every_refusal_names_who_ended_it(winner):
+def test_an_ended_request_never_changes_and_every_refusal_names_who_ended_it(winner):
     request, late = make_request(alice()), make_person("dora", "decide_approvalrequest")
     ENDINGS[winner](request, bob())
     before = (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request))
@@ -112,13 +112,13 @@ AMOUNTS = {"type": "object", "properties": {"amount": {"type": "integer", "maxim
         ({"note": "x" * MAX_VALUE_BYTES}, {"edited_input": "larger than 250,000 bytes"}),
     ],
 )
-def test_an_edit_that_does_not_meet_the_schema_is_refused_by_field(edited, errors):
+def test_an_edit_that_violates_the_schema_is_refused_by_field(edited, errors):
     request = make_request(alice(), response_schema=AMOUNTS)
     assert refused(Invalid, decide, request, bob(), Verdict.EDIT, edited_input=edited).errors == errors
     assert (stored(request).status, decisions(request)) == ("pending", [])
 
 
-def test_an_edit_that_meets_the_schema_is_stored_with_the_digest_of_what_may_run():
+def test_a_valid_edit_is_stored_with_the_digest_of_the_input_that_may_run():
     request = make_request(alice(), response_schema=AMOUNTS)
     decide(request, bob(), Verdict.EDIT, edited_input=LESS)
     assert [(d.verdict, d.edited_input, d.approved_digest) for d in decisions(request)] == [
@@ -164,13 +164,13 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
         (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "holds more than 5,000 characters"}),
     ],
 )
-def test_what_is_missing_too_much_or_too_long_is_refused_by_field(kind, verdict, said, errors):
+def test_missing_superfluous_and_too_long_fields_are_refused_by_name(kind, verdict, said, errors):
     request = make_request(alice(), kind)
     assert refused(Invalid, decide, request, bob(), verdict, **said).errors == errors
     assert (stored(request).status, decisions(request)) == ("pending", [])
 
 
-def test_a_comment_is_stripped_cleaned_and_bounded_when_deciding_and_when_withdrawing():
+def test_comments_of_decisions_and_cancellations_are_stripped_cleaned_and_bounded():
     decider = bob()
     one, two = make_request(decider), make_request(decider)
     assert decide(one, decider, Verdict.REJECT, comment=" a\x00 ").decision.comment == "a\ufffd"
@@ -180,7 +180,7 @@ def test_a_comment_is_stripped_cleaned_and_bounded_when_deciding_and_when_withdr
     assert cancel(two, decider, f" {'x' * MAX_COMMENT}\n").decision.comment == "x" * MAX_COMMENT
 
 
-def test_a_schema_that_points_elsewhere_is_never_fetched_and_the_answer_is_refused():
+def test_a_reference_to_another_schema_is_never_fetched_and_the_answer_is_refused():
     fetched = []
 
     class Witness(http.server.BaseHTTPRequestHandler):
@@ -210,7 +210,7 @@ def test_a_schema_that_points_elsewhere_is_never_fetched_and_the_answer_is_refus
         (Kind.QUESTION, Verdict.RESPOND, {"answer": None}, (Verdict.RESPOND, {"answer": False})),
     ],
 )
-def test_the_same_person_saying_the_same_gets_the_decision_back_and_nobody_else_does(kind, verdict, said, otherwise):
+def test_only_the_same_person_with_the_same_answer_gets_the_decision_back(kind, verdict, said, otherwise):
     request, decider = make_request(alice(), kind), bob()
     first = decide(request, decider, verdict, **said).decision
     again = decide(request, decider, verdict, **said)
@@ -221,7 +221,7 @@ def test_the_same_person_saying_the_same_gets_the_decision_back_and_nobody_else_
     assert events(request) == ["request.created", "request.decided"]
 
 
-def test_absent_and_not_yours_look_alike_to_every_action():
+def test_every_action_refuses_absent_and_invisible_requests_alike():
     hers, stranger = make_request(alice()).pk, mallory()
     found = []
     for request_id in (hers, uuid4()):
@@ -260,7 +260,7 @@ RIGHTS = [
 
 
 @pytest.mark.parametrize(("who", "kind", "deciding", "withdrawing"), RIGHTS)
-def test_each_person_may_do_what_the_table_says_and_nothing_once_inactive(who, kind, deciding, withdrawing):
+def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who, kind, deciding, withdrawing):
     people = {"owner": alice(), "assignee": make_person("dora"), "decider": bob(), "auditor": carol()}
     one, two, three = (make_request(people["owner"], kind) for _ in range(3))
     if who == "owner and assignee":

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 TOO_LATE = "The deadline passed at 2026-01-01 12:00:00 UTC, so this can no longer be answered."
 
 
-def test_deciding_after_the_deadline_records_the_expiry_and_says_so():
+def test_deciding_after_the_deadline_records_the_expiry_and_is_refused():
     request, decider = make_request(alice(), deadline_at=PAST), bob()
     for _ in range(2):
         with pytest.raises(Expired) as refusal:
@@ -37,14 +37,14 @@ def test_deciding_after_the_deadline_records_the_expiry_and_says_so():
     assert waits(request.workflow) == ("running", 0, None, False)
 
 
-def test_the_expiry_stays_when_the_refusal_is_caught_inside_somebody_elses_transaction():
+def test_the_expiry_stays_if_an_outer_transaction_catches_the_refusal():
     request = make_request(alice(), deadline_at=PAST)
     with transaction.atomic(), pytest.raises(Expired):
         decide(request, bob(), Verdict.APPROVE)
     assert (stored(request).status, [d.verdict for d in decisions(request)]) == ("expired", ["expire"])
 
 
-def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_answer():
+def test_an_overdue_request_cannot_be_cancelled_and_its_default_is_the_answer():
     owner = alice()
     given = {"deadline_at": PAST, "default_response": "M"}
     withdrawn, stopped = make_request(owner, Kind.QUESTION, **given), make_request(owner, Kind.QUESTION, **given)
@@ -57,7 +57,7 @@ def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_ans
         assert (stored(request).status, found.verdict, found.answer) == ("expired", "expire", "M")
 
 
-def test_a_deadline_that_has_not_passed_stops_nobody():
+def test_a_future_deadline_prevents_no_decision():
     request = make_request(alice(), deadline_at=FUTURE)
     assert actions.expire(request.pk) is False
     assert decide(request, bob(), Verdict.APPROVE).decision.verdict == "approve"
@@ -76,7 +76,7 @@ def test_expiring_ends_a_request_once():
 
 
 @pytest.mark.parametrize("default", ["", None, "yes", {"blue": [1]}])
-def test_the_default_response_is_the_answer_at_the_deadline_even_if_it_says_nothing(default):
+def test_the_default_response_is_the_answer_at_the_deadline_even_if_empty(default):
     request = make_request(alice(), Kind.QUESTION, deadline_at=PAST, default_response=default)
     assert (stored(request).has_default, stored(request).default_response) == (True, default)
     assert actions.expire(request.pk) is True
@@ -90,7 +90,7 @@ def test_without_a_default_response_there_is_none():
     assert [(d.verdict, d.answer) for d in decisions(request)] == [("expire", None)]
 
 
-def test_the_sweep_expires_what_is_due_and_nothing_else():
+def test_the_sweep_expires_overdue_requests_only():
     owner = alice()
     due = [
         make_request(owner, deadline_at=PAST),
@@ -101,7 +101,7 @@ def test_the_sweep_expires_what_is_due_and_nothing_else():
     assert [stored(request).status for request in due + others] == ["expired", "expired", "pending", "pending"]
 
 
-def test_the_owner_withdraws_once_and_the_second_time_is_told_who_it_was():
+def test_cancelling_again_is_refused_and_names_who_cancelled():
     request = make_request(owner := alice())
     assert cancel(request, owner, "Not needed.").replayed is False
     (found,) = decisions(request)
@@ -118,7 +118,7 @@ def test_the_owner_withdraws_once_and_the_second_time_is_told_who_it_was():
 
 
 @pytest.mark.parametrize("by_owner", [True, False])
-def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
+def test_cancel_requests_ends_waiting_requests_only(by_owner):
     owner, decider = alice(), bob()
     asked = [make_request(owner) for _ in range(3)]
     decide(asked[1], decider, Verdict.REJECT)
@@ -130,7 +130,7 @@ def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
     assert events(asked[1]) == ["request.created", "request.decided"]
 
 
-def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
+def test_settle_ends_a_recovery_with_its_answer_and_names_nobody():
     request = make_request(alice(), Kind.RECOVERY)
     for _ in range(2):
         actions.settle(request.pk, Answer(Verdict.RESPOND, comment="It came late.", answer={"ok": True}))
@@ -140,7 +140,7 @@ def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
     assert (stored(request).status, events(request)) == ("answered", ["request.created", "request.decided"])
 
 
-def test_who_is_not_logged_in_sees_nothing():
+def test_anonymous_users_see_nothing():
     nobody, request = AnonymousUser(), make_request(alice())
     assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
     assert [may(nobody, request) for may in (permissions.may_see, permissions.may_answer, permissions.may_close)] == [

@@ -22,7 +22,7 @@ def _local(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
 
 
-def test_a_signature_is_good_for_its_secret_only():
+def test_a_signature_is_valid_for_its_secret_only():
     with Receiver() as there:
         make_endpoint(there.url())
         _, other = make_endpoint(there.url(), active=False)
@@ -33,7 +33,7 @@ def test_a_signature_is_good_for_its_secret_only():
         got.told(other)
 
 
-def test_two_secrets_are_good_while_one_gives_way_to_the_other():
+def test_two_secrets_sign_during_a_change_over():
     with Receiver() as there:
         endpoint, first = make_endpoint(there.url())
         second, third = create_signing_secret(endpoint), create_signing_secret(endpoint)
@@ -50,7 +50,7 @@ def test_two_secrets_are_good_while_one_gives_way_to_the_other():
             got.told(ended)
 
 
-def test_a_secret_made_before_the_last_one_ends_by_itself():
+def test_the_previous_secret_expires_by_itself():
     endpoint, _ = make_endpoint("https://app.example.org/")
     newest = create_signing_secret(endpoint)
     assert len(signing.secrets_of(endpoint)) == 2
@@ -64,7 +64,7 @@ def test_no_secret_is_stored():
     assert [value for value in stored if secret.removeprefix("whsec_") in value] == []
 
 
-def test_another_secret_key_is_noticed_and_nothing_is_sent_with_a_wrong_signature(settings):
+def test_a_changed_secret_key_is_noticed_and_nothing_is_sent_with_a_wrong_signature(settings):
     with Receiver() as there:
         endpoint, _ = make_endpoint(there.url())
         make_request(alice())

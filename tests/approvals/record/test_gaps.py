@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from approvals.record.sequence import Horizon
 
 
-def test_with_nobody_at_work_all_that_is_there_is_final_at_once():
+def test_without_running_transactions_every_entry_is_final_at_once():
     assert Horizon().passed(7, oldest=100, coming=100, last=7)
 
 
-def test_one_at_work_holds_up_what_came_behind_it_until_it_has_ended():
+def test_a_running_transaction_keeps_later_entries_open_until_it_ends():
     horizon = Horizon()
     assert not horizon.passed(7, oldest=90, coming=100, last=7)
     assert not horizon.passed(7, oldest=99, coming=120, last=9)
@@ -23,7 +23,7 @@ def test_one_at_work_holds_up_what_came_behind_it_until_it_has_ended():
     assert not horizon.passed(8, oldest=100, coming=130, last=12)
 
 
-def test_one_that_begins_later_does_not_hold_up_what_was_missed_before():
+def test_a_later_transaction_does_not_keep_an_earlier_gap_open():
     horizon = Horizon()
     assert not horizon.passed(7, oldest=90, coming=100, last=7)
     assert horizon.passed(7, oldest=105, coming=110, last=9)
@@ -65,7 +65,7 @@ DEEDS = st.lists(st.tuples(st.sampled_from(["begin", "draw", "draw", "commit", "
 
 
 @given(DEEDS)
-def test_whatever_is_called_final_stays_so_and_in_the_end_everything_is(deeds):
+def test_final_entries_stay_final_and_every_entry_becomes_final(deeds):
     desk, horizon, final = Desk(), Horizon(), set[int]()
     for deed, which in deeds:
         match deed:

@@ -36,26 +36,26 @@ def paths(request) -> list[str]:
     ]
 
 
-def test_no_page_tells_an_assignee_what_others_were_asked(asked):
+def test_no_page_shows_an_assignee_the_title_of_a_workflow(asked):
     pages = {path: browser(asked.assigned_to).get(path) for path in paths(asked)}
     told = {path: (page.status_code, SECRET in page.text) for path, page in pages.items()}
     assert told == dict.fromkeys(pages, (200, False))
     assert parse(pages[asked.workflow.get_absolute_url()].text).find("h1")[0].words.startswith("Are you in?")
 
 
-def test_who_sees_all_of_it_reads_its_own_title(asked):
+def test_those_who_see_the_whole_workflow_read_its_title(asked):
     for person in (asked.requested_by, bob()):
         for path in paths(asked):
             assert (path, SECRET in browser(person).get(path).text) == (path, True)
 
 
-def test_neither_does_the_list_of_what_ended(asked):
+def test_the_list_of_ended_workflows_shows_an_assignee_their_own_title(asked):
     actions.close_workflow(asked.workflow_id, state="cancelled", by=asked.requested_by, via=Door.DASHBOARD)
     page = browser(asked.assigned_to).get("/").text
     assert (SECRET in page, "Are you in?" in page) == (False, True)
 
 
-def test_the_document_of_a_workflow_counts_what_its_reader_may_see(asked):
+def test_the_document_of_a_workflow_counts_the_requests_that_its_reader_may_see(asked):
     path = f"/workflows/{asked.workflow.key}?scope={asked.workflow.scope}"
     seen = {}
     for person in (asked.assigned_to, bob()):

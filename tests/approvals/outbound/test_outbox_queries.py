@@ -28,7 +28,7 @@ def story(owner: User, decider: User) -> int:
     return cost(lambda: decide(make_request(owner, workflow=workflow), User.objects.get(pk=decider.pk), Verdict.REJECT))
 
 
-def test_telling_many_costs_what_telling_one_does():
+def test_notifying_many_costs_as_many_queries_as_notifying_one():
     owner, decider = alice(), bob()
     nobody = story(owner, decider)
     costs = []
@@ -41,7 +41,7 @@ def test_telling_many_costs_what_telling_one_does():
     assert (costs[1] - costs[0], costs[0] - nobody) == (0, 11)
 
 
-def test_looking_for_what_is_due_costs_one_query_however_much_there_is():
+def test_finding_due_events_costs_one_query_however_many_there_are():
     owner = alice()
     decider = bob()
     decider.email = "bob@example.org"

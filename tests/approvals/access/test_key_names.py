@@ -43,7 +43,7 @@ def decided() -> ApprovalRequest:
     return ApprovalRequest.objects.get()
 
 
-def test_the_record_names_the_key_and_keeps_the_users_number(decided):
+def test_the_record_has_the_name_of_the_key_and_the_id_of_the_user(decided):
     people = {"alice": ALICES, "bob": BOBS}
     rows = entries().values_list("event", "actor_name", "actor_id")
     numbers = {people[user.username]: user.pk for user in (decided.requested_by, bob_of(decided))}
@@ -112,7 +112,7 @@ def test_webhooks_and_events_name_the_key(settings):
     assert told["request.decided"]["decision"]["by"] == BOBS
 
 
-def test_the_same_key_says_the_same_again_and_its_user_in_person_does_not():
+def test_a_repeat_by_the_same_key_is_a_replay_and_one_by_its_user_is_not():
     by = bob()
     machine, asked = Machine(by), Machine(alice()).ask()
     first, again = (machine.decide(asked, "reject") for _ in range(2))
@@ -133,7 +133,7 @@ def test_the_same_key_says_the_same_again_and_its_user_in_person_does_not():
         ("\u200b" * 100, f"API key {('⟨U+200B⟩' * 100)[:100]} of bob"),
     ],
 )
-def test_an_odd_name_of_a_key_is_one_line_that_can_be_read(name, shown):
+def test_an_odd_name_of_a_key_is_shown_as_one_readable_line(name, shown):
     by = bob()
     actor = KeyActor(by, create_key(by, name=name)[0])
     assert actor.get_username() == shown
@@ -147,7 +147,7 @@ def test_an_odd_name_of_a_key_is_one_line_that_can_be_read(name, shown):
     assert parse(page).find("div", class_="outcome")[0].find("b")[1].words == shown
 
 
-def test_the_longest_names_are_kept_whole():
+def test_the_longest_names_are_recorded_whole():
     by, owner = make_person("b" * 150, "decide_approvalrequest"), alice()
     machine = Machine(by)
     type(machine.key).objects.filter(pk=machine.key.pk).update(name="k" * 100)
@@ -163,7 +163,7 @@ def test_the_longest_names_are_kept_whole():
     assert browser(by).get(f"/requests/?by={name}").status_code == 200
 
 
-def test_a_key_made_by_the_command_speaks_under_the_name_that_it_was_given(capsys):
+def test_a_key_made_by_the_command_is_recorded_under_its_name(capsys):
     bob()
     call_command("createkey", user="bob", name="nightly job", scopes="decide")
     machine = Machine(**{"authorization": f"Bearer {capsys.readouterr().out.strip()}"})
