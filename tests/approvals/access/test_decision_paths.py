@@ -1,4 +1,4 @@
-"""A program's ask is decided by no key of its own user, and what is critical on its page only: every door, as it is called."""
+"""No key decides what a key of its user asked, and critical requests are decided on their page only, over every protocol."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def request_of(document: dict[str, object]) -> ApprovalRequest:
 
 
 def by_session(user: User, request: ApprovalRequest, verdict: str) -> tuple[int, dict[str, object]]:
-    """Over REST from a page of this user's browser."""
+    """A REST client with the session of this user's browser."""
     client = browser(user)
     client.get("/")
     head = {"X-CSRFToken": client.cookies["csrftoken"].value}
@@ -101,7 +101,7 @@ def test_the_admin_cancels_requests_except_critical_ones():
 
 
 def unfit() -> dict[str, str]:
-    """Names that a request cannot be assigned to, by why."""
+    """Names that a request cannot be assigned to, by reason."""
     names = {"nobody": "nobody-of-that-name", "empty as can be": " ", "may not decide": make_person("nina").username}
     gone = make_person("gone", DECIDES)
     User.objects.filter(pk=gone.pk).update(is_active=False)

@@ -1,4 +1,4 @@
-"""What a key does is shown and recorded as "API key NAME of USER", wherever it is read."""
+"""Acts of a key are recorded and shown as "API key NAME of USER"."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALICES, BOBS = "API key a machine of alice", "API key a machine of bob"
 
 @pytest.fixture
 def decided() -> ApprovalRequest:
-    """Asked by Alice's key, taken, talked about and approved by Bob's, reported by Alice's."""
+    """A request of Alice's key that Bob's key claimed, commented on and approved; Alice's reported its result."""
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask(tool_call_id="call-1", workflow_id="run-1")
     path = f"/requests/{asked['id']}"
@@ -61,7 +61,7 @@ def test_the_record_has_the_name_of_the_key_and_the_id_of_the_user(decided):
 
 
 def entries():
-    """The record, without the making of the keys."""
+    """The audit entries, without those of new keys."""
     return AuditEntry.objects.exclude(event="key.created").order_by("pk")
 
 

@@ -1,4 +1,4 @@
-"""Who asks too often, or tries wrong keys, is told to wait; nobody else has to."""
+"""Callers that ask too often or try wrong keys are limited, and no others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.people import alice, bob
 pytestmark = pytest.mark.django_db
 
 CHAT = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
-#: Every address that asks, with a body that it takes.
+#: Every address for asking, with a valid body.
 ASKING = [
     ("/api/v1/requests", APPROVAL),
     ("/api/v1/ask-human", {"question": "Which size?"}),
@@ -32,7 +32,7 @@ ASKING = [
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time that limits go by, in seconds; a list of one."""
+    """The time of the limits, in seconds, as a list of one item."""
     now = [1000.0]
     monkeypatch.setattr(rate_limits, "monotonic", lambda: now[0])
     return now
@@ -87,7 +87,7 @@ def test_every_address_for_asking_counts(settings, address, body):
     headers = {"Authorization": f"Bearer {text}"}
     response = Client().post(address, json.dumps(body), content_type="application/json", headers=headers)
     if address == "/chat/stream":
-        # Of an error on a stream Cedar shows nothing: it is told in the chat.
+        # Cedar shows no error of a stream, so the refusal is a message in the chat.
         assert (response.status_code, "Too many calls" in response.content.decode()) == (200, True)
     else:
         assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
@@ -185,5 +185,5 @@ def test_counting_costs_no_statement(django_assert_num_queries):
     machine.ask()
     for _ in range(2):
         machine.ask()
-    with django_assert_num_queries(1):  # who calls
+    with django_assert_num_queries(1):  # finding the caller
         assert machine.post("/requests", APPROVAL).status == 429

@@ -1,4 +1,4 @@
-"""The permission matrix: who, what kind, how urgent, through which door; and what comes of it, without an exception."""
+"""The permission matrix: who may decide which kind and priority, over which protocol."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ YES, NO, UNSEEN = "decided", "not_allowed", "not_found"
 OWN, PAGE = "asked_by_own_key", "decide_on_page"
 
 OUR_PAGES, ELSEWHERE = (Door.DASHBOARD, Door.CHAT), (Door.REST, Door.AI_SDK, Door.CEDAR, Door.ADMIN)
-#: The columns: a question or a form, an approval, and what is decided on our pages only.
+#: The columns: a question or a form, an approval, and what is decided on the web pages only.
 ASKS = [(kind, priority) for kind in (Kind.QUESTION, Kind.FORM) for priority in (Priority.NORMAL, Priority.CRITICAL)]
 APPROVALS = [(Kind.APPROVAL, priority) for priority in (Priority.LOW, Priority.NORMAL, Priority.HIGH)]
 GUARDED = [(Kind.APPROVAL, Priority.CRITICAL), (Kind.RECOVERY, Priority.LOW), (Kind.RECOVERY, Priority.CRITICAL)]
 
-#: Who; on our pages: asks, approvals, guarded; elsewhere: the same three.
+#: Who; the three columns on the web pages; the same three elsewhere.
 PEOPLE = {
     "asker": (YES, NO, NO, YES, NO, NO),
     "asker who may decide": (YES, YES, YES, YES, YES, PAGE),
@@ -40,7 +40,7 @@ PEOPLE = {
     "auditor": (NO, NO, NO, NO, NO, NO),
     "stranger": (UNSEEN,) * 6,
 }
-#: The same for their keys, elsewhere only: no key has a page. What a key asked from outside, and what a chat's agent asked.
+#: The same for their keys, elsewhere only: for what a key asked over the API, and for what the agent of a chat asked.
 KEYS_OUTSIDE = {
     "asker": (OWN, NO, NO),
     "asker who may decide": (OWN, OWN, OWN),
@@ -60,18 +60,18 @@ OUTSIDE, IN_CHATS = "key:1", "chat:1"
 
 
 def cast(who: str) -> tuple[User, User]:
-    """Who asks, and the person of that role."""
+    """The requester, and the person with that role."""
     rights = {"may decide": ["decide_approvalrequest"], "auditor": ["view_approvalrequest"]}
     person = make_person(who, *next((found for word, found in rights.items() if word in who), []))
     return (person if who.startswith("asker") else alice()), person
 
 
 def asked(scope: str, who: str, people: tuple[User, User], kind: Kind, priority: Priority) -> ApprovalRequest:
-    """A new request for the person of that role."""
+    """A new request for the person with that role."""
     owner, person = people
     request = make_request(owner, kind, workflow=make_workflow(owner, scope=scope), priority=priority)
     if "assignee" in who:
-        # As a row may stand there from before an approval was assigned to those only who may decide it.
+        # An old row may have an assignee who may not decide.
         ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=person)
     return request
 
@@ -81,7 +81,7 @@ def key_of(person: User) -> KeyActor:
 
 
 def outcome(request: ApprovalRequest, by: Actor, via: Door) -> str:
-    """What comes of a no, the one verdict that every kind takes."""
+    """The outcome of a rejection, the one verdict that every kind takes."""
     try:
         actions.decide(request.pk, Answer(Verdict.REJECT), by=by, via=via)
     except Refusal as refusal:

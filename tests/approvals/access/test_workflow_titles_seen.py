@@ -1,4 +1,4 @@
-"""An assignee is shown what they are asked, and nothing of what the same workflow asks others."""
+"""An assignee sees their own request, and nothing that the same workflow asks others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "Fire Dora?"
 
 @pytest.fixture
 def asked():
-    """Two steps of one workflow, which is called as its first; the second is for Dora."""
+    """Two requests of one workflow, which has the title of the first; the second is assigned to Dora."""
     owner, dora = alice(), make_person("dora")
     workflow = make_workflow(owner, title=SECRET)
     make_request(owner, workflow=workflow, title=SECRET)

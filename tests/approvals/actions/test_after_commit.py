@@ -1,4 +1,4 @@
-"""What leaves the desk leaves after the commit, and what is on record was committed together."""
+"""Signals and notifications leave after the commit; the record commits with its action."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def heard_signals() -> Iterator[list[Any]]:
-    """The ids that the signal carried, each with whether a transaction was still open then."""
+    """The ids that the signal was sent with, each with whether a transaction was still open."""
     heard: list[Any] = []
 
     def listen(sender: object, *, request_id: Any, **_: Any) -> None:
@@ -51,7 +51,7 @@ def heard_signals() -> Iterator[list[Any]]:
 
 @contextmanager
 def a_page_listening_on(group: str) -> Iterator[Any]:
-    """A real loop in a thread with a channel in `group`; yields a function that waits for the next message."""
+    """A real event loop in a thread with a channel in `group`; yields a function that waits for the next message."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -1,4 +1,4 @@
-"""Who is at a request: taken, given back, taken over, handed over; on record, and never in the way of a decision."""
+"""Requests are claimed, released, taken over and assigned, on record, and decisions ignore all that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def hand(request: ApprovalRequest, by: User, to: User | None, instead_of: str = 
 
 
 def dora() -> User:
-    """Another one who decides."""
+    """Another decider."""
     return make_person("dora", "decide_approvalrequest")
 
 
@@ -44,7 +44,7 @@ def on_it(request: ApprovalRequest) -> tuple[int | None, str]:
 
 
 def record(request: ApprovalRequest) -> list[tuple[str, str, dict[str, object]]]:
-    """What the log says of a request after it was asked: event, who, and what."""
+    """The entries of a request after its creation: event, actor and data."""
     entries = AuditEntry.objects.filter(request_id=request.pk).exclude(event="request.created").order_by("id")
     return [(entry.event, entry.actor_name, entry.data) for entry in entries]
 

@@ -1,4 +1,4 @@
-"""Two people at once: one has it, the others hear who; in threads with connections of their own."""
+"""Concurrent claims and assignments, in threads with connections of their own: one wins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say about a request: who may, who reads it, how it is shown, and that it stays."""
+"""Comments on a request: who may write and read them, and how they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may end a request, with which verdict, and what is stored then. Every door ends in these actions."""
+"""Who may end a request, with which verdict, and what is stored."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_reference_to_another_schema_is_never_fetched_and_the_answer_is_refuse
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for ref in (f"http://127.0.0.1:{server.server_port}/secret", "#/nowhere", "#"):
             request = make_request(person := make_person(ref[-6:]), Kind.FORM, response_schema={"$ref": "#"})
-            # No request can be made with a schema that points out of itself; one from before that was so may be there.
+            # A new request cannot have such a schema; an old row may.
             ApprovalRequest.objects.filter(pk=request.pk).update(response_schema={"$ref": ref})
             assert list(refused(Invalid, decide, request, person, Verdict.RESPOND, answer=1).errors) == ["answer"]
             assert decide(request, person, Verdict.REJECT).decision.verdict == "reject"
@@ -236,7 +236,7 @@ def test_every_action_refuses_absent_and_invisible_requests_alike():
 
 
 YES, NO = "yes", NotAllowed
-#: Who, kind, what comes of deciding it, what comes of withdrawing it (design: who may do what).
+#: Who, kind, the outcome of deciding, the outcome of cancelling (docs/reference/permissions.md).
 RIGHTS = [
     ("owner", Kind.APPROVAL, NO, YES),
     ("owner", Kind.RECOVERY, NO, YES),
@@ -265,7 +265,7 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
     one, two, three = (make_request(people["owner"], kind) for _ in range(3))
     if who == "owner and assignee":
         people[who] = people["assignee"] = people["owner"]
-    # As rows may stand there from before an approval could be assigned to those only who may decide it.
+    # Old rows may have an assignee who may not decide.
     ApprovalRequest.objects.update(assigned_to=people["assignee"])
     person = people[who]
     assert queries.get_request_for(person, one.pk) == one

@@ -1,4 +1,4 @@
-"""The ends that nobody decides: a deadline, a withdrawal by the code that asked, a fact that arrived by itself."""
+"""Ends without a decision of a person: a deadline, a cancellation by code, a late result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking, and what a workflow knows of its open requests."""
+"""Creating requests, and the counters of their workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making and revoking a key is on record, once, in the transaction that does it."""
+"""Making and revoking a key is recorded once, in the same transaction."""
 
 from __future__ import annotations
 

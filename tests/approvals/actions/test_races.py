@@ -1,4 +1,4 @@
-"""Who is first wins, in threads and in processes: real connections on a real database, all let go at the same moment."""
+"""The first decision wins among concurrent ones, in threads with connections of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def race(*acts: Callable[[], Any]) -> list[Any]:
-    """What each act returned or raised; every one in a thread of its own, with a connection of its own."""
+    """Run each act in a thread with its own connection; return what each returned or raised."""
     start, found = threading.Barrier(len(acts)), [None] * len(acts)
 
     def run(place: int) -> None:
@@ -92,7 +92,7 @@ def test_a_concurrent_decision_cancellation_and_expiry_leave_one_decision(overdu
         assert {type(refusal) for refusal in refusals} <= {AlreadyDecided, Expired}
         assert [result for result in found if isinstance(result, Exception) and result not in refusals] == []
         wins = [result for result in found if result is True or getattr(result, "replayed", None) is False]
-        # An overdue decision commits the expiry and is then refused, so nobody may be there to have won.
+        # An overdue decision commits the expiry and is then refused, so perhaps nobody has won.
         assert len(wins) == 1 or (len(wins), decision.verdict) == (0, "expire")
         assert decision.verdict in ({"cancel", "expire"} if overdue else {"approve", "cancel"})
         event = {"approve": "decided", "cancel": "cancelled", "expire": "expired"}[decision.verdict]

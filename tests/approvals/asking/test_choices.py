@@ -1,4 +1,4 @@
-"""Answers to questions with options: one shape, whoever gives them, and nothing that is not offered."""
+"""Answers to questions with options have one shape and only offered options."""
 
 from __future__ import annotations
 

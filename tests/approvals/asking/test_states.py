@@ -1,4 +1,4 @@
-"""The tables of states and verdicts are closed: nothing is named twice, left out, or led nowhere."""
+"""The tables of states and verdicts are complete and consistent."""
 
 from __future__ import annotations
 

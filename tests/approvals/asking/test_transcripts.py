@@ -1,4 +1,4 @@
-"""What was said before a question: frozen with it, bounded, and shown as text that does nothing."""
+"""The conversation before a request is stored with it, bounded, and shown as plain text."""
 
 from __future__ import annotations
 

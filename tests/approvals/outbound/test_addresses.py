@@ -1,4 +1,4 @@
-"""Where a webhook may go: the public internet and nowhere else, whatever the address is dressed up as."""
+"""Webhooks go to public addresses only, however an address is written."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_other_spellings_of_localhost_are_refused(name):
 
 
 def names(monkeypatch: pytest.MonkeyPatch, *found: str) -> list[str]:
-    """A name server of the test's: every name leads to these addresses."""
+    """A name server that resolves every name to these addresses."""
     asked: list[str] = []
 
     def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:

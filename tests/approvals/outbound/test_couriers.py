@@ -1,4 +1,4 @@
-"""A slow or dead host holds up itself and nothing else, and whatever happens the number of threads is bounded."""
+"""A slow or dead host delays only its own deliveries, and the number of threads is bounded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.receiver import Receiver, answer, silent
 
 
 class Yard:
-    """Jobs on lanes: `slow` ones wait until they are let go."""
+    """Jobs on lanes: `slow` ones wait until they are released."""
 
     def __init__(self, *lanes: str) -> None:
         self.waiting = list(lanes)
@@ -49,7 +49,7 @@ class Yard:
 
 
 def deliver_until(carriers: Couriers, done: Callable[[], bool]) -> None:
-    """Round after round, as the sweep does: on a loaded machine one round may not be enough."""
+    """Deliver in rounds, as the sweep does: on a busy machine one round may not be enough."""
 
     def looked() -> bool:
         carriers.deliver_due()
@@ -84,7 +84,7 @@ def test_a_dead_lane_rests_longer_each_time_until_it_is_reached():
     carriers = Couriers(yard.source, clock=lambda: now[0])
 
     def tried() -> bool:
-        """Whether the lane is tried now."""
+        """Whether a delivery on the lane is tried now."""
         before = len(yard.done)
         carriers.deliver_due()
         assert carriers.idle(60)
@@ -106,7 +106,7 @@ def test_a_delivery_that_ends_during_the_query_makes_room_in_the_same_round():
     carriers: Couriers
 
     def source(shut) -> list[Job]:
-        """The second job is there once the first has ended, and that is just after the desk has looked for it."""
+        """The second job appears when the first has ended, just after the query for due jobs."""
         found = jobs.pop(0) if jobs else []
         if not found and not ended.is_set():
             let_go.set()

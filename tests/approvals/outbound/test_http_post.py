@@ -1,4 +1,4 @@
-"""One POST: to the address that was checked, in ten seconds or not at all, and believing no answer more than it has to."""
+"""One POST goes to the checked address, within a total time, and a response is parsed strictly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from approvals.outbound.http_post import Undelivered
 from tests.support import receiver
 from tests.support.receiver import Receiver, answer
 
-#: For answers that do not come; all others have as long as a loaded machine may need.
+#: Seconds for responses that never come; the others get what a busy machine needs.
 SOON, PATIENCE = 0.5, 60.0
 
 
@@ -75,7 +75,7 @@ def test_the_body_of_a_response_is_not_read():
     ids=["silent", "dripping", "dying", "hanging up", "nonsense", "endless"],
 )
 def test_a_malformed_response_is_an_error(behaviour, seconds, words):
-    # None of them ends by itself within two minutes.
+    # None of these ends by itself within two minutes.
     began = time.monotonic()
     with Receiver(lambda got: behaviour) as there, pytest.raises(Undelivered, match=words):
         post(there.url(), seconds=seconds)
@@ -108,7 +108,7 @@ def test_nothing_is_sent_to_a_private_address():
 
 
 def test_a_name_is_looked_up_once_and_the_checked_address_is_called(monkeypatch):
-    """A name that changes its mind between the check and the connection (DNS rebinding)."""
+    """A name whose address changes between the check and the connection (DNS rebinding)."""
     looked_up: list[str] = []
 
     def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
@@ -149,7 +149,7 @@ def test_a_silent_name_server_counts_against_the_total_time(monkeypatch):
 
 
 def certificate(*names: x509.GeneralName) -> tuple[bytes, bytes]:
-    """A certificate that signs itself, and its key; PEM."""
+    """A self-signed certificate and its key, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
     now = datetime.datetime.now(datetime.UTC)
@@ -171,7 +171,7 @@ def certificate(*names: x509.GeneralName) -> tuple[bytes, bytes]:
 
 @pytest.fixture
 def over_tls(tmp_path, monkeypatch):
-    """A function that makes a receiver whose certificate, good for these names, is trusted."""
+    """A function that makes a receiver with a trusted certificate for these names."""
 
     def make(*names: x509.GeneralName) -> Receiver:
         found, key = certificate(*names)

@@ -1,4 +1,4 @@
-"""People are told that something waits: those whom rules name, those who may see it, and seldom enough to be read."""
+"""New requests notify the people whom rules name and who may see them, in few messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages on their way: a mail server that is down, a channel in Slack, and what becomes of it in the end."""
+"""Sending messages: a mail server that is down, and a channel in Slack."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _public(settings):
 
 
 class Broken(EmailBackend):
-    """A mail server that is down for the first try."""
+    """A mail server that is down for the first attempt."""
 
     failures: list[Exception]
 

@@ -1,4 +1,4 @@
-"""Events for apps: at least once, in order per workflow, and never in the way."""
+"""Events for handlers: at least once, in order per workflow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ failing: set[str] = set()
 
 
 def note(event: outbox.Event) -> None:
-    """A handler of the tests: notes what it gets, and fails on demand."""
+    """A handler that stores what it gets, and fails on demand."""
     if event.stream in failing:
         raise RuntimeError("the search index is down")
     taken.append((event.stream, event.name))
@@ -41,7 +41,7 @@ def _listening(settings):
 
 
 def deliver() -> None:
-    """Everything that is due, until nothing is."""
+    """Deliver until nothing is due."""
     while True:
         before = len(taken)
         outbox.deliver_due()
@@ -157,7 +157,7 @@ def test_an_event_that_another_process_has_claimed_is_not_delivered_twice():
 def test_a_crash_after_the_delivery_sends_the_same_id_again():
     ask(people.alice(), "run-1")
     row = OutboxEvent.objects.get()
-    # What is left behind by a process that was killed after the handler had returned: claimed, not delivered.
+    # The row that a process leaves when it is killed after the handler has returned: claimed, not delivered.
     assert outbox.claim_event(row)
     make_due()
     deliver()

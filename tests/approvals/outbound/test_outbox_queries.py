@@ -1,4 +1,4 @@
-"""What an event costs the transaction that tells it, however many are told; and what it costs to look for what is due."""
+"""How many queries it costs to write an event, and to find due ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_notifying_many_costs_as_many_queries_as_notifying_one():
             make_endpoint(f"https://app-{number}.example.org/")
             NotificationRule.objects.create(person=decider)
         costs.append(story(owner, decider))
-    # The stream's number (with a savepoint when it is new) and the rows, for each of the two events.
+    # The number of the stream (with a savepoint if it is new) and the rows, for each of two events.
     assert (costs[1] - costs[0], costs[0] - nobody) == (0, 11)
 
 

@@ -1,4 +1,4 @@
-"""Secrets of webhooks: two while one gives way to the other, none of them stored, and nothing leaves without."""
+"""Secrets of webhooks: two during a change-over, none stored, and nothing is sent without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks: signed, in order, at least once, and telling only what the subscriber may see."""
+"""Webhooks are signed, in order, at least once, with only what the subscriber may see."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_a_delivery_is_given_up_after_three_days_and_the_next_goes_out():
 
 
 def test_each_target_gets_the_events_of_a_workflow_in_order_whatever_fails():
-    """Three workflows, two targets; every third answer is a failure, other ones fail elsewhere."""
+    """Three workflows, two targets; every third response is an error, others fail before."""
     failures = Counter()
 
     def moody(got: Got):

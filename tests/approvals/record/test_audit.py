@@ -1,4 +1,4 @@
-"""The record: what each entry holds, and that the same result is recorded once."""
+"""The audit log: what an entry holds, and that a result is recorded once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def record_result(subject: Subject = CALL, data: dict | None = None) -> bool:
 
 
 def test_a_result_is_recorded_once_and_repeats_are_counted(monkeypatch):
-    # Two looks at a real clock may see the same moment.
+    # Two readings of a real clock may be equal.
     minutes = count()
     monkeypatch.setattr(audit.timezone, "now", lambda: datetime(2026, 11, 21, 12, next(minutes), tzinfo=UTC))
     assert record_result() is True

@@ -1,4 +1,4 @@
-"""`manage.py audit check` names every audit entry that no longer says what was recorded."""
+"""`manage.py audit check` names every audit entry that was changed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
-#: Columns that stand outside the body: the number, and what may change or be missing in older entries.
+#: Columns that the body does not hold.
 OUTSIDE = {"id", "retry_count", "last_seen_at", "open_after"}
 
 
 def record() -> list[AuditEntry]:
-    """Three entries: asked, decided, and the result of a call."""
+    """Three entries: of a request, its decision and a result."""
     decide(make_request(alice(), tool_call_id="call-1"), bob(), Verdict.APPROVE)
     call = audit.Subject(scope="key:1", tool_call_id="call-1")
     audit.record_once("tool.result", call, data={"output": 1}, actor=None, via="rest")
@@ -32,7 +32,7 @@ def record() -> list[AuditEntry]:
 
 
 def change(entry: AuditEntry, column: str, value: str) -> None:
-    """What somebody with the database's password can do; `value` is SQL."""
+    """Change a column as somebody with the password of the database can; `value` is SQL."""
     with append_only.maintenance(connection, "an attack"):
         vendors.run(f'UPDATE approvals_auditentry SET "{column}" = {value} WHERE id = {entry.pk}')
 
@@ -44,7 +44,7 @@ def check() -> str:
 
 
 def refused() -> tuple[list[str], str]:
-    """The lines that it prints, and the words it ends with, as a failing command."""
+    """The lines that the failing command prints, and its error."""
     out = StringIO()
     with pytest.raises(CommandError) as error:
         call_command("audit", "check", stdout=out)

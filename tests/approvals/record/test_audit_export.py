@@ -1,4 +1,4 @@
-"""The audit log as a file: what the filters show, streamed, safe in a spreadsheet."""
+"""The export of the audit log: what the filters show, streamed, safe in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def fill(rows: int, length: int = 0) -> None:
 
 
 async def pages_read(rows: int, length: int, pieces_wanted: int) -> list[list[int]]:
-    """The sizes of the pages that were read for each piece of an export that the client follows so far."""
+    """The sizes of the pages that were read for each piece, for a client that takes so many."""
     await sync_to_async(fill)(rows, length)
     sizes: list[int] = []
     stream = export.pieces(AuditEntry.objects.all(), lambda page: sizes.append(len(page)) or export._jsonl(page))

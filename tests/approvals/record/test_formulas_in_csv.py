@@ -1,4 +1,4 @@
-"""No cell of a CSV file is a formula to any spreadsheet."""
+"""No cell of a CSV file is run as a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missing numbers: nothing that can still come is given up, and nothing that cannot is waited for."""
+"""Gaps in the ids of entries: open as long as an entry can still appear, and no longer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_running_transaction_keeps_later_entries_open_until_it_ends():
     assert not horizon.passed(7, oldest=90, coming=100, last=7)
     assert not horizon.passed(7, oldest=99, coming=120, last=9)
     assert horizon.passed(7, oldest=100, coming=130, last=12)
-    # What began meanwhile may still fill what is missing behind that.
+    # A transaction that began meanwhile may still fill a later gap.
     assert not horizon.passed(8, oldest=100, coming=130, last=12)
 
 
@@ -32,7 +32,7 @@ def test_a_later_transaction_does_not_keep_an_earlier_gap_open():
 
 @dataclass
 class Desk:
-    """Transactions that draw numbers and commit, or give up, in any order; PostgreSQL's in short."""
+    """A model of PostgreSQL's transactions, which take ids and commit or roll back in any order."""
 
     coming: int = 1
     last: int = 0
@@ -81,7 +81,7 @@ def test_final_entries_stay_final_and_every_entry_becomes_final(deeds):
             case _:
                 came = set(desk.seen)
                 desk.end(which, commits=deed == "commit")
-                # Nothing appears below what was called final.
+                # No entry appears below one that was final.
                 assert min(desk.seen - came, default=desk.last + 1) > max(final, default=0)
     while desk.working:
         desk.end(0, commits=False)

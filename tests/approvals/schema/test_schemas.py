@@ -1,4 +1,4 @@
-"""JSON Schemas of strangers: what may be one, and that checking against the worst of them ends soon."""
+"""JSON Schemas of clients: which are accepted, and that every check ends soon."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from approvals.schema import check
 from approvals.schema.check import schema_errors, schema_problem
 
 TOO_COSTLY = {"": "takes too long to check against the request's schema; send something smaller"}
-#: Of computing, whatever else the machine does; whoever answers waits for it. Measured: below 0.4 seconds.
+#: Seconds of CPU time. Measured: below 0.4.
 SECONDS = 10
 
 
