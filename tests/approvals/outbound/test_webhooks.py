@@ -236,7 +236,7 @@ def test_a_delivery_is_given_up_after_three_days_and_the_next_goes_out():
 
 
 def test_each_target_gets_the_events_of_a_workflow_in_order_whatever_fails():
-    """Three workflows, two targets; every third response is an error, others fail before."""
+    """Three workflows, two targets; each delivery fails at its first or its second attempt."""
     failures = Counter()
 
     def moody(got: Got):
