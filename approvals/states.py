@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 class Status(TextChoices):
     """The status of a request."""
 
-    PENDING = "pending", _("Pending")
+    PENDING = "pending", _("Waiting")
     APPROVED = "approved", _("Approved")
     REJECTED = "rejected", _("Rejected")
     ANSWERED = "answered", _("Answered")
@@ -27,7 +27,7 @@ class Kind(TextChoices):
     APPROVAL = "approval", _("Approval")
     QUESTION = "question", _("Question")
     FORM = "form", _("Form")
-    RECOVERY = "recovery", _("Recovery")
+    RECOVERY = "recovery", _("Outcome unknown")
 
 
 #: Kinds that ask for an answer; the others ask for approval.
@@ -101,21 +101,21 @@ ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowSta
 #: The `source` of a workflow that a client of the API began.
 CLIENT = "api"
 #: Names of the sources for people.
-ORIGINS = {"chat": _("a chat"), "cedar": "Cedar-OS", CLIENT: _("the API"), ASK_HUMAN: "ask-human"}
+ORIGINS = {"chat": _("chat"), "cedar": "Cedar-OS", CLIENT: "API", ASK_HUMAN: "ask-human"}
 
 
 class Door(TextChoices):
     """Which way a decision came in; stored as `via`."""
 
-    DASHBOARD = "dashboard", _("Dashboard")
-    CHAT = "chat", _("Chat page")
+    DASHBOARD = "dashboard", _("web")
+    CHAT = "chat", _("chat")
     REST = "rest", _("API")
-    AI_SDK = "ai-sdk", _("AI SDK client")
-    CEDAR = "cedar", _("Cedar-OS front end")
-    ADMIN = "admin", _("Admin")
+    AI_SDK = "ai-sdk", _("AI SDK")
+    CEDAR = "cedar", _("Cedar-OS")
+    ADMIN = "admin", _("admin")
     STOP = "stop", _("Stop button")
-    DEADLINE = "deadline", _("Deadline")
-    SYSTEM = "system", _("Pausepoint itself")
+    DEADLINE = "deadline", _("deadline")
+    SYSTEM = "system", _("Pausepoint")
 
 
 #: The web pages, as opposed to what programs call.
@@ -125,18 +125,18 @@ OWN_PAGES = frozenset({Door.DASHBOARD, Door.CHAT})
 class Channel(TextChoices):
     """How an event of the outbox leaves."""
 
-    HANDLER = "handler", _("Function of an app")
+    HANDLER = "handler", _("App handler")
     WEBHOOK = "webhook", _("Webhook")
     #: Becomes one row for each person it concerns.
-    NOTICE = "notice", _("Notice")
-    MAIL = "mail", _("Mail")
+    NOTICE = "notice", _("Notification")
+    MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
 
 
 class Route(TextChoices):
     """How a person is notified."""
 
-    MAIL = "mail", _("Mail")
+    MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
 
 

@@ -47,7 +47,7 @@ class Chat(models.Model):
         ]
 
     def __str__(self) -> str:
-        return gettext("A removed conversation") if self.pruned_at else self.title or self.public_id
+        return gettext("Deleted chat") if self.pruned_at else self.title or self.public_id
 
     def get_absolute_url(self) -> str:
         return reverse("chats:chat", args=[self.pk])

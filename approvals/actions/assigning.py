@@ -39,7 +39,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
             name = request.claimed_name if locked.claimed_by_id is not None else ""
             if name and name != over:
                 raise _taken(
-                    _("%(name)s is on it. Take it over, or leave it to them.") % {"name": name},
+                    _("This request is assigned to %(name)s. To take over, assign it to yourself.") % {"name": name},
                     request,
                     claimed_by=name,
                 )
@@ -59,7 +59,9 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
                 _check_may_handle(by, request)
                 return request
             if locked.claimed_by_id != by.pk:
-                words = _("%(name)s is on it, and only they can give it back.") % {"name": request.claimed_name}
+                words = _("This request is assigned to %(name)s, and only they can unassign it.") % {
+                    "name": request.claimed_name
+                }
                 raise _taken(words, request, claimed_by=request.claimed_name)
             _free(request)
             publish_handling("request.released", request, record={"of": by.get_username()}, actor=by, via=via)
@@ -85,9 +87,9 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
             if (to.pk if to else None) == request.assigned_to_id:
                 return request
             if name != instead_of:
-                words = _("Somebody was faster: it is not assigned to anybody any more.")
+                words = _("The assignee has changed: this request is now unassigned.")
                 if name:
-                    words = _("Somebody was faster: it is assigned to %(name)s by now.") % {"name": name}
+                    words = _("The assignee has changed: this request is now assigned to %(name)s.") % {"name": name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
             _touch(request, assigned_to=to)
             if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
@@ -123,9 +125,7 @@ def _lock(request_id: UUID, by: Actor) -> Locked:
 
 def _check_may_handle(by: Actor, request: ApprovalRequest) -> None:
     if not permissions.may_close(by, request):
-        raise NotAllowed(
-            _("You may see this request, but deciding it is for others, and so is taking it or handing it over.")
-        )
+        raise NotAllowed(_("You can see this request, but you cannot decide or assign it."))
 
 
 def _free(request: ApprovalRequest) -> None:

@@ -98,7 +98,7 @@ def _allowed(request: ApprovalRequest | None, by: Actor) -> ApprovalRequest:
     if request is None or not permissions.may_see(by, request):
         raise NotFound
     if not permissions.may_close(by, request):
-        raise NotAllowed(_("You may see this request, but deciding it is for others."))
+        raise NotAllowed(_("You can see this request, but you cannot decide it."))
     return request
 
 
@@ -127,7 +127,7 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
         locked = lock_visible_request(request_id, by)
         request = locked.request
         if not permissions.may_cancel(by, request.requested_by_id):
-            raise NotAllowed(_("Only its owner and those who may decide can withdraw a request."))
+            raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
         waits = request.pending and not locked.overdue
         if via == Door.ADMIN and waits and permissions.only_on_own_pages(request):
             raise CriticalElsewhere(request)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from approvals.access.keys import DEFAULT_SCOPES, KEY_SCOPE, hash_of
+from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
 from approvals.models.keys import ApiKey
 from approvals.record import audit
 from approvals.states import Door
@@ -19,14 +19,21 @@ def create_key(
     *,
     name: str,
     scopes: tuple[str, ...] = DEFAULT_SCOPES,
+    text: str = "",
     by: User | None = None,
     via: str = Door.SYSTEM,
 ) -> tuple[ApiKey, str]:
-    """Make a key, on record; return it with its secret text, which is shown once and never stored."""
-    prefix = secrets.token_hex(4)
-    text = f"pp_{prefix}_{secrets.token_urlsafe(32)}"
+    """Make a key, on record; return it with its secret text, which is shown once and never stored.
+
+    `text` is the secret text if it is not to be random.
+    """
+    text = text or f"pp_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+    shape = KEY.fullmatch(text)
+    assert shape is not None, "another shape would never be found"
     with transaction.atomic():
-        key = ApiKey.objects.create(user=user, name=name, prefix=prefix, secret_hash=hash_of(text), scopes=list(scopes))
+        key = ApiKey.objects.create(
+            user=user, name=name, prefix=shape["prefix"], secret_hash=hash_of(text), scopes=list(scopes)
+        )
         data = _described(key) | {"scopes": key.scopes}
         audit.record("key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at)
     return key, text

@@ -12,6 +12,7 @@ from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
+from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import VERDICTS, Door, Kind, Verdict
 
@@ -30,7 +31,7 @@ def cancellation(comment: str) -> Answer:
     """Return what ends a request that a person cancels. Invalid if the comment is too long."""
     answer = Answer(Verdict.CANCEL, comment=clean_text(comment.strip()))
     if errors := _comment_errors(answer):
-        raise Invalid(_("This cannot be stored as it is."), errors)
+        raise Invalid(_("The decision is invalid."), errors)
     return answer
 
 
@@ -38,8 +39,8 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
     """Return the answer as it may be stored. Invalid, naming each field that does not fit."""
     if answer.verdict not in VERDICTS[Kind(request.kind)]:
         raise Invalid(
-            _("“%(verdict)s” is no answer to this kind of request.") % {"verdict": answer.verdict.value},
-            {"verdict": _("does not fit")},
+            _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": answer.verdict.value},
+            {"verdict": _("is not possible for this kind of request")},
         )
     answer = normalize(request, answer, via)
     errors = _comment_errors(answer)
@@ -48,13 +49,13 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         ("answer", answer.answer, answer.verdict == Verdict.RESPOND),
     ):
         if wanted != (value is not ABSENT):
-            errors[name] = _("is missing") if wanted else _("does not belong to this verdict")
+            errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value)
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
     if errors:
-        raise Invalid(_("This cannot be stored as it is."), errors)
+        raise Invalid(_("The decision is invalid."), errors)
     return answer
 
 
@@ -98,14 +99,14 @@ def too_late(decision: Decision) -> AlreadyDecided | Expired:
 
 def _comment_errors(answer: Answer) -> dict[str, str]:
     too_long = len(answer.comment) > MAX_COMMENT
-    return {"comment": _("holds more than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
+    return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
 
 
 def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, str]:
     try:
         canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
-        return {name: str(error)}
+        return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
     found = schema_errors(request.response_schema, value)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
 from approvals.models.keys import ApiKey
@@ -28,10 +29,10 @@ def secrets_of(owner: Owner) -> list[str]:
     for secret in valid_secrets(owner):
         text = secret_text(secret.nonce)
         if fingerprint_of(text) != secret.fingerprint:
-            raise NoSecret("SECRET_KEY is not the one that the signing secret was made with; make a new secret")
+            raise NoSecret(_("the signing secret was created with a different SECRET_KEY; create a new signing secret"))
         found.append(text)
     if not found:
-        raise NoSecret("there is no signing secret; make one in the admin or with `manage.py webhooksecret`")
+        raise NoSecret(_("there is no signing secret; create one in the admin or with `manage.py webhooksecret`"))
     return found
 
 

@@ -109,11 +109,11 @@ def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: st
     if not request.pending:
         return Step(request, pick, AlreadyDecided.code, _over(request))
     if not permissions.may_close(user, request):
-        return Step(request, pick, "not_allowed", _("You may see it, but deciding it is for others."))
+        return Step(request, pick, "not_allowed", _("You can view this request but not decide it."))
     if order.verdict not in VERDICTS[Kind(request.kind)]:
-        return Step(request, pick, Invalid.code, _("It asks for an answer, so it cannot be approved."))
+        return Step(request, pick, Invalid.code, _("This needs an answer. Open it to answer."))
     if order.picks[request.pk] != request.input_digest:
-        return Step(request, pick, "changed", _("It is not what your page showed. Read it as it is now."))
+        return Step(request, pick, "changed", _("This request changed after you loaded the page. Review it again."))
     return Step(request, pick)
 
 
@@ -121,9 +121,9 @@ def _alone(order: Order, request: ApprovalRequest) -> tuple[str, str] | None:
     """Why, as a code and in words, this is never decided along with others."""
     if request.kind == Kind.RECOVERY:
         # To approve it is to run its call again, which may have been done already.
-        return ("one_by_one", _("It asks what became of a call: look first, and say so on its own page."))
+        return ("one_by_one", _("The outcome of its call is unknown. Check it and decide it individually."))
     if permissions.only_on_own_pages(request):
-        return ("needs_name", _("Critical: decide it on its own page, with its name typed."))
+        return ("needs_name", _("Critical requests must be decided individually."))
     return None
 
 
@@ -142,7 +142,7 @@ def _decided(user: User, order: Order, step: Step) -> Step:
         step.request,
         step.pick,
         "",
-        _("%(done)s; you had done so before.") % {"done": done} if outcome.replayed else f"{done}.",
+        _("%(done)s earlier by you.") % {"done": done} if outcome.replayed else f"{done}.",
     )
 
 

@@ -54,8 +54,8 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
     refusal = refusal_of(act)
     found = queries.requests_for(request.user).filter(pk=pk).first()
     if found is None and refusal is None:
-        said = _("Handed to %(name)s. You do not see it any more.") % {"name": name}
-        messages.success(request, _("Handed back. You do not see it any more.") if back else said)
+        said = _("Assigned to %(name)s. You can no longer see this request.") % {"name": name}
+        messages.success(request, _("Unassigned. You can no longer see this request.") if back else said)
         return _away(request, reverse("approvals:dashboard"))
     if found is None:
         raise NotFound

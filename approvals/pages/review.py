@@ -47,7 +47,7 @@ def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Revie
     if not found.pending:
         raise rulings.too_late(found.decision)
     if not may_close:
-        raise NotAllowed(_("You may see this request, but deciding it is for others."))
+        raise NotAllowed(_("You can see this request, but you cannot decide it."))
     sent = sent_decision(found, request.POST)
     rulings.check(found, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in WRITTEN_ANEW for value in values]

@@ -24,14 +24,14 @@ GROUPS = ("agent", "tool", "workflow")
 #: `under` is asked less than so long ago, `over` longer.
 SPANS = {"1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 AGES = {
-    "under-1h": gettext_lazy("less than an hour"),
-    "under-1d": gettext_lazy("less than a day"),
-    "under-7d": gettext_lazy("less than a week"),
-    "under-30d": gettext_lazy("less than 30 days"),
-    "over-1h": gettext_lazy("more than an hour"),
-    "over-1d": gettext_lazy("more than a day"),
-    "over-7d": gettext_lazy("more than a week"),
-    "over-30d": gettext_lazy("more than 30 days"),
+    "under-1h": gettext_lazy("under an hour"),
+    "under-1d": gettext_lazy("under a day"),
+    "under-7d": gettext_lazy("under a week"),
+    "under-30d": gettext_lazy("under 30 days"),
+    "over-1h": gettext_lazy("over an hour"),
+    "over-1d": gettext_lazy("over a day"),
+    "over-7d": gettext_lazy("over a week"),
+    "over-30d": gettext_lazy("over 30 days"),
 }
 
 
@@ -75,7 +75,7 @@ class Lens:
 
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
     def check(value: str) -> str:
-        return "" if value in allowed else _("is none of: %(words)s") % {"words": ", ".join(allowed)}
+        return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
 
     return check
 
@@ -99,7 +99,7 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "mine": _one_of(("1",)),
     "q": _at_most(MAX_SEARCH),
     "group": _one_of(GROUPS),
-    "after": lambda value: "" if spot_from(value) else _("is no place in this list"),
+    "after": lambda value: "" if spot_from(value) else _("is not a cursor of this list"),
 }
 
 
@@ -107,7 +107,7 @@ def lens_from(query: QueryDict) -> Lens:
     """The view that an address asks for; Invalid, naming them, where parameters are odd: none is left out silently."""
     said, errors = _read(query)
     if errors:
-        raise Invalid(_("This address asks for something the list does not know, so it shows nothing."), errors)
+        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
     return _made(said)
 
 
@@ -128,15 +128,15 @@ def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     for name, values in query.lists():
         value = values[-1] if name == "after" else values[-1].strip()
         if name not in CHECKS:
-            errors[name[:40]] = _("is not known here")
+            errors[name[:40]] = _("is unknown")
         elif len(values) != 1:
-            errors[name] = _("is there more than once")
+            errors[name] = _("is given more than once")
         elif "\x00" in value:
-            errors[name] = _("holds a character that cannot be shown")
+            errors[name] = _("contains a character that cannot be shown")
         elif value and (problem := CHECKS[name](value)):
             errors[name] = problem
         elif value:
             said[name] = value
     if "by" in said and said.setdefault("status", OVER) == WAITING:
-        errors["by"] = _("goes with what is decided: choose another status")
+        errors["by"] = _("only applies to decided requests; choose another status")
     return said, errors

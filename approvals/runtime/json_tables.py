@@ -167,11 +167,11 @@ def _misread_name(name: str) -> list[str]:
     if found := misread(name):
         return found
     taken_for = lookalikes.plain(name)
-    return [_("reads like “%(name)s”, and is another name") % {"name": taken_for}] if taken_for else []
+    return [_("looks like “%(name)s” but is a different name") % {"name": taken_for}] if taken_for else []
 
 
 def _alike(others: int) -> str:
-    words = ngettext("reads like %(count)s other name here", "reads like %(count)s other names here", others)
+    words = ngettext("looks like %(count)s other name here", "looks like %(count)s other names here", others)
     return words % {"count": f"{others:,}"}
 
 

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from approvals.runtime import append_only
 from approvals.runtime.markdown import to_html
 from approvals.runtime.text import visible
+from approvals.states import Door
 
 register = template.Library()
 
@@ -23,6 +24,12 @@ def markdown(text: str) -> SafeString:
 
 
 register.filter("visible", visible)
+
+
+@register.filter
+def via(value: str) -> str:
+    """Return the name that people read for a stored `via` value."""
+    return str(Door(value).label) if value in Door.values else value
 
 
 @register.simple_tag

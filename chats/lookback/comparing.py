@@ -31,6 +31,11 @@ class Piece:
     hidden: int = 0
     rest: str = ""
 
+    @property
+    def tag(self) -> str:
+        """The HTML element that marks this piece."""
+        return {Op.REMOVED: "del", Op.ADDED: "ins"}.get(self.op, "span")
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

@@ -106,6 +106,10 @@ class Entry:
         return self.mark.at
 
     @property
+    def template(self) -> str:
+        return f"chats/entries/_{self.kind}.html"
+
+    @property
     def key(self) -> str:
         return f"{self.kind}-{self.mark.pk}"
 

@@ -91,21 +91,24 @@ def cards() -> list[tuple[str, Card]]:
             "An approval, with context and a deadline",
             waiting(1, {"context": {"customer": "since 2019"}, "deadline_at": soon}),
         ),
-        ("High, and somebody is on it", waiting(2, {"priority": Priority.HIGH}, holder=held)),
+        ("High, assigned to someone", waiting(2, {"priority": Priority.HIGH}, holder=held)),
         ("Critical", waiting(3, critical)),
         ("A question with options", waiting(4, {**question, "options": options})),
         ("A question with several answers", waiting(5, {**question, "options": options, "multiple": True})),
-        ("A question in own words", waiting(6, {**question, "suggestions": ["Small", "Large"], "allow_text": True})),
+        (
+            "A question answered in your own words",
+            waiting(6, {**question, "suggestions": ["Small", "Large"], "allow_text": True}),
+        ),
         ("A form", waiting(7, form)),
-        ("A form that was refused", waiting(8, form, refusal="The answer does not fit.", errors=wrong, typed=sent)),
-        ("What became of a call is not known", waiting(9, {"kind": Kind.RECOVERY, "title": "Did the refund go out?"})),
-        ("An edit, before it is sent", waiting(10, {}, review=review)),
-        ("For somebody who may not decide", Card(request=asked(11), decision=None, may_close=False, may_cancel=False)),
+        ("A form with errors", waiting(8, form, refusal="The answer is not valid.", errors=wrong, typed=sent)),
+        ("Outcome unknown", waiting(9, {"kind": Kind.RECOVERY, "title": "Did the refund go out?"})),
+        ("Changes under review", waiting(10, {}, review=review)),
+        ("For someone who may not decide", Card(request=asked(11), decision=None, may_close=False, may_cancel=False)),
         ("Approved", ended(12, Verdict.APPROVE, Status.APPROVED, comment="The parcel came back.")),
         ("Approved with changes", ended(13, Verdict.EDIT, Status.APPROVED, edited_input=edited)),
         ("Rejected", ended(14, Verdict.REJECT, Status.REJECTED, comment="Only half of it came back.")),
         ("Answered", ended(15, Verdict.RESPOND, Status.ANSWERED, answer="M")),
-        ("Withdrawn", ended(16, Verdict.CANCEL, Status.CANCELLED)),
+        ("Cancelled", ended(16, Verdict.CANCEL, Status.CANCELLED)),
         ("Expired", ended(17, Verdict.EXPIRE, Status.EXPIRED)),
     ]
 
@@ -114,7 +117,7 @@ def cards() -> list[tuple[str, Card]]:
 def styleguide(request: HttpRequest) -> HttpResponse:
     """With DEBUG only: 404 otherwise."""
     if not settings.DEBUG:
-        return http.problem(request, HTTPStatus.NOT_FOUND, "There is nothing here.", "not_found")
+        return http.problem(request, HTTPStatus.NOT_FOUND, "Page not found.", "not_found")
     return render(request, "styleguide/page.html", context())
 
 
@@ -124,7 +127,7 @@ def context() -> dict[str, Any]:
     measures = [
         Measure(name=f"2026-01-{day:02}", ended=day + 3, approved=day, rejected=2, expired=1) for day in range(1, 15)
     ]
-    ages = [("less than an hour", 9, 100), ("hours", 4, 44), ("a day", 1, 11)]
+    ages = [("under 1 hour", 9, 100), ("hours", 4, 44), ("a day", 1, 11)]
     return {
         "grounds": GROUNDS,
         "inks": INKS,

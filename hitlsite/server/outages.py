@@ -93,7 +93,7 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 
 def words() -> str:
-    return _("The database does not answer right now. Nothing that was recorded is lost. Try again in a moment.")
+    return _("The database is not responding. No recorded data is lost. Try again in a moment.")
 
 
 def document() -> bytes:

@@ -46,11 +46,11 @@ def sheet(insights: Insights, ages: Ages, age_names: Sequence[str]) -> str:
 
 def _rows(insights: Insights, ages: Ages, age_names: Sequence[str]) -> Iterator[list[object]]:
     if ages.capped:
-        yield _note(gettext("More waits than is counted here."))
+        yield _note(gettext("More requests are waiting than are counted here."))
     if insights.capped:
         yield _note(
             gettext(
-                "More has ended in this period than is looked at here: the figures are over the latest %(limit)d requests."
+                "Too many requests ended in this period to include them all. The figures cover the latest %(limit)d."
             )
             % {"limit": insights.total.ended}
         )
@@ -64,7 +64,7 @@ def _rows(insights: Insights, ages: Ages, age_names: Sequence[str]) -> Iterator[
             yield _cells(sort, measure.name, measure)
         if left := ranking.names - len(ranking.measures):
             words = ngettext(
-                "%(left)d more row “%(sort)s” is left out.", "%(left)d more rows “%(sort)s” are left out.", left
+                "%(left)d more “%(sort)s” row is not included.", "%(left)d more “%(sort)s” rows are not included.", left
             )
             yield _note(words % {"left": left, "sort": sort})
 

@@ -83,17 +83,19 @@ def insights_csv(request: SignedIn) -> HttpResponse:
 def _period(request: SignedIn) -> int:
     wanted = request.GET.get("days", str(DEFAULT_PERIOD))
     if wanted not in map(str, PERIODS):
-        raise Invalid(gettext("Insights are over 7, 30 or 90 days."), {"days": "is none of 7, 30, 90"})
+        raise Invalid(
+            gettext("Insights are available for 7, 30, or 90 days."), {"days": gettext("must be 7, 30, or 90")}
+        )
     return int(wanted)
 
 
 def _ages() -> list[str]:
     return [
-        gettext("less than 5 minutes"),
+        gettext("under 5 minutes"),
         gettext("5 minutes to 1 hour"),
         gettext("1 hour to 1 day"),
         gettext("1 day to 1 week"),
-        gettext("more than 1 week"),
+        gettext("over 1 week"),
     ]
 
 

@@ -106,7 +106,7 @@ def percent(part: int, whole: int) -> int | None:
 def duration(seconds: float | None) -> str:
     """A time as people say it, in its two largest units; a dash for none."""
     if seconds is None:
-        return "-"
+        return "\N{EN DASH}"
     if seconds < 10:
         return gettext("%(seconds)s s") % {"seconds": f"{seconds:.1f}"}
     whole = round(seconds)

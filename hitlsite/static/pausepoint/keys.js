@@ -22,7 +22,7 @@
   }
   toggle.addEventListener("change", () => {
     on = toggle.checked;
-    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { say(gettext("This browser keeps no settings; the keys come back with the next page.")); }
+    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { say(gettext("This browser does not store settings. Shortcuts are on again on the next page.")); }
     shown();
   });
   document.getElementById("keys-open").addEventListener("click", () => help.showModal());
@@ -44,7 +44,7 @@
     const found = rows(), from = marked();
     const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
     if (!next) {
-      say(step > 0 ? gettext("This is the last request of this page.") : gettext("This is the first request of this page."));
+      say(step > 0 ? gettext("This is the last request on this page.") : gettext("This is the first request on this page."));
       return;
     }
     // Whoever reads card after card finds the next one open.
@@ -81,7 +81,7 @@
     const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
     if (!button) {
       const first = answering(card);
-      say(first ? gettext("This asks for something else: choose on the card.") : gettext("There is nothing to decide here."));
+      say(first ? gettext("Choose one of the answers on the card.") : gettext("There is nothing to decide here."));
       first?.focus();
       return;
     }
@@ -90,7 +90,7 @@
     if (folded) {
       folded.open = true;
       button.focus();
-      say(gettext("Press the button to do it."));
+      say(gettext("Press the button to confirm."));
     } else if (name && !name.value) {
       name.focus();
       say(gettext("Critical: type the name first."));
@@ -126,7 +126,7 @@
 
   function comment(row) {
     const field = cardOf(row).querySelector('textarea[name="comment"]');
-    if (!field) return say(gettext("There is nothing to comment on here."));
+    if (!field) return say(gettext("You cannot send a message for this request."));
     const folded = field.closest("details");
     if (folded) folded.open = true;
     field.focus();
@@ -134,7 +134,7 @@
 
   function raw(row) {
     const folded = cardOf(row).querySelector("details.raw");
-    if (!folded) return say(gettext("Its input is not shown here."));
+    if (!folded) return say(gettext("This request has no raw JSON."));
     folded.open = !folded.open;
     folded.querySelector(folded.open ? "pre" : "summary").focus();
   }
@@ -161,7 +161,7 @@
   // --- What has changed, or is out of sight, is looked at before a key does anything to it.
   function ready(row) {
     if (!row) {
-      say(gettext("No request is marked: press j first."));
+      say(gettext("No request is selected. Press j first."));
       return false;
     }
     if (row.dataset.touched) {
@@ -173,7 +173,7 @@
     const { top, bottom } = row.getBoundingClientRect();
     if (bottom < 60 || top > innerHeight - 20) {
       mark(row);
-      say(gettext("The marked request was out of sight. Look at it, then press again."));
+      say(gettext("The selected request was off screen. Look at it, then press again."));
       return false;
     }
     if (row.querySelector(".htmx-request")) return false;

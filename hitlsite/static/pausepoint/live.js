@@ -114,7 +114,7 @@
     line.dataset.problem = "";
     line.setAttribute("role", "alert");
     line.tabIndex = -1;
-    line.textContent = gettext("The desk does not answer. Press again when it is back: nothing is decided twice.");
+    line.textContent = gettext("The server does not respond. Try again in a moment. Nothing is decided twice.");
     form.before(line);
     // A button that was disabled meanwhile has lost the focus; nobody else's is taken.
     if (document.activeElement === document.body || form.contains(document.activeElement)) line.focus();
@@ -130,8 +130,8 @@
   document.addEventListener("htmx:wsClose", (event) => {
     const code = event.detail.event.code;
     if (code === SIGNED_OUT) mark("out", gettext("You are logged out: reload to log in"));
-    else if (code === NOT_FOUND) mark("out", gettext("Not available any more"));
-    else mark("off", gettext("Not live: reload to see news"));
+    else if (code === NOT_FOUND) mark("out", gettext("No longer available"));
+    else mark("off", gettext("Not live: reload for updates"));
   });
 
   function mark(state, words) {

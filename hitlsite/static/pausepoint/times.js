@@ -45,7 +45,7 @@
     }
     const shown = moment.getTimezoneOffset() ? moment.toLocaleString([], { dateStyle: "full", timeStyle: "short" }) : "";
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    same.textContent = shown && interpolate(gettext("%(time)s in your zone (%(zone)s)"), { time: shown, zone }, true);
+    same.textContent = shown && interpolate(gettext("%(time)s in your time zone (%(zone)s)"), { time: shown, zone }, true);
   }
 
   const MOMENTS = "input[type=datetime-local]";

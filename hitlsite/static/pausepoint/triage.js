@@ -96,7 +96,7 @@
   function announce() {
     const waiting = arrivals.childElementCount;
     note.hidden = waiting === 0;
-    show.textContent = counted(ngettext("%s new request: show it", "%s new requests: show them", waiting), waiting);
+    show.textContent = counted(ngettext("Show %s new request", "Show %s new requests", waiting), waiting);
     if (waiting > announced) say(counted(ngettext("%s new request", "%s new requests", waiting), waiting));
     announced = waiting;
   }
@@ -134,7 +134,7 @@
     if (event.target.name !== "pick") return;
     if (boxes().filter((box) => box.checked).length > MAX_PICKS) {
       event.target.checked = false;
-      say(counted(ngettext("At most %s request can be selected.", "At most %s requests can be selected.", MAX_PICKS), MAX_PICKS));
+      say(counted(ngettext("You can select at most %s request.", "You can select at most %s requests.", MAX_PICKS), MAX_PICKS));
     }
     count();
   });

@@ -73,9 +73,7 @@ def test_critical_requests_are_decided_on_their_page_only(verdict):
     request = request_of(Machine(alice()).ask(priority="critical"))
     for status, told in (by_session(by, request, verdict), Machine(by).decide({"id": request.pk}, verdict)[:2]):
         assert (status, told["code"], told["url"]) == (403, "decide_on_page", request.public_url)
-        assert (
-            told["detail"] == f"This is critical. It can only be decided on its own page in Pausepoint: {told['url']}"
-        )
+        assert told["detail"] == f"This request is critical. Decide it on its own page in Pausepoint: {told['url']}"
     bulk = {"pick": f"{request.pk}:{request.input_digest}", "verdict": verdict, "confirmed": "yes"}
     links = parse(browser(by).post("/requests/bulk/", bulk).text).find("td")[0].find("a")
     assert [link.attributes["href"] for link in links] == [request.get_absolute_url()]
@@ -97,7 +95,7 @@ def test_the_admin_cancels_requests_except_critical_ones():
     assert [stored(one).status for one in (critical, recovery, plain)] == ["pending", "pending", "cancelled"]
     told = [one.words for one in parse(page).find("ul", class_="messagelist")[0].find("li")]
     assert told[0].endswith(critical.public_url) and told[1].endswith(recovery.public_url)
-    assert told[2] == "“Mail it?” is withdrawn."
+    assert told[2] == "“Mail it?” was cancelled."
 
 
 def unfit() -> dict[str, str]:

@@ -134,7 +134,7 @@ def test_a_late_decision_is_refused_as_too_late_whichever_way_it_comes_in():
     request = asked(OUTSIDE, "", people, Kind.APPROVAL, Priority.CRITICAL)
     assert outcome(request, people[1], Door.DASHBOARD) == YES
     late = make_person("late", "decide_approvalrequest")
-    with pytest.raises(Refusal, match="Too late: rejected by somebody who may decide") as refused:
+    with pytest.raises(Refusal, match="This request was rejected just now by somebody who may decide") as refused:
         actions.decide(request.pk, Answer(Verdict.APPROVE), by=late, via=Door.REST)
     assert refused.value.code == "already_decided"
 

@@ -81,7 +81,7 @@ def test_revoking_in_the_admin_records_each_key(root):
     keys = [actions.create_key(owner, name=name)[0] for name in ("billing", "triage")]
     selected = {"action": "revoke", "_selected_action": [key.pk for key in keys]}
     page = root.post("/admin/approvals/apikey/", selected, follow=True).content.decode()
-    assert "2 revoked." in page
+    assert "2 keys were revoked." in page
     revoked = [(entry.data["name"], entry.actor_name) for entry in entries("key.revoked")]
     assert revoked == [("billing", "root"), ("triage", "root")]
 

@@ -73,7 +73,7 @@ def test_a_missing_mail_server_is_reported(settings):
     make_request(alice())
     carry()
     row = OutboxEvent.objects.get(channel=Channel.MAIL)
-    assert (row.delivered_at, row.last_error) == (None, "no mail can be sent: EMAIL_HOST is not set")
+    assert (row.delivered_at, row.last_error) == (None, "no e-mail can be sent because EMAIL_HOST is not set")
 
 
 def test_a_slack_message_has_links_and_escapes_titles():
@@ -85,7 +85,7 @@ def test_a_slack_message_has_links_and_escapes_titles():
     link = f"https://desk.example.org/requests/{request.pk}/"
     words = "&lt;!channel&gt; &amp; &lt;https://evil.example¦click&gt; @\u200ball (support)"
     assert (got.path, got.headers["content-type"]) == ("/services/T0/B0/x", "application/json")
-    assert got.body.decode() == f'{{"text": "A request waits for a person:\\n• <{link}|{words}>"}}'
+    assert got.body.decode() == f'{{"text": "1 request is waiting:\\n• <{link}|{words}>"}}'
 
 
 def test_the_channel_of_a_group_is_notified_only_of_what_everybody_in_it_may_see():

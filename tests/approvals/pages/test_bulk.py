@@ -68,7 +68,7 @@ def test_what_was_confirmed_is_decided_one_by_one_with_the_one_comment(asked):
     assert [events(one) for one in asked] == [["request.created", "request.decided"]] * 3
     assert parse(done.text).find("a", class_="button")[0].attributes["href"] == "/requests/?tool=refund"
     again = client.post(form.action, sent)
-    assert set(outcomes(again.text).values()) == {"Approved; you had done so before."}
+    assert set(outcomes(again.text).values()) == {"Approved earlier by you."}
     assert (again.status_code, Decision.objects.count()) == (200, 3)
 
 
@@ -81,25 +81,25 @@ def test_each_request_has_its_own_outcome(asked):
     picks = [pick(asked[0]), pick(asked[1]), pick(asked[2], OTHER), pick(critical), pick(question), pick(late)]
     done = confirm(browser(decider), picks)
     found = outcomes(done.text)
-    assert found.pop("late").startswith("The deadline passed at 2026-01-01 12:00:00 UTC")
-    assert found.pop("r1").startswith("Too late: rejected by erin at ")
+    assert found.pop("late").startswith("This request expired at 2026-01-01 12:00:00 UTC")
+    assert found.pop("r1") == "This request was rejected just now by erin."
     assert found == {
         "r0": "Approved.",
-        "r2": "It is not what your page showed. Read it as it is now.",
-        "critical": "Critical: decide it on its own page, with its name typed.",
-        "question": "It asks for an answer, so it cannot be approved.",
+        "r2": "This request changed after you loaded the page. Review it again.",
+        "critical": "Critical requests must be decided individually.",
+        "question": "This needs an answer. Open it to answer.",
     }
     assert [stored(one).status for one in (*asked, critical, question, late)] == [
         "approved", "rejected", "pending", "pending", "pending", "expired",
     ]  # fmt: skip
-    assert parse(done.text).find("h1")[0].words == "1 request approved, 5 not"
+    assert parse(done.text).find("h1")[0].words == "1 request approved (5 skipped)"
 
 
 def test_the_review_names_what_would_be_left_as_it_is(asked):
     decide(asked[1], make_person("erin", "decide_approvalrequest"), Verdict.REJECT)
     page = parse(send(browser(bob()), [pick(asked[0]), pick(asked[1])]).text)
     left = page.find("table")[-1]
-    assert left.find("caption")[0].words == "What will be left as it is"
+    assert left.find("caption")[0].words == "Not included"
     assert [cell.words for cell in left.find("td")] == ["r1", "mail", "Already rejected by erin."]
     assert [one.attributes["value"] for one in page.find("input", name="pick")] == [pick(asked[0])]
 
@@ -107,7 +107,7 @@ def test_the_review_names_what_would_be_left_as_it_is(asked):
 def test_a_critical_request_is_rejected_on_its_own_page_too():
     critical = make_request(alice(), priority=Priority.CRITICAL)
     done = confirm(browser(bob()), [pick(critical)], "reject")
-    assert outcomes(done.text) == {"May I?": "Critical: decide it on its own page, with its name typed."}
+    assert outcomes(done.text) == {"May I?": "Critical requests must be decided individually."}
     assert critical.get_absolute_url() in done.text
     assert stored(critical).status == "pending"
 
@@ -118,7 +118,7 @@ def test_what_became_of_a_call_is_never_said_along_with_others(asked, verdict):
     done = confirm(browser(bob()), [pick(asked[0]), pick(recovery)], verdict)
     assert outcomes(done.text) == {
         "r0": {"approve": "Approved.", "reject": "Rejected."}[verdict],
-        "recovery": "It asks what became of a call: look first, and say so on its own page.",
+        "recovery": "The outcome of its call is unknown. Check it and decide it individually.",
     }
     assert stored(recovery).status == "pending"
 
@@ -126,10 +126,10 @@ def test_what_became_of_a_call_is_never_said_along_with_others(asked, verdict):
 def test_who_may_only_look_decides_nothing_and_others_see_nothing(asked):
     picks = [pick(one) for one in asked]
     assert set(outcomes(confirm(browser(carol()), picks).text).values()) == {
-        "You may see it, but deciding it is for others."
+        "You can view this request but not decide it."
     }
     stranger = confirm(browser(make_person("mallory")), picks)
-    assert outcomes(stranger.text) == {ABSENT: "There is no such request, or you may not see it."}
+    assert outcomes(stranger.text) == {ABSENT: "Request not found. It may not exist, or you may not have access."}
     shown = parse(stranger.text).words
     assert [one.title for one in asked if one.title in shown] == []
     assert Decision.objects.count() == 0
@@ -162,7 +162,7 @@ def test_what_makes_no_sense_is_refused_in_words(asked, data, words, confirmed):
 
 def test_a_request_picked_without_what_it_showed_is_not_decided(asked):
     done = confirm(browser(bob()), [f"{asked[0].pk}", f"{asked[1].pk}:"])
-    assert set(outcomes(done.text).values()) == {"It is not what your page showed. Read it as it is now."}
+    assert set(outcomes(done.text).values()) == {"This request changed after you loaded the page. Review it again."}
     assert Decision.objects.count() == 0
 
 

@@ -122,7 +122,7 @@ def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button
     table = tool.find("table", class_="bulk-table")[0]
     assert [head.words for head in table.find("thead")[0].find("th")] == ["Request", "amount", "orderId"]
     assert {cell.words for cell in table.find("td")} >= {str(100 + number) for number in range(29)}
-    assert tool.find("table", class_="values")[0].words == "The same in all currency EUR"
+    assert tool.find("table", class_="values")[0].words == "Same in all requests currency EUR"
     order = [one for one in page.all() if one is tool or (one.tag == "button" and one.words == "Approve 29 requests")]
     assert [one.tag for one in order] == ["section", "button"]
 
@@ -132,7 +132,7 @@ def test_what_is_folded_there_is_said_beside_the_button():
     owner = alice()
     page = reviewed([make_request(owner, tool_name="refund", input={"note": letter * 1_400}) for letter in "xy"])
     (note,) = page.find("p", class_="note")
-    assert note.words == "2 parts of what you approve are folded here: 2,000 characters."
+    assert note.words == "2 parts of what you approve are collapsed here: 2,000 characters."
 
 
 @pytest.mark.django_db

@@ -24,8 +24,8 @@ def card(**changes: object) -> str:
 def test_the_card_says_where_the_outcome_goes(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     (shown,) = parse(card(callback_url=ADDRESS)).find("p", class_="callback")
-    assert shown.words == f"The outcome is sent to {ADDRESS}"
+    assert shown.words == f"The decision is sent to {ADDRESS}"
 
 
 def test_a_card_without_one_says_nothing_of_it():
-    assert "The outcome is sent to" not in card()
+    assert "The decision is sent to" not in card()

@@ -31,7 +31,7 @@ def test_so_it_is_for_every_kind_of_request(kind):
 
 
 def test_an_approval_without_a_tool_says_so():
-    assert first_line(make_request(alice())) == "No tool is named"
+    assert first_line(make_request(alice())) == "No tool named"
 
 
 def test_the_path_is_told_beside_the_tool():

@@ -88,12 +88,12 @@ def test_nothing_is_asked_where_nothing_is_approved(verdict):
 def test_an_edit_is_asked_about_once_on_its_way_through_the_review(asked):
     client = browser(bob())
     (form,) = forms(client.get(asked.get_absolute_url()).text, "review/")
-    again = press(client, form, "Review the changes", **{"input.note": "short"})
+    again = press(client, form, "Review changes", **{"input.note": "short"})
     assert again.status_code == 422
     (form,) = forms(again.text, "review/")
-    review = press(client, form, "Review the changes")
+    review = press(client, form, "Review changes")
     (form,) = forms(review.text, "decide/")
-    assert press(client, form, "Approve with these changes").status_code == 302
+    assert press(client, form, "Approve with changes").status_code == 302
     assert decision(asked)[0] == "edit"
 
 

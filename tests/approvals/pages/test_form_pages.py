@@ -135,18 +135,18 @@ def test_an_edit_is_shown_before_it_is_sent_and_can_be_changed_again(refund):
     client, page = browser(bob()), refund.get_absolute_url()
     (form,) = forms(client.get(page).text, "review/")
     typed = {"input.amount": "100", "input.to.iban": "DE2", "comment": "Less."}
-    shown = press(client, form, "Review the changes", **typed)
+    shown = press(client, form, "Review changes", **typed)
     assert (shown.status_code, Decision.objects.count()) == (200, 0)
     review = only(shown.text, "div", class_="review")
     assert review.find("h5")[0].words == "You are about to approve this with 2 changes"
     rows = [[cell.words for cell in row.all() if cell.tag in {"th", "td"}] for row in review.find("tr")[1:]]
     assert rows == [["amount", "250", "100"], ["to.iban", "DE1", "DE2"]]
     (again,) = forms(shown.text, "review/")
-    back = press(client, again, "Change again")
+    back = press(client, again, "Edit again")
     assert {name: forms(back.text, "review/")[0].fields[name] for name in typed} == typed
     assert "open" in only(back.text, "details", class_="edit").attributes
     (send,) = forms(shown.text, "decide/")
-    answered = press(client, send, "Approve with these changes")
+    answered = press(client, send, "Approve with changes")
     assert (answered.status_code, answered.headers["Location"]) == (302, page)
     made = Decision.objects.get()
     assert (made.verdict, made.comment) == ("edit", "Less.")
@@ -156,8 +156,8 @@ def test_an_edit_is_shown_before_it_is_sent_and_can_be_changed_again(refund):
 def test_a_review_of_no_change_says_so_and_approves(refund):
     client = browser(bob())
     (form,) = forms(client.get(refund.get_absolute_url()).text, "review/")
-    shown = press(client, form, "Review the changes")
-    assert only(shown.text, "p", class_="review-title").words.startswith("Nothing was changed")
+    shown = press(client, form, "Review changes")
+    assert only(shown.text, "p", class_="review-title").words.startswith("You changed nothing")
     assert press(client, forms(shown.text, "decide/")[0], "Approve").status_code == 302
     assert Decision.objects.get().verdict == "approve"
 
@@ -198,9 +198,13 @@ def test_the_raw_json_is_what_the_digest_is_of(refund):
 @pytest.mark.parametrize(
     ("kind", "fields", "words"),
     [
-        (Kind.APPROVAL, {}, "this counts as no: it is then not run"),
-        (Kind.FORM, {}, "the agent is then told that nobody answered"),
-        (Kind.QUESTION, {"default_response": "M", "options": [{"label": "M"}]}, "the answer is then “M”"),
+        (Kind.APPROVAL, {}, "If no one decides by then, this is rejected."),
+        (Kind.FORM, {}, "If no one answers by then, the agent continues without an answer."),
+        (
+            Kind.QUESTION,
+            {"default_response": "M", "options": [{"label": "M"}]},
+            "If no one answers by then, the answer is “M”.",
+        ),
     ],
 )
 def test_a_deadline_says_what_happens_then(kind, fields, words):

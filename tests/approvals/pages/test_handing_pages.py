@@ -36,16 +36,16 @@ def test_everybody_who_sees_a_request_sees_who_is_on_it_and_gets_their_own_butto
     owner, by, auditor = alice(), bob(), carol()
     other, request = make_person("dora", "decide_approvalrequest"), make_request(owner)
     assert lines(request, owner, by, auditor) == [
-        ("Nobody is on it", []),
-        ("Nobody is on it", ["Take it"]),
-        ("Nobody is on it", []),
+        ("Unassigned", []),
+        ("Unassigned", ["Assign to me"]),
+        ("Unassigned", []),
     ]
     take(request, by)
-    free = "free again 14 minutes from now"
+    free = "unassigned again 14 minutes from now"
     assert lines(request, owner, by, other) == [
-        (f"bob is on it {free}", []),
-        (f"You are on it {free}", ["Give back"]),
-        (f"bob is on it {free}", ["Take over from bob"]),
+        (f"Assigned to bob {free}", []),
+        (f"Assigned to you {free}", ["Unassign"]),
+        (f"Assigned to bob {free}", ["Reassign to me"]),
     ]
     decide(request, other, Verdict.APPROVE)
     assert lines(request, owner, by) == [("", []), ("", [])]
@@ -54,7 +54,7 @@ def test_everybody_who_sees_a_request_sees_who_is_on_it_and_gets_their_own_butto
 def test_the_button_takes_it_and_leads_back_to_the_page_where_it_was_pressed():
     request, by = make_request(alice()), bob()
     for address in ("/", request.workflow.get_absolute_url(), request.get_absolute_url()):
-        for action, button in (("claim/", "Take it"), ("release/", "Give back")):
+        for action, button in (("claim/", "Assign to me"), ("release/", "Unassign")):
             client = browser(by)
             (form,) = forms(client.get(address).text, action)
             answer = press(client, form, button)
@@ -67,7 +67,7 @@ def test_htmx_gets_the_line_alone():
     answer = browser(by).post(f"{request.get_absolute_url()}claim/", headers=HTMX)
     (only,) = parse(answer.text).inside
     assert (answer.status_code, only.attributes["id"]) == (200, f"holder-{request.pk}")
-    assert line(answer.text)[1] == ["Give back"]
+    assert line(answer.text)[1] == ["Unassign"]
 
 
 def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
@@ -79,11 +79,11 @@ def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
         refused = client.post(early.action, early.fields, headers=headers)
         assert refused.status_code == 409
         assert [one.words for one in parse(refused.text).find("p", class_="refusal")] == [
-            "bob is on it. Take it over, or leave it to them."
+            "This request is assigned to bob. To take over, assign it to yourself."
         ]
-        assert line(refused.text)[1] == ["Take over from bob"]
+        assert line(refused.text)[1] == ["Reassign to me"]
     (form,) = forms(refused.text, "claim/")
-    press(client, form, "Take over from bob")
+    press(client, form, "Reassign to me")
     assert stored(request).claimed_name == "dora"
 
 
@@ -92,14 +92,14 @@ def test_bob_hands_a_question_to_mallory_who_hands_it_back_and_sees_it_no_more()
     client, theirs = browser(by), browser(to)
     assert theirs.get(request.get_absolute_url()).status_code == 404
     (form,) = forms(client.get(request.get_absolute_url()).text, "assign/")
-    assert press(client, form, "Hand over", to="mallory").headers["Location"] == f"{request.get_absolute_url()}#talk"
+    assert press(client, form, "Assign", to="mallory").headers["Location"] == f"{request.get_absolute_url()}#talk"
     page = theirs.get(request.get_absolute_url()).text
-    assert line(page) == ("Nobody is on it assigned to you", ["Take it"])
+    assert line(page) == ("Assigned to you", ["Start working on it"])
     assert parse(page).find("option") == []
     (form,) = forms(page, "assign/")
-    left = press(theirs, form, "Hand it back to all")
+    left = press(theirs, form, "Unassign")
     assert (left.status_code, left.headers["Location"]) == (302, "/")
-    assert "Handed back. You do not see it any more." in theirs.get("/").text
+    assert "Unassigned. You can no longer see this request." in theirs.get("/").text
     assert theirs.get(request.get_absolute_url()).status_code == 404
 
 
@@ -118,7 +118,7 @@ def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "It cannot be assigned to that user. to is not the name of a user who can be asked this",
+            "This request cannot be assigned to that user. to is not the name of a user who can answer this request",
         )
     assert stored(request).assigned_to is None
 
@@ -128,7 +128,10 @@ def test_who_was_slower_at_handing_over_reads_who_has_it():
     actions.assign(request.pk, by=by, via=Door.DASHBOARD, to=to)
     refused = browser(by).post(f"{request.get_absolute_url()}assign/", {"to": "bob"}, headers=HTMX)
     (alert,) = parse(refused.text).find("div", class_="refusal")
-    assert (refused.status_code, alert.words) == (409, "Somebody was faster: it is assigned to mallory by now.")
+    assert (refused.status_code, alert.words) == (
+        409,
+        "The assignee has changed: this request is now assigned to mallory.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,5 +179,6 @@ def test_a_name_full_of_markup_is_shown_as_it_is():
     actions.assign(request.pk, by=nasty, via=Door.DASHBOARD, to=nasty)
     page = browser(bob()).get(request.get_absolute_url()).text
     assert inline_code(page) == []
-    assert line(page)[1] == [f"Take over from {nasty.username}"]
+    said, buttons = line(page)
+    assert (said.startswith(f"Assigned to {nasty.username} "), buttons) == (True, ["Reassign to me"])
     assert len(aside(parse(page))) == 4

@@ -50,9 +50,9 @@ async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_m
         line("/ws/desk/", stranger) as none,
     ):
         await run(lambda: act(actions.claim, request, by))
-        seen = [holders(await page.until("is on it")) for page in (hers, doras)]
-        assert seen == [{id_: []}, {id_: ["Take over from bob"]}]
-        assert holders(await his.until("You are on it")) == {id_: ["Give back"]}
+        seen = [holders(await page.until("Assigned to <b>bob</b>")) for page in (hers, doras)]
+        assert seen == [{id_: []}, {id_: ["Reassign to me"]}]
+        assert holders(await his.until("Assigned to you")) == {id_: ["Unassign"]}
         assert await none.receive_nothing(QUIET)
 
 
@@ -61,7 +61,7 @@ async def test_who_is_handed_a_request_gets_its_card_and_who_had_it_loses_it():
     request = await run(lambda: make_request(owner, Kind.QUESTION, allow_text=True, assigned_to=first))
     async with line("/ws/desk/", first) as theirs, line("/ws/desk/", second) as new:
         await run(lambda: act(actions.assign, request, by, to=second, instead_of="mallory"))
-        gone, card = await theirs.until("handed to somebody else"), await new.until("Answer")
+        gone, card = await theirs.until("assigned to someone else"), await new.until("Answer")
     assert f'id="request-{request.pk}"' in gone
     assert "May I?" not in gone
     assert f'id="request-{request.pk}"' in card
@@ -87,7 +87,7 @@ async def test_a_chat_page_hears_who_is_at_its_requests():
     request = await run(ApprovalRequest.objects.get)
     async with line(f"/ws/chats/{chat.pk}/", auditor) as page:
         await run(lambda: act(actions.claim, request, by))
-        assert holders(await page.until("is on it")) == {f"holder-{request.pk}": []}
+        assert holders(await page.until("Assigned to <b>bob</b>")) == {f"holder-{request.pk}": []}
 
 
 def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said():

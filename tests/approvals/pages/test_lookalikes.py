@@ -42,13 +42,13 @@ HIDDEN = ["\u00ad", "\u034f", "\u115f", "\u1160", "\u17b4", "\u180b", "\u180e", 
           "\U000e0101"]  # fmt: skip
 A = "\u0430"  # CYRILLIC SMALL LETTER A
 OTHER_NAMES = {
-    "pay ": "holds a space that nobody sees",
-    " pay": "holds a space that nobody sees",
-    "pay  it": "holds a space that nobody sees",
-    "pay\u00a0it": "holds a space that nobody sees",
-    f"p{A}y": f"mixes letters of different scripts: {A} (U+0430, CYRILLIC SMALL LETTER A)",
-    "\u0441\u043e\u0440\u0443": "reads like 'copy' and is something else",
-    "\uff50\uff41\uff59": "reads like 'pay' and is something else",
+    "pay ": "contains an invisible space",
+    " pay": "contains an invisible space",
+    "pay  it": "contains an invisible space",
+    "pay\u00a0it": "contains an invisible space",
+    f"p{A}y": f"mixes letters of different alphabets: {A} (U+0430, CYRILLIC SMALL LETTER A)",
+    "\u0441\u043e\u0440\u0443": "looks like 'copy' but is a different name",
+    "\uff50\uff41\uff59": "looks like 'pay' but is a different name",
 }
 GOOD = [
     "issueRefund",
@@ -100,7 +100,7 @@ def test_marks_that_do_nothing_where_they_stand_are_shown(text, shown):
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_no_tool_is_named_with_a_hidden_character(hidden):
-    assert lookalikes.tool_name_problem(f"pay{hidden}ment") == "holds a character that nobody sees"
+    assert lookalikes.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
 
 
 @pytest.mark.parametrize(("name", "problem"), OTHER_NAMES.items())
@@ -136,7 +136,7 @@ def test_four_names_that_look_alike_are_four_different_rows():
     names = ["amount", "amount ", f"{A}mount", "amo\u00adunt"]
     found = rows(dict.fromkeys(names, 1) | {"other": 1})
     assert [row.name for row in found] == ["amount", "amount⟨U+0020⟩", f"{A}mount", "amo⟨U+00AD⟩unt", "other"]
-    alike = "reads like 3 other names here"
+    alike = "looks like 3 other names here"
     assert [row.note for row in found] == [
         alike, alike, f"{alike}; mixes alphabets: {A} (U+0430, CYRILLIC SMALL LETTER A)", alike, "",
     ]  # fmt: skip
@@ -171,7 +171,7 @@ def test_a_card_and_its_edit_form_show_four_names_for_four():
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     table = page.find("table", class_="values")[0]
     assert len({cell.words for cell in table.find("th")}) == 4
-    assert [note.words[:10] for note in table.find("small", class_="misread")] == ["reads like"] * 4
+    assert [note.words[:10] for note in table.find("small", class_="misread")] == ["looks like"] * 4
     labels = [label.words for label in page.find("form", class_="fields")[0].find("label")]
     assert {"amount", "amount⟨U+0020⟩", "amo⟨U+00AD⟩unt"} <= set(labels)
 

@@ -64,8 +64,8 @@ def test_an_empty_desk_says_what_it_is_for():
     assert counts(page) == ("0", "0")
     (words,) = [empty.words for empty in parse(page).find("p", class_="empty")]
     assert words == (
-        "Nothing waits. When an agent needs a person, it shows up here by itself. "
-        "To see how, start a chat and write “approve refund”."
+        "Nothing is waiting. When an agent needs a person, its request appears here. "
+        "To try it, start a chat and write “approve refund”."
     )
 
 
@@ -95,10 +95,10 @@ def test_a_card_shows_what_an_approver_needs_to_know():
     assert rows == {"amount": "250", "orderId": "4711", "lines": "1 a 2 b", "1": "a", "2": "b", "customer": "Jane Doe"}
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
     (deadline,) = card.find("p", class_="deadline")
-    assert re.fullmatch(r"Expires (2|3).hours.*from now this counts as no: it is then not run", deadline.words)
+    assert re.fullmatch(r"Expires (2|3).hours.*from now If no one decides by then, this is rejected.", deadline.words)
     assert [one.words for one in card.find("strong")] == ["money"]
     (head,) = page.find("header", class_="workflow-head")
-    assert head.words.startswith("A refund agent support for alice from the API run run-")
+    assert head.words.startswith("A refund agent support requested by alice via API run run-")
 
 
 def test_buttons_are_for_those_who_may_press_them():
@@ -107,8 +107,8 @@ def test_buttons_are_for_those_who_may_press_them():
     seen = {person: buttons(browser(user).get(request.get_absolute_url()).text) for person, user in
             {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
     assert seen == {
-        "Alice": ["Withdraw"],
-        "Bob": ["Approve", "Reject", "Review the changes", "Withdraw"],
+        "Alice": ["Cancel request"],
+        "Bob": ["Approve", "Reject", "Review changes", "Cancel request"],
         "Carol": [],
     }
 
@@ -131,7 +131,7 @@ def test_a_question_to_alice_offers_her_its_answers_and_carol_none():
     owner = alice()
     options = [{"label": "Standard", "description": "free"}, {"label": "Express"}]
     request = make_request(owner, Kind.QUESTION, options=options, allow_text=True, input={})
-    assert buttons(browser(owner).get("/").text) == ["Standard free", "Express", "Answer", "Decline", "Withdraw"]
+    assert buttons(browser(owner).get("/").text) == ["Standard free", "Express", "Answer", "Decline", "Cancel request"]
     assert buttons(browser(carol()).get(request.get_absolute_url()).text) == []
 
 
@@ -142,7 +142,7 @@ def test_what_was_decided_stays_readable_with_who_when_why_and_through_which_doo
     page = browser(owner).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")
     (who,), (why,) = outcome.find("p"), outcome.find("blockquote")
-    assert re.fullmatch(r"Approved with changes by bob (now|.+ ago) through: Dashboard", who.words)
+    assert re.fullmatch(r"Approved with changes by bob (now|.+ ago) via web", who.words)
     assert why.words == "Half of it."
     assert [cell.words for cell in outcome.find("table")[0].find("tr")[1].all() if cell.tag in {"th", "td"}] == [
         "amount",
@@ -164,7 +164,7 @@ def test_a_workflow_shows_its_steps_in_order_and_its_record():
     assert [(row[1], row[3], row[4]) for row in rows] == [
         ("request.created", "alice", "api"),
         ("request.created", "alice", "api"),
-        ("request.decided", "bob", "dashboard"),
+        ("request.decided", "bob", "web"),
     ]
 
 
@@ -204,8 +204,8 @@ def test_what_waits_is_read_page_by_page_each_once(monkeypatch):
     while address:
         page = client.get(address).text
         seen.append(titles(page))
-        assert links(page, "The most urgent") == (["/"] if len(seen) > 1 else [])
-        address = next((f"/{link}" for link in links(page, "Less urgent ones")), None)
+        assert links(page, "Most urgent") == (["/"] if len(seen) > 1 else [])
+        address = next((f"/{link}" for link in links(page, "Less urgent")), None)
     assert seen == [["Ask 1", "Ask 3", "Ask 5"], ["Ask 0", "Ask 2", "Ask 4"], ["Ask 6"]]
 
 
@@ -218,8 +218,8 @@ def test_a_place_that_nobody_was_given_is_no_error(address):
 def test_a_request_whose_deadline_has_passed_cannot_be_told_from_one_that_waits_until_the_sweep_has_been():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw"]
+    assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request"]
     assert actions.expire(request.pk)
     page = browser(carol()).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")
-    assert outcome.words.startswith("Expired by nobody: the deadline passed")
+    assert outcome.words.startswith("Expired because no one decided in time")

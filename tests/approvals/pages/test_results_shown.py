@@ -64,7 +64,7 @@ def test_an_error_is_shown(approved):
 
 
 def test_until_it_is_reported_that_is_said(approved):
-    assert "Nothing has been reported yet." in shown(approved.requested_by, approved.get_absolute_url()).words
+    assert "No result yet." in shown(approved.requested_by, approved.get_absolute_url()).words
 
 
 @pytest.mark.parametrize("verdict", [None, Verdict.REJECT])
@@ -80,8 +80,8 @@ def test_nothing_is_said_where_nothing_was_let_run(verdict):
     ("executed", "executions", "exact", "words"),
     [
         ("approved", 1, True, "Ran exactly what was approved."),
-        ("other", 1, False, "What ran is not what was approved."),
-        ("", 0, None, "It was not run."),
+        ("other", 1, False, "What ran differs from what was approved."),
+        ("", 0, None, "It did not run."),
     ],
 )
 def test_what_ran_is_held_against_what_was_approved(approved, executed, executions, exact, words):

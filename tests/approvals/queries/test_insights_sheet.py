@@ -48,8 +48,8 @@ def test_the_csv_says_what_is_not_in_its_figures(monkeypatch):
     rows = sheet_of(browser(by), 90)
     notes = [row["name"] for row in rows if row["sort"] == "note"]
     assert notes == [
-        "More has ended in this period than is looked at here: the figures are over the latest 3 requests.",
-        "2 more rows “tool” are left out.",
+        "Too many requests ended in this period to include them all. The figures cover the latest 3.",
+        "2 more “tool” rows are not included.",
     ]
     days = [row["name"] for row in rows if row["sort"] == "day"]
     assert (days[0], rows[0]["ended"]) == ("2026-11-18", "")

@@ -60,7 +60,7 @@ def test_the_page_lists_them_with_who_and_why():
     decide(asked(owner, "Before"), decider, Verdict.REJECT, comment="No <b>photos</b>.")
     page = parse(browser(decider).get(asked(owner).get_absolute_url()).text)
     (section,) = page.find("section", class_="precedents")
-    assert section.find("h2")[0].words == "Decided before on refund"
+    assert section.find("h2")[0].words == "Earlier decisions on refund"
     assert section.find("li")[0].words.startswith("Before Rejected bob")
     assert "“No <b>photos</b>.”" in section.words
 

@@ -48,7 +48,7 @@ def test_a_chat_without_an_answer_has_no_checkpoints_yet():
     say(chat, "hello")
     page = parse(browser(chat.owner).get(f"{chat.get_absolute_url()}checkpoints/").text)
     (words,) = page.find("p", class_="empty")
-    assert words.words == "No checkpoint yet: they appear when the assistant pauses or ends."
+    assert words.words == "No checkpoints yet. One is saved each time the assistant stops or finishes."
 
 
 def test_the_history_lists_every_message_with_its_partial_checkpoints_and_its_final_one(chat):
@@ -61,7 +61,7 @@ def test_the_history_lists_every_message_with_its_partial_checkpoints_and_its_fi
         for panel in parse(page).find("section", class_="panel")
     ]
     first, second = Message.objects.filter(role="assistant").order_by("position")
-    assert shown == [(first.message_id, [["final"]]), (second.message_id, [["partial"], ["final"]])]
+    assert shown == [(first.message_id, [["Final"]]), (second.message_id, [["Partial"], ["Final"]])]
     links = [link.attributes["href"] for link in parse(page).find("a", class_="row-title")]
     assert links == [
         f"/chats/checkpoints/{pk}/" for pk in TurnCheckpoint.objects.order_by("id").values_list("pk", flat=True)
@@ -74,14 +74,14 @@ def test_a_stopped_turns_checkpoint_says_so():
     assert actions.stop_turn(chat, by=chat.owner, via=Door.CHAT)
     page = browser(chat.owner).get(f"{chat.get_absolute_url()}checkpoints/").text
     badges = [badge.words for badge in parse(page).find("span", class_="badge")]
-    assert badges == ["partial", "final", "stopped"]
+    assert badges == ["Partial", "Final", "stopped"]
 
 
 def test_a_checkpoint_reads_as_the_message_read_then(chat):
     partial = TurnCheckpoint.objects.get(kind="partial")
     page = parse(browser(chat.owner).get(f"/chats/checkpoints/{partial.pk}/").text)
     assert [shown.words for shown in page.find("div", class_="text")] == ["I will."]
-    assert page.find("details", class_="tool")[0].find("summary")[0].words == "issueRefund waits for approval"
+    assert page.find("details", class_="tool")[0].find("summary")[0].words == "issueRefund waiting for approval"
     facts = {row.find("dt")[0].words: row.find("dd")[0].words for row in page.find("dl")[0].find("div")}
     assert facts["Finish reason"] == "tool-calls"
     assert facts["Digest"] == partial.digest
@@ -105,7 +105,7 @@ def test_a_failed_turns_checkpoint_shows_the_error():
     (words,) = page.find("p", class_="refusal")
     assert words.words == "The model is <b>down</b>."
     (empty,) = page.find("p", class_="empty")
-    assert empty.words == "Nothing had been said yet."
+    assert empty.words == "The message was still empty."
 
 
 def test_the_checkpoint_of_a_call_holds_the_input_that_was_proposed(chat):
@@ -120,4 +120,4 @@ def test_a_question_in_a_checkpoint_waits_for_an_answer():
     paused(chat, use("askHuman", {"question": "May I?"}))
     page = parse(browser(chat.owner).get(f"/chats/checkpoints/{TurnCheckpoint.objects.get().pk}/").text)
     (tool,) = page.find("details", class_="tool")
-    assert tool.find("summary")[0].words == "askHuman waits for an answer"
+    assert tool.find("summary")[0].words == "askHuman waiting for an answer"

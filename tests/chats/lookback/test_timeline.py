@@ -46,7 +46,7 @@ def test_the_page_says_who_decided_what_and_through_which_door(settings):
     client.force_login(turn.chat.owner)
     page = parse(client.get(f"/chats/{turn.chat_id}/timeline/").text)
     (decided,) = page.find("li", class_="entry-decided")
-    assert decided.find("p")[1].words == "Approved by bob through: Dashboard: Run pay?"
+    assert decided.find("p")[1].words == "Approved by bob via web: Run pay?"
     assert decided.find("blockquote")[0].words == "Go on."
 
 
@@ -71,7 +71,7 @@ def test_a_stop_says_who_pressed_it():
     client.force_login(chat.owner)
     page = parse(client.get(f"/chats/{chat.pk}/timeline/").text)
     (ended,) = page.find("li", class_="entry-ended")
-    assert ended.find("p")[1].words == "The turn is over: Stopped by alice"
+    assert ended.find("p")[1].words == "Turn stopped by alice"
 
 
 def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions():

@@ -43,7 +43,7 @@ def state_line(html: str) -> str:
 def test_an_empty_list_says_how_to_start():
     page = parse(browser(alice()).get("/chats/").text)
     (words,) = [empty.words for empty in page.find("li", class_="empty")]
-    assert words == "No chat yet. Write something above to start one."
+    assert words == "No chats yet. Write a message above to start one."
 
 
 def test_a_chat_is_started_with_its_first_message():
@@ -63,13 +63,13 @@ def test_a_chat_is_started_with_its_first_message():
     [
         (
             {"agent": "support", "text": "x" * (MAX_TEXT + 1)},
-            "A message has 1 to 20,000 characters; this one has 20,001.",
+            "A message must have 1 to 20,000 characters. This one has 20,001.",
         ),
         (
             {"agent": "nobody", "text": "Hello"},
-            "There is no agent named 'nobody' here. Start a new chat with another agent.",
+            "No agent is named 'nobody'. Start a new chat with another agent.",
         ),
-        ({"text": "Hello"}, "There is no agent named '' here. Start a new chat with another agent."),
+        ({"text": "Hello"}, "No agent is named ''. Start a new chat with another agent."),
     ],
     ids=["too-long", "unknown-agent", "no-agent"],
 )
@@ -88,7 +88,7 @@ def test_a_plain_message_is_posted_and_leads_back_to_the_chat(chat):
     assert (sent.status_code, sent.headers["Location"]) == (302, chat.get_absolute_url())
     page = client.get(chat.get_absolute_url()).text
     assert bubbles(page) == ["hello", "Hello back.", "And now?"]
-    assert state_line(page) == "The assistant is at work…"
+    assert state_line(page) == "The assistant is working…"
 
 
 def test_through_htmx_the_composer_comes_back_empty_with_the_message_beside_it(chat):
@@ -115,7 +115,7 @@ def refusal(chat, data) -> tuple[int, str, str]:
 
 def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(chat):
     turn = say(chat, "hello")
-    busy = "The assistant is still answering. Wait for it, or stop it first."
+    busy = "The assistant is still answering. Wait for it to finish, or stop it."
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
     begin(turn)
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
@@ -124,7 +124,7 @@ def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(cha
 
 def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
     paused(chat)
-    words = "The assistant waits for: “Run issueRefund?”. Answer that first, or stop the turn."
+    words = "The assistant is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
     assert refusal(chat, {"text": "Hurry up"}) == (409, words, "Hurry up")
 
 
@@ -132,7 +132,7 @@ def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
     ("written", "length"), [("  ", 0), ("", 0), ("y" * 20_001, 20_001)], ids=["blank", "empty", "long"]
 )
 def test_a_message_that_is_empty_or_too_long_is_refused_and_its_draft_kept(chat, written, length):
-    words = f"A message has 1 to 20,000 characters; this one has {length:,}."
+    words = f"A message must have 1 to 20,000 characters. This one has {length:,}."
     assert refusal(chat, {"text": written}) == (422, words, written)
 
 
@@ -165,7 +165,7 @@ def test_a_chat_whose_agent_is_gone_stays_readable_and_refuses_messages(chat, se
     assert bubbles(page) == ["hello", "Hello back."]
     assert forms(page, "/messages/") == []
     (note,) = parse(page).find("p", class_="note")
-    assert note.words.startswith("The agent “support” is no longer listed")
+    assert note.words.startswith("The agent “support” is not listed")
     sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": "Anybody?"})
     assert sent.status_code == 422
 
@@ -219,7 +219,7 @@ def test_carol_reads_but_has_no_composer_and_may_not_write_or_stop(chat):
 def test_bob_decides_and_stops_in_alices_chat_but_does_not_write_in_it(chat):
     paused(chat)
     page = browser(bob()).get(chat.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review the changes", "Withdraw", "Stop"]
+    assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request", "Stop"]
 
 
 def test_the_state_of_a_turn_is_told_in_words(chat):
@@ -230,7 +230,7 @@ def test_the_state_of_a_turn_is_told_in_words(chat):
         chat, use("issueRefund", {"amount": 120, "orderId": "1"}), use("issueRefund", {"amount": 130, "orderId": "2"})
     )
     assert state_line(client.get(page).text) == (
-        "Paused Waits for 2 answers; nothing runs meanwhile. Run issueRefund?, Run issueRefund?"
+        "Suspended Waiting for 2 decisions. Nothing runs until then. Run issueRefund?, Run issueRefund?"
     )
     assert actions.stop_turn(chat, by=chat.owner, via="chat")
     claim = begin(say(chat, "hello"))

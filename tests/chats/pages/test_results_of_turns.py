@@ -38,4 +38,4 @@ def test_a_call_that_was_stopped_before_it_ran_says_so():
     from_page = browser(turn.chat.owner)
     from_page.post(f"{turn.chat.get_absolute_url()}stop/")
     (result,) = parse(from_page.get(request.get_absolute_url()).text).find("section", class_="result")
-    assert (result.find("h5")[0].words, "It was not run." in result.words) == ("Result Cancelled", True)
+    assert (result.find("h5")[0].words, "It did not run." in result.words) == ("Result Cancelled", True)

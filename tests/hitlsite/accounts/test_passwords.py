@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
 
 NEW = "a wholly new battery"
 CHANGE = {"oldpassword": people.PASSWORD, "password1": NEW, "password2": NEW}
-NOT_VALID = "This link is no longer valid. A link works once, for one hour, and only until you log in."
-NOTE = "The password was changed. All other browsers are logged out."
+NOT_VALID = "This link is no longer valid. A link works once, for one hour, and stops working when you log in."
+NOTE = "Your password was changed. Your other sessions were logged out."
 
 
 def browser(user) -> Client:
@@ -222,7 +222,7 @@ def test_a_mail_server_that_is_away_is_in_the_log_and_on_no_page(monkeypatch, ca
     with_mail()
     page = Client().post("/password/reset/", {"email": "alice@example.org"}, follow=True)
     sent()
-    assert (page.status_code, "Check your mail" in page.text) == (200, True)
+    assert (page.status_code, "Check your email" in page.text) == (200, True)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
         "A mail with a link to set a new password was not sent"
     ]

@@ -100,7 +100,7 @@ async def test_bobs_desk_shows_alices_pause_at_once_and_again_when_it_is_decided
         seen = await page.until(f'id="request-{request.pk}"')
         (workflow,) = parse(seen).find("article", class_="workflow")
         assert workflow.attributes["id"] == f"workflow-{request.workflow_id}"
-        shown = ["Approve", "Reject", "Review the changes", "Withdraw"]
+        shown = ["Approve", "Reject", "Review changes", "Cancel request"]
         assert cards(seen) == {f"request-{request.pk}": shown}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["1"]
 
@@ -123,8 +123,8 @@ async def test_each_person_is_pushed_their_own_buttons_and_mallory_nothing():
         request = await run(only)
         seen = {name: await pages[name].until("request-") for name in ("Alice", "Bob", "Carol")}
         assert {name: cards(html)[f"request-{request.pk}"] for name, html in seen.items()} == {
-            "Alice": ["Withdraw"],
-            "Bob": ["Approve", "Reject", "Review the changes", "Withdraw"],
+            "Alice": ["Cancel request"],
+            "Bob": ["Approve", "Reject", "Review changes", "Cancel request"],
             "Carol": [],
         }
         assert await pages["Mallory"].receive_nothing(QUIET)
@@ -232,7 +232,7 @@ async def test_a_page_that_missed_too_much_is_told_to_reload():
     async with line("/ws/desk/?since=0", owner) as page:
         (mark,) = parse(await page.push()).inside
         assert (mark.attributes["id"], mark.attributes["data-state"]) == ("live", "stale")
-        assert mark.words == "Much has changed since: reload"
+        assert mark.words == "This page is out of date: reload"
 
 
 async def test_a_moment_that_no_page_would_send_does_no_harm():

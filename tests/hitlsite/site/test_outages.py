@@ -22,7 +22,7 @@ from tests.support.processes.ports import free_port
 
 #: It has the shape of a key, so it is looked for.
 KEY = "pp_01234567_" + "x" * 30
-WORDS = "Nothing that was recorded is lost."
+WORDS = "No recorded data is lost."
 
 
 def away(*_):

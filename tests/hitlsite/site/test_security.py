@@ -40,7 +40,7 @@ POLICY = {
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
-LOG_INS = {"/login/", "/admin/login/"}  # the second leads to the first
+LOG_INS = {"/login/", "/admin/login/"}  # the second points to the first
 RESETS = {"/password/reset/", "/password/reset/sent/", "/password/reset/x/x/"}
 OPEN = {"/login/", *RESETS, "/favicon.ico", "/words.js"}  # to everybody: one has to get in somehow
 #: Addresses that are no plain route, by their pattern.
@@ -180,7 +180,7 @@ def test_every_address_refuses_a_form_without_its_token_in_words():
             refused = client.post(address, {"verdict": "approve"})
             assert (address, refused.status_code) == (address, 403)
             words = parse(refused.text).find("section", class_="problem")[0].find("p")[1].words
-            assert words == "This form was too old or came from elsewhere. Reload the page and try again."
+            assert words == "This form has expired or came from another site. Reload the page and try again."
     # A program that nobody knows is told so; a browser that is known needs its token here too.
     for user, status, code in ((None, 401, "not_authenticated"), (alice(), 403, "csrf")):
         client = browser(user, enforce_csrf_checks=True)

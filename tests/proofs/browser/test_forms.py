@@ -74,24 +74,24 @@ def test_a_form_is_refused_in_place_mended_and_sent(windows, people, agent, scri
 def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people, agent, scripted):
     asked = agent.ask(input={"amount": 120, "to": {"name": "Jane"}}, tool_call_id=f"review-{scripted}")
     page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
-    page.get_by_text("Edit the input, then approve").click()
+    page.get_by_text("Approve with changes…").click()
     page.get_by_label("amount").fill("80")
-    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name="Review changes").click()
     assert page.locator(".review-title").inner_text() == "You are about to approve this with 1 change"
     if scripted:
         page.locator(".review-title:focus").wait_for()
         page.keyboard.press("e")
-        assert page.evaluate("document.activeElement.textContent") == "Change again"
-    page.get_by_role("button", name="Change again").click()
+        assert page.evaluate("document.activeElement.textContent.trim()") == "Edit again"
+    page.get_by_role("button", name="Edit again").click()
     if scripted:
         page.locator("details.edit > summary:focus").wait_for()
     assert page.get_by_label("amount").input_value() == "80"
     page.get_by_label("name").fill("Joan")
-    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name="Review changes").click()
     page.locator(".changes").wait_for()
     assert page.locator(".changes del").all_inner_texts() == ["120", "Jane"]
     assert page.locator(".changes ins").all_inner_texts() == ["80", "Joan"]
-    page.get_by_role("button", name="Approve with these changes").click()
+    page.get_by_role("button", name="Approve with changes").click()
     page.locator(".outcome").wait_for()
     made = agent.send("GET", f"/requests/{asked['id']}").body["decision"]
     assert (made["verdict"], made["approved_input"]) == ("edit", {"amount": 80, "to": {"name": "Joan"}})
@@ -108,8 +108,8 @@ def test_a_moment_is_entered_in_utc_and_said_in_the_persons_own_time(windows, pe
     page.get_by_role("button", name="Add a row").click()
     # Whether there is a comma depends on the age of the browser.
     assert [text.replace(",", "") for text in page.locator("output.same-time").all_inner_texts() if text] == [
-        "Thursday 24 December 2026 at 15:00 in your zone (Europe/Vienna)",
-        "Thursday 2 July 2026 at 01:30 in your zone (Europe/Vienna)",
+        "Thursday 24 December 2026 at 15:00 in your time zone (Europe/Vienna)",
+        "Thursday 2 July 2026 at 01:30 in your time zone (Europe/Vienna)",
     ]
     page.get_by_role("button", name="Answer").click()
     page.locator(".outcome").wait_for()

@@ -69,9 +69,9 @@ def test_what_somebody_is_typing_survives_what_is_pushed(windows, people):
     alice = people("requester")
     (_, mine), (_, other) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (84, 85))
     page = windows.open(people("admin"))
-    card(page, mine).get_by_text("Edit the input, then approve").click()
+    card(page, mine).get_by_text("Approve with changes…").click()
     card(page, mine).get_by_label("amount").fill("450")
-    comment = card(page, mine).get_by_placeholder("Comment")
+    comment = card(page, mine).get_by_placeholder("Message to the agent")
     comment.fill("Half a sen")
     people("approver").decide(other, verdict="reject")
     card(page, other).locator(".outcome").wait_for()
@@ -91,11 +91,11 @@ def test_the_mark_says_whether_the_page_is_live_and_the_page_catches_up(windows,
         first, second, mine = (alice.pause(f"Please refund order {number}, 500 euros")[1] for number in (87, 88, 89))
         page = windows.open(server.person("approver"))
         assert live(page) == ("on", "Live")
-        card(page, mine).get_by_placeholder("Comment").fill("Half a sentence")
+        card(page, mine).get_by_placeholder("Message to the agent").fill("Half a sentence")
         for end, request, number in ((server.stop, first, 87), (server.kill, second, 88)):
             end()
             page.wait_for_selector('#live[data-state="off"]')
-            page.locator("#live", has_text="Not live: reload to see news").wait_for()
+            page.locator("#live", has_text="Not live: reload for updates").wait_for()
             assert card(page, request).locator("button").count() > 0
 
             server.run(DECIDE.format(request=request))
@@ -105,7 +105,7 @@ def test_the_mark_says_whether_the_page_is_live_and_the_page_catches_up(windows,
             assert outcome.locator("blockquote").inner_text() == "While you were away."
             page.wait_for_selector(f"#completed >> text=Please refund order {number}")
             assert live(page) == ("on", "Live")
-            assert card(page, mine).get_by_placeholder("Comment").input_value() == "Half a sentence"
+            assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
 
 
 def test_a_log_out_in_one_tab_marks_the_others(windows, server):
@@ -140,8 +140,8 @@ def test_everything_works_without_javascript(windows, people, server):
     with page.expect_navigation():
         page.click("main button")
     assert page.url == f"{server.address}/"
-    assert live(page) == ("off", "Not live: reload to see news")
-    card(page, request).get_by_placeholder("Comment").fill("By hand.")
+    assert live(page) == ("off", "Not live: reload for updates")
+    card(page, request).get_by_placeholder("Message to the agent").fill("By hand.")
     with page.expect_navigation():
         card(page, request).get_by_role("button", name="Approve", exact=True).click()
     assert page.url == f"{server.address}/"

@@ -161,7 +161,7 @@ def test_names_of_an_ordinary_day_widen_nothing(windows, desk, asked, approver):
     page.locator(".edit > summary").click()
     page.get_by_label(NAME[:48], exact=True).fill("b")
     page.locator(".edit [name=typed_name]").fill(TOOL)
-    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name="Review changes").click()
     page.locator(".changes").wait_for()
     assert too_wide(page) == {}
 
@@ -215,7 +215,7 @@ def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(window
     page.evaluate(UNFOLD)
     page.locator(".edit textarea").first.fill("e" * 1000)
     page.locator(".edit [name=comment]").fill(SAID)
-    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name="Review changes").click()
     page.locator(".review .changes").wait_for()
     if wide := too_wide(page):
         opened["review"] = wide
@@ -231,7 +231,7 @@ def test_many_long_requests_at_once_widen_nothing(windows, desk, asked, approver
     page.locator(".bulk-table").first.wait_for()
     sure = too_wide(page)
     page.get_by_role("button", name="Reject").click()
-    page.get_by_role("link", name="Back to the list").wait_for()
+    page.get_by_role("link", name="Back to the inbox").wait_for()
     assert (sure, too_wide(page)) == ({}, {})
 
 
@@ -269,8 +269,8 @@ def test_long_names_are_cut_in_a_row_and_what_follows_them_is_seen(windows, desk
             };
         });
     }""")
-    assert [one["words"][:4] for one in pieces][:3] == ["TTTT", "AAAA", "for "]
-    assert pieces[-1]["words"].startswith("ends")
+    assert [one["words"][:4] for one in pieces][:3] == ["TTTT", "AAAA", "requ"]
+    assert pieces[-1]["words"].startswith("expires")
     assert [one["seen"] for one in pieces] == [True] * 5
     assert [one["whole"] for one in pieces] == [False, False, True, True, True]
 

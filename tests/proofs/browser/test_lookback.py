@@ -23,8 +23,8 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
 
     bob.decide(request, verdict="reject", comment="Not this one.")
     page.locator(".entry-checkpoint").nth(1).wait_for()
-    assert "by approver through: Dashboard" in page.locator(".entry-decided p").nth(1).inner_text()
-    page.get_by_role("link", name="what changed").last.click()
+    assert "by approver via web" in page.locator(".entry-decided p").nth(1).inner_text()
+    page.get_by_role("link", name="compare with the previous one").last.click()
     assert page.locator(".pair-changed del").first.inner_text() == "approval-requested"
     assert page.locator(".pair-changed ins").first.inner_text() == "output-denied"
     page.get_by_role("link", name="Swap").click()
@@ -37,12 +37,12 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     assert tops[0] == tops[1]
 
     page.locator(".sides a").last.click()
-    page.get_by_role("button", name="Branch a new chat from here").click()
+    page.get_by_role("button", name="Branch from this checkpoint").click()
     page.wait_for_url(re.compile(r"/chats/\d+/$"))
     made = int(path(page).strip("/").split("/")[-1])
     assert made != chat
     wait_for_state(page, "suspended")
-    assert "Asked anew" in page.locator(".request.is-pending").inner_text()
+    assert "Asked again" in page.locator(".request.is-pending").inner_text()
     window = windows.open(bob, f"/chats/{made}/")
     window.get_by_role("button", name="Approve", exact=True).click()
     wait_for_state(page, "completed")

@@ -108,7 +108,7 @@ def test_everything_can_be_reached_with_the_tab_key_and_shows_it(windows, people
 def test_the_first_thing_reached_skips_to_the_content(windows, people):
     page = windows.open(people("requester"), "/chats/")
     page.keyboard.press("Tab")
-    assert page.locator(":focus").inner_text() == "Skip to the content"
+    assert page.locator(":focus").inner_text() == "Skip to content"
     assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
     page.keyboard.press("Enter")
     assert page.url.endswith("/chats/#main")

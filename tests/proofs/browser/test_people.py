@@ -43,51 +43,51 @@ def test_who_takes_a_request_is_seen_in_the_other_window_and_nothing_moves(windo
     (_, request), (_, below) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (901, 902))
     bob, other = windows.open(people("approver")), windows.open(people("admin"))
     before = tops(other, request, below)
-    assert words(other, request) == "Nobody is on it"
-    holder(bob, request).get_by_role("button", name="Take it").click()
-    says(bob, request, r"^\s*You are on it")
-    says(other, request, r"^\s*approver is on it")
+    assert words(other, request) == "Unassigned"
+    holder(bob, request).get_by_role("button", name="Assign to me").click()
+    says(bob, request, r"^\s*Assigned to you")
+    says(other, request, r"^\s*Assigned to approver")
     assert tops(other, request, below) == before
-    assert bob.evaluate("document.activeElement.textContent") == "Give back"
-    holder(bob, request).get_by_role("button", name="Give back").click()
-    says(other, request, "Nobody is on it")
-    says(bob, request, "Nobody is on it")
+    assert bob.evaluate("document.activeElement.textContent.trim()") == "Unassign"
+    holder(bob, request).get_by_role("button", name="Unassign").click()
+    says(other, request, "Unassigned")
+    says(bob, request, "Unassigned")
 
 
 def test_taking_over_is_asked_for_and_the_one_before_sees_it(windows, people):
     _, request = people("requester").pause("Please refund order 903, 500 euros")
     bob, other = windows.open(people("approver")), windows.open(people("admin"))
-    holder(bob, request).get_by_role("button", name="Take it").click()
-    take_over = holder(other, request).get_by_role("button", name="Take over from approver")
+    holder(bob, request).get_by_role("button", name="Assign to me").click()
+    take_over = holder(other, request).get_by_role("button", name="Reassign to me")
     take_over.wait_for()
     asked = []
     other.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
     take_over.click()
-    says(bob, request, r"^\s*admin is on it")
-    says(other, request, r"^\s*You are on it")
-    assert asked == ["approver is on it. Take it over?"]
+    says(bob, request, r"^\s*Assigned to admin")
+    says(other, request, r"^\s*Assigned to you")
+    assert asked == ["This is assigned to approver. Assign it to you instead?"]
 
 
 def test_who_takes_a_request_shows_in_its_chat_too(windows, people):
     chat, request = people("requester").pause("Please refund order 904, 500 euros")
     page = windows.open(people("requester"), f"/chats/{chat}/")
-    assert words(page, request) == "Nobody is on it"
+    assert words(page, request) == "Unassigned"
     bob = windows.open(people("approver"), f"/requests/{request}/")
-    holder(bob, request).get_by_role("button", name="Take it").click()
-    says(page, request, r"^\s*approver is on it")
+    holder(bob, request).get_by_role("button", name="Assign to me").click()
+    says(page, request, r"^\s*Assigned to approver")
 
 
 def test_what_is_said_is_read_in_the_other_window_and_takes_nobodys_words_away(windows, people):
     _, request = people("requester").pause("Please refund order 905, 500 euros")
     bob, alice = (windows.open(people(name), f"/requests/{request}/") for name in ("approver", "requester"))
-    alice.get_by_label("Your comment").fill("Half a sen")
-    bob.get_by_label("Your comment").fill("Is this **right**?")
-    bob.get_by_role("button", name="Comment").click()
+    alice.get_by_label("Your note").fill("Half a sen")
+    bob.get_by_label("Your note").fill("Is this **right**?")
+    bob.get_by_role("button", name="Add note").click()
     comment = alice.locator(".comment", has_text="Is this right?")
     comment.wait_for()
     assert comment.locator("strong").inner_text() == "right"
-    alice.get_by_label("Your comment").press_sequentially("tence")
-    alice.get_by_role("button", name="Comment").click()
+    alice.get_by_label("Your note").press_sequentially("tence")
+    alice.get_by_role("button", name="Add note").click()
     bob.locator(".comment", has_text="Half a sentence").wait_for()
     for page in (bob, alice):
         said = [one.inner_text() for one in page.locator(".comment .text").all()]
@@ -99,11 +99,11 @@ def test_a_question_that_is_handed_over_shows_on_the_desk_of_who_may_answer_it_f
     auditor = windows.open(people("auditor"))
     assert card(auditor, request).get_by_role("button").count() == 0
     bob = windows.open(people("approver"), f"/requests/{request}/")
-    bob.get_by_text("Hand over").first.click()
-    bob.get_by_label("To whom").fill("auditor")
-    bob.get_by_role("button", name="Hand over").click()
-    says(bob, request, "assigned to auditor")
-    says(auditor, request, "assigned to you")
+    bob.get_by_text("Assign to…").first.click()
+    bob.get_by_label("Assign to").fill("auditor")
+    bob.get_by_role("button", name="Assign", exact=True).click()
+    says(bob, request, "Assigned to auditor")
+    says(auditor, request, "Assigned to you")
     card(auditor, request).get_by_role("button", name="Offer a free return").click()
     card(bob, request).locator(".outcome").wait_for()
     assert "Answered by auditor" in card(bob, request).locator(".outcome").inner_text()
@@ -112,8 +112,8 @@ def test_a_question_that_is_handed_over_shows_on_the_desk_of_who_may_answer_it_f
 def test_a_claim_goes_without_javascript(windows, people):
     _, request = people("requester").pause("Please refund order 907, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/", java_script_enabled=False)
-    holder(page, request).get_by_role("button", name="Take it").click()
-    assert words(page, request).startswith("You are on it")
+    holder(page, request).get_by_role("button", name="Assign to me").click()
+    assert words(page, request).startswith("Assigned to you")
 
 
 def test_the_title_counts_what_waits_on_every_page(windows, people):
@@ -121,9 +121,9 @@ def test_the_title_counts_what_waits_on_every_page(windows, people):
     alice.pause("Please refund order 908, 500 euros")
     page = windows.open(people("approver"))
     waiting = int(page.locator("#counts").get_attribute("data-waiting"))
-    assert page.title() == f"({waiting}) Desk · Pausepoint"
+    assert page.title() == f"({waiting}) Dashboard · Pausepoint"
     _, request = alice.pause("Please refund order 909, 500 euros")
-    expect(page).to_have_title(f"({waiting + 1}) Desk · Pausepoint", timeout=PATIENCE)
+    expect(page).to_have_title(f"({waiting + 1}) Dashboard · Pausepoint", timeout=PATIENCE)
     page.goto(f"{people('approver').server.address}/requests/{request}/")
     expect(page).to_have_title(re.compile(rf"^\({waiting + 1}\) "), timeout=PATIENCE)
     page.wait_for_selector('#live[data-state="on"]')
@@ -148,7 +148,7 @@ def test_notifications_are_asked_for_by_a_press_and_come_while_nobody_looks(wind
     page.evaluate("window.away = true")
     _, missed = alice.pause("Please refund order 911, 500 euros")
     card(page, missed).wait_for()
-    assert page.evaluate("window.notes") == [["Run issueRefund?", "Waits for you: issueRefund", missed]]
+    assert page.evaluate("window.notes") == [["Run issueRefund?", "Waiting for you: issueRefund", missed]]
     page.evaluate("window.away = false")
     switch.click()
     page.wait_for_selector('#notify[aria-pressed="false"]')
@@ -164,5 +164,5 @@ def test_the_insights_are_one_press_away_and_hold_their_period_in_the_address(wi
     page.get_by_role("link", name="7 days").click()
     page.wait_for_url("**/insights/?days=7")
     assert page.locator(".columns g").count() == 7
-    page.get_by_text("The numbers").click()
+    page.get_by_text("Show the numbers").click()
     assert page.locator(".behind tbody tr").count() == 7

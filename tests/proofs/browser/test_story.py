@@ -81,12 +81,12 @@ def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itsel
     rows = {row.locator("th").inner_text(): row.locator("td").inner_text() for row in card.locator(".values tr").all()}
     assert rows == {"amount": "250", "orderId": "4720"}
 
-    card.get_by_text("Edit the input, then approve").click()
+    card.get_by_text("Approve with changes…").click()
     card.get_by_label("amount").fill("200")
-    card.get_by_role("button", name="Review the changes").click()
+    card.get_by_role("button", name="Review changes").click()
     desk.locator(".review-title:focus").wait_for()
     desk.evaluate(FOCUSED)
-    card.get_by_role("button", name="Approve with these changes").click()
+    card.get_by_role("button", name="Approve with changes").click()
     outcome = card.locator(".outcome")
     assert outcome.locator("p").first.inner_text().startswith("Approved with changes by approver")
     assert desk.evaluate("window.focused") == "outcome status-approved"
@@ -107,7 +107,7 @@ def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itsel
 
 def test_a_rejection_reaches_the_requester_with_its_reason(refund):
     chat, _, card = refund("Please refund order 4730, 900 euros")
-    card.get_by_placeholder("Comment").fill("Only half of it was returned.")
+    card.get_by_placeholder("Message to the agent").fill("Only half of it was returned.")
     card.get_by_role("button", name="Reject").click()
 
     wait_for_state(chat, "completed")
@@ -147,8 +147,8 @@ def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people)
 
     write(chat, "ask human")
     card = chat.locator(".request").nth(1)
-    card.get_by_placeholder("Or in your own words").fill("Tell them to keep it.")
-    card.get_by_placeholder("Or in your own words").press("Enter")
+    card.get_by_placeholder("Or answer in your own words").fill("Tell them to keep it.")
+    card.get_by_placeholder("Or answer in your own words").press("Enter")
     chat.wait_for_selector("text=I was told: Tell them to keep it.")
     assert card.locator(".said").inner_text() == "“Tell them to keep it.”"
 
@@ -169,7 +169,9 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     write(chat, "Hurry up!")
     refusal = chat.locator("#composer .refusal")
     refusal.wait_for()
-    assert refusal.inner_text() == "The assistant waits for: “Run issueRefund?”. Answer that first, or stop the turn."
+    assert (
+        refusal.inner_text() == "The assistant is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
+    )
     assert chat.input_value("#composer textarea") == "Hurry up!"
 
 
@@ -181,7 +183,7 @@ def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
     write(chat, "Are you there?")
     refusal = chat.locator(".refusal")
     refusal.wait_for()
-    assert refusal.inner_text() == "This form was too old or came from elsewhere. Reload the page and try again."
+    assert refusal.inner_text() == "This form has expired or came from another site. Reload the page and try again."
     assert chat.input_value("#composer textarea") == "Are you there?"
 
 

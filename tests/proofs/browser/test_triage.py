@@ -61,7 +61,7 @@ def test_three_requests_are_read_and_decided_by_keys_alone(windows, people, serv
     first, second, third = ask(), ask(), ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
     page.keyboard.press("a")
-    announced(page, "No request is marked: press j first.")
+    announced(page, "No request is selected. Press j first.")
     page.keyboard.press("j")
     assert marked(page) == first
     page.keyboard.press("a")
@@ -97,15 +97,15 @@ def test_keys_can_be_switched_off_and_stay_so(windows, people, asked):
     request = ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
     page.keyboard.press("?")
-    page.get_by_label("Use these keys in this browser").uncheck()
+    page.get_by_label("Use keyboard shortcuts in this browser").uncheck()
     page.get_by_role("button", name="Close").click()
     for _ in range(2):
         page.keyboard.press("j")
         page.keyboard.press("/")
         assert marked(page) == ""
         page.reload()
-    page.get_by_role("button", name="Keys").click()
-    page.get_by_label("Use these keys in this browser").check()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_label("Use keyboard shortcuts in this browser").check()
     page.get_by_role("button", name="Close").click()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "filter-q"
@@ -182,10 +182,10 @@ def test_what_is_new_waits_until_it_is_asked_for(windows, people, asked):
     page.keyboard.press("j")
     before = tops(page)
     second = ask()
-    show = page.get_by_role("button", name="1 new request: show it")
+    show = page.get_by_role("button", name="Show 1 new request")
     show.wait_for()
     third = ask()
-    show = page.get_by_role("button", name="2 new requests: show them")
+    show = page.get_by_role("button", name="Show 2 new requests")
     show.wait_for()
     assert (tops(page)[:1], marked(page), page.locator(".triage-list .triage-row").count()) == (before, first, 1)
     assert page.locator("#triage-count").inner_text() == "3 waiting"
@@ -229,10 +229,10 @@ def test_no_key_says_what_became_of_a_call(windows, people, server):
     page = windows.open(people("approver"), f"/requests/?q={word}")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Run it again").wait_for()
+    page.get_by_role("button", name="Run again").wait_for()
     for key in ("a", "r"):
         page.keyboard.press(key)
-        announced(page, "This asks for something else: choose on the card.")
+        announced(page, "Choose one of the answers on the card.")
         page.keyboard.press("Escape")
         page.evaluate("document.getElementById('announcements').textContent = ''")
     assert page.locator(".triage-card .verdicts").is_visible()
@@ -247,7 +247,7 @@ def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people
         row(page, request).get_by_role("checkbox").check()
     if scripted:
         assert page.locator("#bulk-count").inner_text() == "3 selected"
-    page.get_by_label("Comment for all of them").fill("All the same.")
+    page.get_by_label("Message to the agent, for all of them").fill("All the same.")
     page.locator("#bulk").get_by_role("button", name="Approve…").click()
     assert page.locator("h1").inner_text() == "Approve 3 requests?"
     assert page.locator(".bulk-tool h2").inner_text().split() == ["3", "issueRefund"]
@@ -256,9 +256,13 @@ def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people
     page.get_by_role("button", name="Approve 3 requests").click()
     assert page.locator("h1").inner_text().startswith("2 requests approved")
     words = page.locator(".bulk-table tbody td:last-child").all_inner_texts()
-    assert (words[0], words[1][:27], words[2]) == ("Approved.", "Too late: rejected by admin", "Approved.")
+    assert (words[0], words[1][:27], words[2]) == (
+        "Approved.",
+        "This request was rejected just now by admin",
+        "Approved.",
+    )
     assert [status(server, one) for one in requests] == ["approved", "rejected", "approved"]
-    page.get_by_role("link", name="Back to the list").click()
+    page.get_by_role("link", name="Back to the inbox").click()
     assert page.url == f"{server.address}/requests/?q={word}"
 
 
@@ -267,6 +271,6 @@ def test_the_list_works_without_javascript(windows, people, asked):
     request = ask()
     page = windows.open(people("approver"), "/requests/", java_script_enabled=False)
     page.get_by_label("Search").fill(word)
-    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_role("button", name="Apply", exact=True).click()
     row(page, request).locator(".row-title").click()
     assert page.url.endswith(f"/requests/{request}/")

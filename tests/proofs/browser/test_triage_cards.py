@@ -64,7 +64,7 @@ def test_enter_in_an_open_card_closes_nothing(windows, people, asked):
     focused(page, request, ".raw pre")
     page.keyboard.press("Enter")
     focused(page, request, ".raw pre")
-    card(page, request).get_by_role("button", name="Approve with these changes").click()
+    card(page, request).get_by_role("button", name="Approve with changes").click()
     focused(page, request, ".outcome")
     page.keyboard.press("Enter")
     focused(page, request, ".outcome")
@@ -101,7 +101,7 @@ def test_what_was_begun_in_a_card_is_there_when_it_is_opened_again(windows, peop
     page.keyboard.press("Escape")
     leave()
     come_back()
-    assert card(page, first).get_by_placeholder("Comment").input_value() == "Half a sentence"
+    assert card(page, first).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
     page.keyboard.press("e")
     card(page, first).get_by_label("amount").fill("450")
     page.keyboard.press("Enter")
@@ -109,7 +109,7 @@ def test_what_was_begun_in_a_card_is_there_when_it_is_opened_again(windows, peop
     leave()
     come_back()
     assert card(page, first).locator(".changes ins").inner_text() == "450"
-    card(page, first).get_by_role("button", name="Change again").click()
+    card(page, first).get_by_role("button", name="Edit again").click()
     focused(page, first, "details.edit > summary")
     leave()
     come_back()
@@ -124,7 +124,7 @@ def test_a_kept_card_that_is_decided_elsewhere_shows_its_outcome_and_stays_close
     word, ask = asked
     request = ask()
     page = windows.open(people("admin"), f"/requests/?q={word}")
-    opened(page, request).get_by_placeholder("Comment").fill("Half a sentence")
+    opened(page, request).get_by_placeholder("Message to the agent").fill("Half a sentence")
     row(page, request).locator(".row-title").click()
     people("approver").decide(request, verdict="reject")
     row(page, request).locator(".row-gist", has_text="Rejected by approver").wait_for()
@@ -141,11 +141,11 @@ def test_a_key_without_a_button_leads_to_what_answers_the_request(windows, peopl
     page = windows.open(people("approver"), f"/requests/?q={word}")
     opened(page, question)
     page.keyboard.press("a")
-    announced(page, "This asks for something else: choose on the card.")
-    assert page.evaluate("document.activeElement.textContent") == "Red"
+    announced(page, "Choose one of the answers on the card.")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Red"
     reviewed(page, request, "450")
     page.keyboard.press("a")
-    assert page.evaluate("document.activeElement.textContent") == "Approve with these changes"
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Approve with changes"
     assert status(server, request) == "pending"
     page.keyboard.press("Enter")
     focused(page, request, ".outcome")
@@ -157,9 +157,9 @@ def test_what_is_new_in_a_list_with_headings_has_a_heading_of_its_own(windows, p
     first = ask()
     page = windows.open(people("approver"), f"/requests/?q={word}&group=tool")
     ask(), ask()
-    page.get_by_role("button", name="2 new requests: show them").click()
+    page.get_by_role("button", name="Show 2 new requests").click()
     third = ask()
-    page.get_by_role("button", name="1 new request: show it").click()
+    page.get_by_role("button", name="Show 1 new request").click()
     shown = page.locator(".triage-group, .triage-list > .triage-row").evaluate_all(
         "found => found.map(one => one.matches('h2') ? one.textContent : one.id.replace('row-', ''))"
     )
@@ -170,10 +170,10 @@ def test_what_is_decided_before_it_was_shown_has_not_come(windows, people, asked
     word, ask = asked
     page = windows.open(people("approver"), f"/requests/?q={word}")
     first, second = ask(), ask()
-    page.get_by_role("button", name="2 new requests: show them").wait_for()
+    page.get_by_role("button", name="Show 2 new requests").wait_for()
     page.evaluate("document.getElementById('announcements').textContent = ''")
     people("admin").decide(first, verdict="reject")
-    show = page.get_by_role("button", name="1 new request: show it")
+    show = page.get_by_role("button", name="Show 1 new request")
     show.wait_for()
     assert "new request" not in page.locator("#announcements").inner_text()
     people("admin").decide(second, verdict="reject")
@@ -198,13 +198,13 @@ def test_the_list_notifies_and_counts_in_its_title(windows, people, asked):
     page.goto(f"{bob.server.address}/requests/?q={word}")
     page.wait_for_selector('#live[data-state="on"]')
     waiting = int(page.locator("#counts").get_attribute("data-waiting"))
-    assert page.title() == f"({waiting}) Requests · Pausepoint"
+    assert page.title() == f"({waiting}) Inbox · Pausepoint"
     page.get_by_role("button", name="Notify me").click()
     page.wait_for_selector('#notify[aria-pressed="true"]')
     page.evaluate("window.away = true")
     _, elsewhere = people("requester").pause("Please refund order elsewhere, 500 euros")
     expect(page).to_have_title(re.compile(rf"^\({waiting + 1}\) "), timeout=PATIENCE)
-    expected = [["Run issueRefund?", "Waits for you: issueRefund", elsewhere]]
+    expected = [["Run issueRefund?", "Waiting for you: issueRefund", elsewhere]]
     page.wait_for_function("expected => JSON.stringify(window.notes) === JSON.stringify(expected)", arg=expected)
     people("admin").decide(elsewhere, verdict="reject")
     expect(page).to_have_title(re.compile(rf"^\({waiting}\) "), timeout=PATIENCE)
@@ -217,9 +217,9 @@ def test_who_decided_is_found_without_a_status(windows, people, asked):
     people("approver").decide(request, verdict="reject")
     page = windows.open(people("approver"), f"/requests/?q={word}")
     assert (row(page, request).count(), row(page, other).count()) == (0, 1)
-    page.get_by_text("More filters, groups").click()
+    page.get_by_text("More filters and grouping").click()
     page.get_by_label("Decided by").fill("approver")
-    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_role("button", name="Apply", exact=True).click()
     row(page, request).wait_for()
     assert page.url.endswith(f"/requests/?q={word}&by=approver")
     assert page.get_by_label("Status").evaluate("field => field.selectedOptions[0].textContent") == "Decided"

@@ -9,7 +9,7 @@ from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
 
-LOST = "The desk does not answer. Press again when it is back: nothing is decided twice."
+LOST = "The server does not respond. Try again in a moment. Nothing is decided twice."
 
 
 def test_a_decision_that_does_not_arrive_says_so_above_its_form_once_and_can_be_pressed_again(windows, people):
@@ -74,17 +74,17 @@ def test_a_comment_goes_along_with_an_edit_until_another_one_is_written_there(wi
     for request, own in zip(requests, (None, "Another reason", ""), strict=True):
         page = windows.open(people("approver"), f"/requests/{request}/")
         shown = card(page, request)
-        first = shown.get_by_placeholder("Comment")
+        first = shown.get_by_placeholder("Message to the agent")
         first.fill("Half")
-        shown.get_by_text("Edit the input, then approve").click()
+        shown.get_by_text("Approve with changes…").click()
         box = shown.locator("details.edit textarea[name=comment]")
         page.wait_for_function("box => box.value === 'Half'", arg=box.element_handle())
         first.fill("Half of it came back")
         shown.get_by_label("amount").fill("60")
         if own is not None:
             box.fill(own)
-        shown.get_by_role("button", name="Review the changes").click()
-        shown.get_by_role("button", name="Approve with these changes").click()
+        shown.get_by_role("button", name="Review changes").click()
+        shown.get_by_role("button", name="Approve with changes").click()
         shown.locator(".outcome").wait_for()
         sent.append(
             server.value("SELECT comment FROM approvals_decision WHERE request_id = ?", request.replace("-", ""))
