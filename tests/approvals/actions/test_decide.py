@@ -60,7 +60,7 @@ def test_each_kind_accepts_its_own_verdicts_only(kind, verdict):
     assert (outcome.replayed, decisions(request)) == (False, [outcome.decision])
     found = Decision.objects.get()
     assert (stored(request).status, found.verdict, found.comment) == (ends, verdict.value, "Because.")
-    assert (found.by_id, found.by_name, found.via, found.door) == (decider.pk, "bob", "dashboard", "Dashboard")
+    assert (found.by_id, found.by_name, found.via, found.door) == (decider.pk, "bob", "dashboard", "web")
     assert found.edited_input == (LESS if verdict == Verdict.EDIT else None)
     assert found.answer == ("blue" if verdict == Verdict.RESPOND else None)
     approved = {"approve": request.input_digest, "edit": digest(LESS)}
@@ -287,3 +287,22 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
         refused(NotFound, act)
     assert not any(may(person, three) for may in (permissions.may_see, permissions.may_close))
     assert (list(queries.requests_for(person)), list(queries.workflows_for(person))) == ([], [])
+
+
+def test_a_right_that_is_taken_away_after_the_request_was_read_counts():
+    dora = make_person("dora")
+    request = make_request(alice(), Kind.QUESTION, assigned_to=dora)
+    seen = queries.get_request_for(dora, request.pk)
+    actions.assign(request.pk, by=bob(), via=Door.DASHBOARD, to=None, instead_of="dora")
+    answer = Answer(Verdict.RESPOND, answer="Yes")
+    refused(NotFound, actions.decide, request.pk, answer, by=dora, via=Door.DASHBOARD, seen=seen)
+    assert (stored(request).status, decisions(request)) == ("pending", [])
+
+
+def test_a_decision_that_was_made_after_the_request_was_read_wins():
+    request, decider = make_request(alice()), bob()
+    seen = queries.get_request_for(decider, request.pk)
+    first = decide(request, make_person("dora", "decide_approvalrequest"), Verdict.REJECT).decision
+    late = {"by": decider, "via": Door.DASHBOARD, "seen": seen}
+    assert refused(AlreadyDecided, actions.decide, request.pk, Answer(Verdict.APPROVE), **late).decision == first
+    assert decisions(request) == [first]

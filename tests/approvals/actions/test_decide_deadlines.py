@@ -13,7 +13,7 @@ from approvals import actions, queries
 from approvals.access import permissions
 from approvals.asking.answers import Answer
 from approvals.background import sweep
-from approvals.exceptions import AlreadyDecided, Expired
+from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import Decision
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import FUTURE, PAST, cancel, decide, decisions, events, make_request, stored, waits
@@ -148,3 +148,17 @@ def test_anonymous_users_see_nothing():
     ] * 3
     assert permissions.may_decide(nobody) is False
     assert permissions.may_cancel(nobody, request.requested_by_id) is False
+
+
+def test_an_invalid_answer_after_the_deadline_expires_the_request_too():
+    request = make_request(alice(), deadline_at=PAST)
+    with pytest.raises(Expired):
+        decide(request, bob(), Verdict.RESPOND, answer="no answer to an approval")
+    assert stored(request).status == "expired"
+
+
+def test_an_invalid_answer_before_the_deadline_is_refused():
+    request = make_request(alice(), deadline_at=FUTURE)
+    with pytest.raises(Invalid):
+        decide(request, bob(), Verdict.RESPOND, answer="no answer to an approval")
+    assert stored(request).status == "pending"
