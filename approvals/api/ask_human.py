@@ -185,7 +185,7 @@ def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> Htt
 
 
 def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
-    """202 while it waits, 200 with the answer; Expired or Withdrawn if there will be none."""
+    """202 while it waits, 200 with the answer; Expired or RequestCancelled if there will be none."""
     if asked.pending:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)
