@@ -49,7 +49,7 @@ def folded_parts(request: ApprovalRequest) -> list[Fold]:
 
 
 def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
-    """Raise UnreadParts, saying how much, where something is approved of which parts were never opened; once accepted, nothing."""
+    """Raise UnreadParts if something is approved of which parts were never opened, unless the person has accepted that."""
     approves = verdict in APPROVING and request.kind in {Kind.APPROVAL, Kind.RECOVERY} and request.pending
     if not approves or data.get("unread") == ACCEPTED:
         return
