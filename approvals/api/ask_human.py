@@ -20,9 +20,10 @@ from approvals.api import agentforge, feed
 from approvals.api.bodies import REPLAYED, idempotency_key, json_object
 from approvals.api.events import thread_of
 from approvals.api.long_poll import when_ended
-from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.titles import title_and_message
-from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
+from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical, digest
@@ -44,7 +45,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
     """
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     _refuse_tokens(caller)
     seconds, thread = _wait_of(request), thread_of(request)
@@ -66,7 +67,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """What came of a question, in the same words and with the same `?wait=`."""
-    caller.need("read")
+    caller.require("read")
     _refuse_tokens(caller)
     return _answer(request, _question_for(caller, pk), _wait_of(request))
 
@@ -185,12 +186,12 @@ def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> Htt
 
 
 def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
-    """202 while it waits, 200 with the answer; Expired or Withdrawn if there will be none."""
+    """202 while it waits, 200 with the answer; Expired or RequestCancelled if there will be none."""
     if asked.pending:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)
     if decision.verdict == Verdict.CANCEL:
-        raise Withdrawn(decision)
+        raise RequestCancelled(decision)
     if agentforge.error_of(feed.asked(asked), ended) is not None:
         raise Expired(decision)
     requested, responded = feed.ms(asked.created_at), feed.ms(decision.decided_at)

@@ -26,7 +26,7 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 @endpoint("GET")
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
-    caller.need("read")
+    caller.require("read")
     thread = thread_of(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
         raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))

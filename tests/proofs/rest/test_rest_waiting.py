@@ -152,8 +152,8 @@ async def test_where_no_ring_comes_the_rows_are_read(server, agent):
     (poll,) = await asleep(agent, 1, asked["id"])
     script = (
         "from approvals import actions; from django.contrib.auth.models import User\n"
-        "from approvals.states import Door, Verdict\n"
-        f"actions.decide({asked['id']!r}, by=User.objects.get(username='admin'), via=Door.REST, verdict=Verdict.REJECT)"
+        "from approvals.asking.answers import Answer; from approvals.states import Door, Verdict\n"
+        f"actions.decide({asked['id']!r}, Answer(Verdict.REJECT), by=User.objects.get(username='admin'), via=Door.REST)"
     )
     await asyncio.to_thread(server.run, script)
     committed = time.monotonic()

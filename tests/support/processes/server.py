@@ -138,7 +138,7 @@ class Server:
     def key(self, name: str) -> str:
         """A new key of this person's that may ask, decide and read."""
         file = self.log.with_suffix(".key")
-        make = "from django.contrib.auth.models import User; from approvals.access.permissions import create_key\n"
+        make = "from django.contrib.auth.models import User; from approvals.actions import create_key\n"
         make += f"_, key = create_key(User.objects.get(username={name!r}), name='tests', scopes=('ask', 'decide', 'read'))\n"
         self.run(make + f"open({str(file)!r}, 'w').write(key)")
         return file.read_text()
