@@ -58,7 +58,7 @@ WRITERS = {
     "approvals/queries/search.py": "holds the triggers of the full-text index, which a migration creates",
     "approvals/runtime/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
-    "chats/providers/anthropic.py": "calls `messages.create` of an HTTP client, which writes no row",
+    "chats/providers/anthropic/provider.py": "calls `messages.create` of an HTTP client, which writes no row",
 }
 WRITES = {
     "save",
