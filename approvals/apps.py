@@ -40,13 +40,13 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(RequestComment)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
-        sweep.register(outbox.deliver_due, lambda now: [outbox.due(now, Channel.HANDLER)])
-        sweep.register(notifications.spread_due, lambda now: [outbox.due(now, Channel.NOTICE)])
+        sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
+        sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
         lanes, by_lane = (
             DeliveryLanes(webhooks.due_jobs, notifications.due_jobs),
             (Channel.WEBHOOK, *notifications.CHANNELS),
         )
-        sweep.register(lanes.deliver_due, lambda now: [outbox.due(now, *by_lane)])
+        sweep.register(lanes.deliver_due, lambda now: [outbox.due_events(now, *by_lane)])
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")

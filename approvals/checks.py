@@ -19,7 +19,7 @@ def check_event_handlers(**kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     for path in settings.HITL_EVENT_HANDLERS:
         try:
-            outbox.handler_at(path)
+            outbox.load_handler(path)
         except (ImportError, TypeError) as error:
             found.append(Error(f"HITL_EVENT_HANDLERS: {error}", id="approvals.E002"))
     return found

@@ -1,4 +1,4 @@
-"""The name by which migration 0010 knows the words of a search."""
+"""Kept because migration 0010 imports the text of the full-text index from here."""
 
 from approvals.queries.search_words import kept
 

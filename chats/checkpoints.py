@@ -5,9 +5,10 @@ Otherwise a turn with n pauses would store its first parts n times.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
+
+from approvals.runtime.canonical import same_json
 
 Parts = list[dict[str, Any]]
 
@@ -22,14 +23,9 @@ class Difference(Protocol):
 def difference(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> tuple[int, Parts]:
     """Return the number of leading parts that are the same, and all parts after them."""
     kept = 0
-    while kept < min(len(before), len(after)) and _same(before[kept], after[kept]):
+    while kept < min(len(before), len(after)) and same_json(before[kept], after[kept], exact=True):
         kept += 1
     return kept, list(after[kept:])
-
-
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether two parts are equal as JSON; in Python, `True == 1`."""
-    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def fold(checkpoints: Iterable[Difference]) -> Parts:

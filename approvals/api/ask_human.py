@@ -20,9 +20,10 @@ from approvals.api import agentforge, feed
 from approvals.api.bodies import REPLAYED, idempotency_key, json_object
 from approvals.api.events import parse_thread
 from approvals.api.long_poll import respond_when_ended
-from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.titles import title_and_message
-from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
+from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical, digest
@@ -44,7 +45,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     Repeating an `Idempotency-Key` does not ask again; it returns the existing question and its answer.
     """
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     _refuse_tokens(caller)
     seconds, thread = _parse_wait(request), parse_thread(request)
@@ -65,8 +66,8 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @endpoint("GET")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
-    """Return the outcome of a question in the same shape and with the same `?wait=`."""
-    caller.need("read")
+    """What came of a question, in the same words and with the same `?wait=`."""
+    caller.require("read")
     _refuse_tokens(caller)
     return _respond(request, _question_for(caller, pk), _parse_wait(request))
 
@@ -187,12 +188,12 @@ def _respond(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> Ht
 
 
 def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
-    """Return 202 while the question is pending and 200 with the answer. Raises Expired and Withdrawn where there is none."""
+    """202 while it waits, 200 with the answer; Expired or RequestCancelled if there will be none."""
     if asked.pending:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)
     if decision.verdict == Verdict.CANCEL:
-        raise Withdrawn(decision)
+        raise RequestCancelled(decision)
     if agentforge.error_of(feed.asked(asked), ended) is not None:
         raise Expired(decision)
     requested, responded = feed.ms(asked.created_at), feed.ms(decision.decided_at)

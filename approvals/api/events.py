@@ -25,8 +25,8 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 
 @endpoint("GET")
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Stream events from now on, or after `Last-Event-ID` (`?after=` for a first connection); `?thread=` selects one thread."""
-    caller.need("read")
+    """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
+    caller.require("read")
     thread = parse_thread(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
         raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))

@@ -24,7 +24,7 @@ from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api import agentforge
 from approvals.api.agentforge import Asked, Ended, Event, StreamCursor
-from approvals.asking.answers import words_of
+from approvals.asking.answers import answer_text
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
@@ -56,8 +56,7 @@ class Entry:
 
     @property
     def size(self) -> int:
-        size: int = getattr(self.request, "size")  # noqa: B009 - an annotation, unknown to the model's type
-        return size
+        return self.request.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,8 @@ def _without_bodies() -> QuerySet[ApprovalRequest]:
     size: Any = Value(0)
     for name in UNLISTED:
         size = size + Coalesce(Length(Cast(F(name), TextField())), 0)
-    return ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD).annotate(size=size)
+    found = ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD)
+    return found.annotate(size=size)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
@@ -190,7 +190,7 @@ def asked(request: ApprovalRequest) -> Asked:
         priority=request.priority,
         created_at=ms(request.created_at),
         timeout=_timeout(request),
-        default=words_of(request.default_response) if request.has_default else None,
+        default=answer_text(request.default_response) if request.has_default else None,
         suggestions=[*labels, *request.suggestions],
     )
 
@@ -206,7 +206,7 @@ def ended(request: ApprovalRequest) -> Ended:
         verdict=verdict.value,
         given=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
         value=value,
-        words=words_of(decision.answer),
+        words=answer_text(decision.answer),
         comment=decision.comment,
         stopped=decision.via == Door.STOP,
     )

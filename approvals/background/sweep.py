@@ -149,7 +149,7 @@ def expire_due_requests() -> None:
     while found := _due(left):
         for request_id in found:
             try:
-                if not actions.expire(request_id, waits=False):
+                if not actions.expire(request_id, wait=False):
                     left.add(request_id)
             except database.AWAY:
                 raise

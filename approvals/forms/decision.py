@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from approvals.asking.answers import answer_to
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_of
@@ -26,17 +24,7 @@ from approvals.states import Door, Kind, Verdict, verdict_from
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A decision as it was sent: what `actions.decide` takes."""
-
-    verdict: Verdict
-    comment: str
-    edited_input: Any
-    answer: Any
-
-
-def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
+def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
     """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
@@ -44,8 +32,8 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
     check_typed_name(request, verdict, data)
     check_read(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
-    answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Sent(verdict, lines(data.get("comment", "")), edited, answer)
+    answer = _answer_value(request, data) if verdict == Verdict.RESPOND else ABSENT
+    return Answer(verdict, lines(data.get("comment", "")), edited, answer)
 
 
 def sent_door(data: QueryDict) -> Door:
@@ -91,7 +79,7 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
     return value
 
 
-def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
+def _answer_value(request: ApprovalRequest, data: QueryDict) -> Any:
     form = answer_form(request)
     if form is not None:
         reading = Reading(data, *ANSWER)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Widget
 from approvals.forms.values import MAX_DIGITS, holds, lines, place_of, raw
 from approvals.runtime.cursors import number_from

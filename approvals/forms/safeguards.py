@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.exceptions import Invalid, Unread
+from approvals.exceptions import Invalid, UnreadParts
 from approvals.models import ApprovalRequest
 from approvals.runtime.json_tables import RAW_CONTEXT, Fold, context_rows, folds, rows
 from approvals.states import Kind, Priority, Verdict
@@ -49,7 +49,7 @@ def folded_parts(request: ApprovalRequest) -> list[Fold]:
 
 
 def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
-    """Unread, saying how much, where something is approved of which parts were never opened; once accepted, nothing."""
+    """Raise UnreadParts if something is approved of which parts were never opened, unless the person has accepted that."""
     approves = verdict in APPROVING and request.kind in {Kind.APPROVAL, Kind.RECOVERY} and request.pending
     if not approves or data.get("unread") == ACCEPTED:
         return
@@ -60,7 +60,7 @@ def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> N
             "%(count)s folded parts were never opened: %(what)s. Open them, or press once more to approve them unread.",
             len(left),
         )
-        raise Unread(words % {"count": len(left), "what": how_much(left)})
+        raise UnreadParts(words % {"count": len(left), "what": how_much(left)})
 
 
 def how_much(left: Sequence[Fold]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Offer, Widget
 from approvals.forms.from_schema import MAX_FIELDS, form_of
 from approvals.runtime.canonical import NotCanonical, canonical, parse

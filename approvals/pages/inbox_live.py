@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.visibility import visibility_key
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
@@ -55,7 +56,7 @@ def _changed(user: User, shared: BatchCache, lens: Lens, request_id: str) -> str
     def read() -> list[ApprovalRequest]:
         return list(request_list.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
 
-    return pushed(user, shared, lens, shared.once(("request", permissions.sight_of(user)), read))
+    return pushed(user, shared, lens, shared.once(("request", visibility_key(user)), read))
 
 
 def pushed(user: User, shared: BatchCache, lens: Lens, changed: list[ApprovalRequest]) -> str:
@@ -63,7 +64,7 @@ def pushed(user: User, shared: BatchCache, lens: Lens, changed: list[ApprovalReq
     if not changed:
         return ""
     # Through a lens of one's own nobody else sees the same.
-    sight = user.pk if lens.mine else permissions.sight_of(user)
+    sight = user.pk if lens.mine else visibility_key(user)
     fitting = shared.once(("fitting", sight), lambda: _fitting(user, lens, changed))
     total = shared.once(("total", sight), lambda: request_list.count_of(user, lens))
     context = {"found_count": total, "count_limit": COUNT_LIMIT, "lens": lens, "oob": True}

@@ -17,6 +17,7 @@ from django.template.loader import render_to_string
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.visibility import visibility_key
 from approvals.exceptions import NotFound
 from approvals.live import doorbell, liveness
 from approvals.live.batching import BatchCache, BatchReader
@@ -134,7 +135,7 @@ def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequenc
     """HTML for each session's page; None for those that have ended."""
     render, args = wanted
     users, shared = users_of(session_keys), BatchCache()
-    permissions.know_rights(users.values())
+    permissions.load_permissions(users.values())
 
     def for_page(key: str) -> str | Exception | None:
         user = users.get(key)
@@ -197,7 +198,7 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
         waiting = seen_waiting(user, shared, request) if request.pending else None
         concerned = {request.requested_by_id, request.assigned_to_id}
         return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
-    by_sight = ("workflow", permissions.sight_of(user))
+    by_sight = ("workflow", visibility_key(user))
     workflow = shared.once(by_sight, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:
         return ""

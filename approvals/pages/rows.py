@@ -45,8 +45,8 @@ class Line:
     def gist(self) -> str:
         """The input as names and values, or what a question says; its beginning, where it is long."""
         if self.request.kind in {Kind.QUESTION, Kind.FORM}:
-            return visible(" ".join(getattr(self.request, "opening", "").split()))
-        return _gist(getattr(self.request, "gist", ""))
+            return visible(" ".join(self.request.opening.split()))
+        return _gist(self.request.gist)
 
 
 @dataclass(frozen=True, slots=True)

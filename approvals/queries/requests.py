@@ -129,7 +129,7 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         When(Exists(theirs[1:2]), then=F("key")),
         default=Subquery(theirs.values("title")[:1]),
     )
-    return found.annotate(seen_title=seen)
+    return found.annotate(seen_title=seen)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
@@ -140,13 +140,13 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 
 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
-    """Workflows that wait for a person, the most urgent and oldest first, with their open requests in `open_requests`."""
+    """Workflows that wait for a person, the most urgent and oldest first, with only their open requests in `requests`."""
     found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
     if after is not None:
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
         found = found.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
-    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
+    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user)))
 
 
 def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:

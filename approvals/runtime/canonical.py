@@ -53,6 +53,23 @@ def digest(value: Any, *, max_bytes: int = MAX_BYTES) -> str:
     return "sha256:" + hashlib.sha256(canonical(value, max_bytes=max_bytes)).hexdigest()
 
 
+def same_json(one: Any, other: Any, *, exact: bool = False) -> bool:
+    """Return whether two JSON values are equal; unlike in Python, `true` is not 1.
+
+    1 and 1.0 are equal, as in the canonical form; `exact` tells them apart, as a text of the values does.
+    """
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(same_json(one[name], other[name], exact=exact) for name in one)
+        case (list() | tuple(), list() | tuple()):
+            pairs = zip(one, other, strict=False)
+            return len(one) == len(other) and all(same_json(left, right, exact=exact) for left, right in pairs)
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case _:
+            return bool(one == other) and (type(one) is type(other) or not exact)
+
+
 def parse(text: str) -> Any:
     """Parse strict JSON within the same bounds. Raises NotCanonical."""
     if len(text) > MAX_BYTES:

@@ -10,11 +10,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals.asking.asks import ABSENT
+from approvals.actions.rulings import too_late
+from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import clean_text
 from approvals.states import Door, Verdict
 from chats import history, queries
 from chats.actions.forgeries import check_part, contradicts
@@ -37,15 +37,6 @@ class Taken:
     unreported: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a client's part decides about its call."""
-
-    verdict: Verdict
-    comment: str = ""
-    answer: Any = ABSENT
-
-
 def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]], *, by: Actor, via: Door) -> Taken:
     """Decide the pending requests that these tool parts of an assistant's message answer, all of them or none.
 
@@ -63,8 +54,8 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
             check_part(part, calls[part["toolCallId"]])
         after = queries.last_seq(turn)
         refused = [
-            _decide(request, given, by, via)
-            for call_id, given in _new_answers(stored, parts).items()
+            _decide(request, answer, by, via)
+            for call_id, answer in _new_answers(stored, parts).items()
             if (request := calls[call_id].approval) is not None and request.pending
         ]
     if None not in refused:
@@ -88,47 +79,40 @@ def _lock_turn(chat: Chat, message_id: str) -> tuple[Turn, Message]:
     return turn, message
 
 
-def _new_answers(stored: Message, parts: Sequence[Mapping[str, Any]]) -> dict[str, Given]:
+def _new_answers(stored: Message, parts: Sequence[Mapping[str, Any]]) -> dict[str, Answer]:
     """Return what the parts decide about calls that the stored message shows as open, by toolCallId, in their order."""
     chain = [{"id": stored.message_id, "role": stored.role, "parts": stored.parts}]
     incoming = {"id": stored.message_id, "role": "assistant", "parts": list(parts)}
-    found: dict[str, Given] = {}
+    found: dict[str, Answer] = {}
     for result in history.extract_new_tool_results(chain, incoming):
         if "output" in result:
-            found[result["toolCallId"]] = Given(Verdict.RESPOND, answer=result["output"])
+            found[result["toolCallId"]] = Answer(Verdict.RESPOND, answer=result["output"])
         else:
-            found[result["toolCallId"]] = Given(Verdict.REJECT, comment=result["errorText"])
+            found[result["toolCallId"]] = Answer(Verdict.REJECT, comment=result["errorText"])
     asked = {pending["toolCallId"] for pending in history.pending_approvals(chain)}
     for part in history.merge_incoming(chain, incoming)[0]["parts"]:
         if part.get("toolCallId") in asked and part["state"] == "approval-responded":
             approval = part["approval"]
             verdict = Verdict.APPROVE if approval["approved"] else Verdict.REJECT
-            found[part["toolCallId"]] = Given(verdict, comment=approval.get("reason", ""))
+            found[part["toolCallId"]] = Answer(verdict, comment=approval.get("reason", ""))
     return {part["toolCallId"]: found[part["toolCallId"]] for part in parts if part["toolCallId"] in found}
 
 
-def _decide(request: ApprovalRequest, given: Given, by: Actor, via: Door) -> Refusal | None:
+def _decide(request: ApprovalRequest, answer: Answer, by: Actor, via: Door) -> Refusal | None:
     """Decide a request; return None if this answer decided it, else the refusal that says why it came too late."""
     try:
-        outcome = desk.decide(
-            request.pk,
-            by=by,
-            via=via,
-            verdict=given.verdict,
-            comment=clean_text(given.comment),
-            answer=given.answer,
-        )
+        outcome = desk.decide(request.pk, answer, by=by, via=via, seen=request)
     except (AlreadyDecided, Expired) as refusal:
         return refusal
-    return AlreadyDecided(outcome.decision) if outcome.replayed else None
+    return too_late(outcome.decision) if outcome.replayed else None
 
 
 def _reason_nothing_is_new(
     parts: Sequence[Mapping[str, Any]], calls: Mapping[str, ToolCall], refused: Sequence[Refusal | None]
 ) -> Refusal:
     """Return the refusal of a message without a new answer; it names the decision that stands, of a late answer first."""
-    if too_late := next((refusal for refusal in refused if refusal is not None), None):
-        return too_late
+    if refusal := next((refusal for refusal in refused if refusal is not None), None):
+        return refusal
     late: list[Decision] = []
     repeated: list[Decision] = []
     for part in parts:
@@ -136,4 +120,4 @@ def _reason_nothing_is_new(
         if (decision := queries.decision_of(call.approval)) is not None:
             (late if contradicts(part, call) else repeated).append(decision)
     standing = [*late, *repeated]
-    return AlreadyDecided(standing[0]) if standing else NothingNew()
+    return too_late(standing[0]) if standing else NothingNew()

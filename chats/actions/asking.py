@@ -10,8 +10,9 @@ from datetime import timedelta
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.asking.asks import ABSENT, MAX_MESSAGE, Ask
-from approvals.asking.transcripts import kept
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_MESSAGE, Ask
+from approvals.asking.transcripts import fit_messages
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
@@ -39,7 +40,7 @@ def ask_people(
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
     # Stored with the request, so that later changes of the chat do not change what people see.
-    said_before = kept(queries.last_texts(turn.chat))
+    said_before = fit_messages(queries.last_texts(turn.chat))
     for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
         call.turn = turn
         try:
@@ -47,7 +48,7 @@ def ask_people(
         except InvalidInput as error:
             failed.append((call, str(error)))
     workflow = _workflow_of(turn) if asks else None
-    # The workflow is locked before a failed call enqueues its event: see `desk.hold_workflow`.
+    # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
     lock_workflow(turn)
     for call, error_text in failed:
         close_call(call, CallState.FAILED, error_text=error_text, via=RUNNER)

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.actions.rulings import MAX_COMMENT
+from approvals.asking.answers import Answer
 from approvals.runtime.canonical import digest
 from approvals.states import Status, Verdict
 from chats import queries
@@ -119,11 +120,9 @@ def _close_recovery(call: ToolCall) -> None:
         return
     if call.state == CallState.FAILED:
         comment = f"The tool's own result arrived late: {call.error_text}"[:MAX_COMMENT]
-        desk.settle(call.recovery.pk, verdict=Verdict.REJECT, comment=comment)
+        desk.settle(call.recovery.pk, Answer(Verdict.REJECT, comment))
         return
-    desk.settle(
-        call.recovery.pk, verdict=Verdict.RESPOND, comment="The tool's own result arrived late.", answer=call.output
-    )
+    desk.settle(call.recovery.pk, Answer(Verdict.RESPOND, "The tool's own result arrived late.", answer=call.output))
 
 
 def time_out_call(execution: Execution, *, idempotent: bool) -> None:

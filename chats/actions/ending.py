@@ -151,7 +151,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Work
         _lock_below(turn)
     workflow = lock_workflow(turn)
     waiting = [request.pk for request in queries.own_open_requests(turn)]
-    desk.withdraw(waiting, by=by, via=Door(via), comment=reason)
+    desk.cancel_requests(waiting, by=by, via=Door(via), comment=reason)
     for _call, below in delegated:
         _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.canonical import same_json
 from approvals.states import Kind, Status
 from chats.exceptions import Forged
 from chats.models import ToolCall
@@ -93,16 +93,9 @@ def _check_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
 
 def _check_input(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
     """A person who was shown another input than the stored one did not answer this request."""
-    if asked.status == Status.PENDING and "input" in part and not _same(part["input"], call.input):
+    if asked.status == Status.PENDING and "input" in part and not same_json(part["input"], call.input):
         raise Forged(_("The input differs from the stored input, which is the one to decide on."), call.tool_call_id)
 
 
 def _repeats_output(part: Mapping[str, Any], call: ToolCall) -> bool:
-    return call.state == CallState.SUCCEEDED and _same(part["output"], call.output)
-
-
-def _same(one: Any, other: Any) -> bool:
-    try:
-        return canonical(one) == canonical(other)
-    except NotCanonical:
-        return False
+    return call.state == CallState.SUCCEEDED and same_json(part["output"], call.output)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.runtime.canonical import clean_text
@@ -201,5 +202,5 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> Approv
     ):
         raise ApprovalPending(waiting) if waiting else TurnRunning
     question = waiting[0]
-    desk.decide(question.pk, by=by, via=via, verdict=Verdict.RESPOND, answer=text)
+    desk.decide(question.pk, Answer(Verdict.RESPOND, answer=text), by=by, via=via, seen=question)
     return question

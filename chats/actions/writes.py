@@ -64,7 +64,7 @@ def lock_claimed_turn(claim: Claim) -> tuple[Turn, int]:
 
 def lock_workflow(turn: Turn) -> Workflow | None:
     """Lock the workflow of a turn and its sub-agents, if it exists: after the turns, and before any event is enqueued."""
-    return desk.hold_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
+    return desk.lock_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
 def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> None:
@@ -133,34 +133,33 @@ def close_call(
 
 def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
     """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
-    data = {
-        "state": call.state,
-        "input": call.input,
-        "input_digest": digest(call.input),
-        "executed_digest": call.executed_digest,
-        "output": call.output,
-        "error_text": call.error_text,
-        "executions": call.attempt,
-    }
-    if audit.record_once("tool.result", audit_subject(call.turn, call), data=data, actor=actor, via=via):
-        payload = {
-            "tool_call_id": call.tool_call_id,
-            "tool_name": call.name,
-            "state": call.state,
-            "executions": call.attempt,
-        }
-        enqueue_event("tool.result", call.turn, payload)
+    result = desk.ToolResult(
+        state=call.state,
+        input=call.input,
+        input_digest=digest(call.input),
+        executed_digest=call.executed_digest,
+        output=call.output,
+        error_text=call.error_text,
+        executions=call.attempt,
+    )
+    event = _event_data(call.turn) | {"tool_name": call.name}
+    desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via)
 
 
 def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
     """Put an event of a turn into the outbox, in the open transaction."""
-    common = {
+    stream = outbox.stream_of(turn.chat.scope, str(turn.top.run_id))
+    outbox.enqueue(event, stream=stream, data=_event_data(turn) | data)
+
+
+def _event_data(turn: Turn) -> dict[str, Any]:
+    """Return the data that all events of a turn have."""
+    return {
         "run_id": str(turn.top.run_id),
         "thread_id": turn.top.chat.public_id,
         "agent": turn.agent,
         "message_id": turn.message_id,
     }
-    outbox.enqueue(event, stream=outbox.stream_of(turn.chat.scope, str(turn.top.run_id)), data=common | data)
 
 
 def audit_subject(turn: Turn, call: ToolCall | None = None) -> audit.Subject:

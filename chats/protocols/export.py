@@ -19,7 +19,7 @@ from chats.queries import export as exporting
 @endpoint("GET")
 def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """Export the chat with this number, as in the address of its page."""
-    caller.need("read")
+    caller.require("read")
     chat = queries.get_chat_for(caller.user, pk)
     if caller.thread is not None and chat.owner_id != caller.user.pk:
         # Public ids are unique per owner, so another person's chat may have the id that the token is for.
@@ -31,7 +31,7 @@ def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
 @endpoint("GET")
 def export_own(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Export the caller's own chat with this public id."""
-    caller.need("read")
+    caller.require("read")
     return _export(request, own_chat(caller, public_id))
 
 

@@ -24,7 +24,7 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     The chat need not exist yet.
     """
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     if caller.thread is not None:
         raise NotAllowed(_("A client token cannot create other tokens. Use an API key."))

@@ -163,7 +163,7 @@ def _outbox() -> Metric:
         "pausepoint_outbox_waiting", "Events that are neither delivered nor given up.", labels=["channel"]
     )
     for channel in Channel:
-        found.add_metric([channel], outbox.waiting(channel).order_by()[:CAP].count())
+        found.add_metric([channel], outbox.undelivered_events(channel).order_by()[:CAP].count())
     return found
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.test import Client
 
-from approvals.access import permissions
-from approvals.access.permissions import SCOPES
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
 from tests.support.processes.server import Server
 
 API = "/api/v1"
@@ -45,7 +45,7 @@ class Machine:
     def __init__(self, user: User | None = None, scopes: tuple[str, ...] = SCOPES, **headers: str) -> None:
         self.headers = headers
         if user is not None:
-            self.key, text = permissions.create_key(user, name="a machine", scopes=scopes)
+            self.key, text = create_key(user, name="a machine", scopes=scopes)
             self.headers = {"authorization": f"Bearer {text}", **headers}
         self.client = Client(raise_request_exception=False)
 
@@ -83,7 +83,14 @@ class Remote:
 
     def __init__(self, server: Server, user: str, scopes: tuple[str, ...] = SCOPES) -> None:
         self.server = server
-        self.key = server.key(user, *scopes, name="remote")
+        place = server.log.with_name(f"key-of-{user}-{'-'.join(scopes)}")
+        server.run(
+            "from django.contrib.auth.models import User; from pathlib import Path\n"
+            "from approvals.actions import create_key\n"
+            f"_, text = create_key(User.objects.get(username={user!r}), name='remote', scopes={scopes!r})\n"
+            f"Path({str(place)!r}).write_text(text)"
+        )
+        self.key = place.read_text()
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=90)

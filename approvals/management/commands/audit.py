@@ -24,7 +24,7 @@ class Command(RefusingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         total = altered = 0
-        for found in integrity.checked():
+        for found in integrity.check_entries():
             total += 1
             if found is not None:
                 altered += 1

@@ -47,12 +47,12 @@ VIA = Door.AI_SDK
 @endpoint("POST")
 def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Take a message, an edit, a regeneration or answers, and stream what follows."""
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
-        caller.need("decide")
+        caller.require("decide")
         chat = own_chat(caller, posted.chat_id)
         parts = ai_sdk_body.tool_parts(posted.answers)
         taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.actor, via=VIA)
@@ -88,7 +88,7 @@ def _regenerate(caller: Caller, posted: Posted) -> Turn:
 @endpoint("GET")
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Return the stored chat up to the last committed step: `{messages, status, pending}`."""
-    caller.need("read")
+    caller.require("read")
     chat = own_chat(caller, public_id)
     messages = [
         {"id": message.message_id, "role": message.role, "parts": message.parts}
@@ -113,7 +113,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 
     A client builds a resumed message from scratch, and no chunk could restore what it held before the pause.
     """
-    caller.need("read")
+    caller.require("read")
     try:
         turn = queries.first_response(own_chat(caller, public_id))
     except ChatNotFound:
@@ -126,7 +126,7 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 @endpoint("POST")
 def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Stop the chat's turn; `{"stopped": false}` without one."""
-    caller.need("ask")
+    caller.require("ask")
     return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.actor, via=VIA)})
 
 

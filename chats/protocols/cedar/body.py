@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer
 from approvals.exceptions import Invalid, NotFound
 from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.runtime.translation import translated
@@ -45,16 +45,6 @@ class Resume:
     run_id: UUID
     step_path: Any
     data: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What a resume decides about its request."""
-
-    verdict: Verdict
-    comment: str = ""
-    edited_input: Any = ABSENT
-    answer: Any = ABSENT
 
 
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
@@ -130,7 +120,7 @@ def check_path(sent: Any, path: Sequence[str]) -> None:
         raise Invalid(_("This is not the waiting step."), {"stepPath": _("does not match the step path of the run")})
 
 
-def decision_in(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Given:
+def answer_from(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Answer:
     """Return what `resumeData` decides about a request of this kind. Invalid if it does not fit the kind.
 
     Approvals take `{approved, feedback?, input?}`. Questions and forms take any JSON that their schema allows, or
@@ -149,10 +139,10 @@ def decision_in(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Give
         )
     if schema is None and data in (None, "", [], {}):
         raise Invalid(_("This request is a question. Send an answer."), {"resumeData": _("is empty")})
-    return Given(verdict=Verdict.RESPOND, answer=data)
+    return Answer(Verdict.RESPOND, answer=data)
 
 
-def _approval(data: Any) -> Given:
+def _approval(data: Any) -> Answer:
     if not isinstance(data, dict) or not isinstance(data.get("approved"), bool):
         raise Invalid(
             _("This request must be approved or rejected."), {"resumeData.approved": _("must be true or false")}
@@ -169,10 +159,10 @@ def _approval(data: Any) -> Given:
         raise Invalid(_("The answer is invalid."), errors)
     comment = "\n".join(data[name] for name in comments)
     if not approved:
-        return Given(verdict=Verdict.REJECT, comment=comment)
+        return Answer(Verdict.REJECT, comment=comment)
     if "input" in data:
-        return Given(verdict=Verdict.EDIT, comment=comment, edited_input=data["input"])
-    return Given(verdict=Verdict.APPROVE, comment=comment)
+        return Answer(Verdict.EDIT, comment=comment, edited_input=data["input"])
+    return Answer(Verdict.APPROVE, comment=comment)
 
 
 def with_client_fields(refusal: Invalid) -> Invalid:

@@ -17,11 +17,12 @@ from django.utils.translation import gettext as _
 from approvals import actions as desk
 from approvals.access import permissions
 from approvals.access.callers import Caller
+from approvals.actions.rulings import too_late
 from approvals.api.bodies import json_object
-from approvals.exceptions import AlreadyDecided, CriticalElsewhere, Expired, Invalid, NotFound, Refusal
+from approvals.exceptions import CriticalElsewhere, Invalid, NotFound, Refusal
 from approvals.http import endpoint
 from approvals.models import Decision
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Door, Kind
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Turn
@@ -84,7 +85,7 @@ def resume_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET")
 def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Return the pending runs, the oldest first, for a page that was reloaded: `{object: [humanInTheLoop...]}`."""
-    caller.need("read")
+    caller.require("read")
     thread = request.GET.get("threadId", "") or caller.thread or ""
     if problem := cedar_body.name_problem(thread):
         raise Invalid(_("The thread is invalid."), {"threadId": problem})
@@ -97,16 +98,16 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("POST")
 def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Cancel a run's request: `{runId, cancelled: true}`. The assistant goes on without an answer."""
-    caller.need("ask")
+    caller.require("ask")
     run = _run(caller, cedar_body.read_run_id(json_object(request)))
     if not run.request.pending:
-        raise _too_late(run.request.decision)
+        raise too_late(run.request.decision)
     desk.cancel(run.request.pk, by=caller.actor, via=VIA)
     return JsonResponse({"runId": str(run.request.pk), "cancelled": True})
 
 
 def _post(request: HttpRequest, caller: Caller) -> Reply:
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     prompt = cedar_body.read_prompt(json_object(request))
     thread = prompt.thread_id or caller.thread or ""
@@ -137,34 +138,26 @@ def _begin(caller: Caller, found: Chat, prompt: Prompt) -> Turn:
 
 
 def _resume(request: HttpRequest, caller: Caller) -> Reply:
-    caller.need("decide")
+    caller.require("decide")
     sent = cedar_body.read_resume(json_object(request))
     run = _run(caller, sent.run_id)
     cedar_body.check_path(sent.step_path, run.path)
     asked = run.request
     if not asked.pending:
-        raise _too_late(asked.decision)
+        raise too_late(asked.decision)
     if permissions.only_on_own_pages(asked):
         # Refuse before reading the answer, because no answer is accepted here.
         raise CriticalElsewhere(asked)
-    given = cedar_body.decision_in(Kind(asked.kind), asked.response_schema, sent.data)
+    answer = cedar_body.answer_from(Kind(asked.kind), asked.response_schema, sent.data)
     turn = run.call.turn.top
     # A turn writes nothing while its request is pending, so the client has seen all stored events.
     after = queries.last_seq(turn)
     try:
-        outcome = desk.decide(
-            asked.pk,
-            by=caller.actor,
-            via=VIA,
-            verdict=given.verdict,
-            comment=given.comment,
-            edited_input=given.edited_input,
-            answer=given.answer,
-        )
+        outcome = desk.decide(asked.pk, answer, by=caller.actor, via=VIA, seen=asked)
     except Invalid as refusal:
         raise cedar_body.with_client_fields(refusal) from refusal
     if outcome.replayed:
-        raise AlreadyDecided(outcome.decision)
+        raise too_late(outcome.decision)
     # The signal that follows a decision may have been lost.
     actions.resume_turn(turn.pk)
     return _reply_after(caller, turn, after, outcome.decision)
@@ -194,7 +187,3 @@ def _run(caller: Caller, run_id: UUID) -> Run:
     if caller.thread is not None and (chat.owner_id, chat.public_id) != (caller.user.pk, caller.thread):
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return run
-
-
-def _too_late(decision: Decision) -> Refusal:
-    return Expired(decision) if decision.verdict == Verdict.EXPIRE else AlreadyDecided(decision)

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.access.permissions import DEFAULT_SCOPES
+from approvals.actions import create_key
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
 
@@ -98,8 +98,6 @@ def make_key(person: User) -> str:
     It is computed from SECRET_KEY: only its hash is stored, and every start of the demo prints the same key.
     """
     secret = hmac.new(settings.SECRET_KEY.encode(), b"pausepoint demo key", hashlib.sha256).hexdigest()
-    prefix, text = secret[:8], f"pp_{secret[:8]}_{secret[8:]}"
-    secret_hash = hashlib.sha256(text.encode()).hexdigest()
-    given = {"user": person, "name": "demo", "secret_hash": secret_hash, "scopes": list(DEFAULT_SCOPES)}
-    key, _made = ApiKey.objects.get_or_create(prefix=prefix, defaults=given)
+    text = f"pp_{secret[:8]}_{secret[8:]}"
+    key = ApiKey.objects.filter(prefix=secret[:8]).first() or create_key(person, name="demo", text=text)[0]
     return text if key.revoked_at is None else ""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api import ask_human
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from tests.support.machines import machine

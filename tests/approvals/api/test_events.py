@@ -165,7 +165,7 @@ def test_a_stopped_request_is_reported_and_its_agent_does_not_resume():
     async def story() -> list[str]:
         async with following(asker) as follower:
             request = await run(make_request, owner)
-            await run(actions.withdraw, [request.pk], by=owner, via=Door.STOP, comment="Stopped.")
+            await run(actions.cancel_requests, [request.pk], by=owner, via=Door.STOP, comment="Stopped.")
             await follower.hear(3)
             assert await follower.nothing()
             return follower.names

@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from approvals.access import callers, permissions
+from approvals.access import callers
+from approvals.actions.keys import create_key
 from approvals.api import feed, followers
 from approvals.api.agentforge import StreamCursor
 from approvals.models.keys import ApiKey
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def token(owner: User, thread: str) -> Machine:
-    caller = callers.Caller(user=owner, scopes=callers.ALL, key=permissions.create_key(owner, name="app")[0])
+    caller = callers.Caller(user=owner, scopes=callers.ALL, key=create_key(owner, name="app")[0])
     return Machine(callers.client_token(caller, thread=thread))
 
 
@@ -114,9 +115,9 @@ def test_a_follower_who_loses_access_receives_nothing_more_and_is_closed(made, e
     assert served(story) == []
 
 
-def test_a_follower_who_loses_the_right_during_a_read_receives_nothing_of_it(monkeypatch):
+def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeypatch):
     owner, read = alice(), feed.read_page
-    _, key = permissions.create_key(owner, name="follows", scopes=("read",))
+    _, key = create_key(owner, name="follows", scopes=("read",))
     make_request(owner, Kind.QUESTION)
 
     def read_and_lose(cursor):

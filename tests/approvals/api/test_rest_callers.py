@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.access import permissions
 from approvals.access.callers import caller_by_token, client_token
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, carol, mallory
 
@@ -25,8 +26,8 @@ def test_an_unknown_caller_gets_401_without_mention_of_csrf():
         assert (reply.refusal, reply.headers["www-authenticate"]) == ((401, "not_authenticated"), "Bearer")
 
 
-def test_a_client_token_is_refused_because_it_belongs_to_a_chat():
-    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
+def test_a_client_token_is_refused_it_is_for_a_chat():
+    _, text = create_key(alice(), name="k", scopes=SCOPES)
     token = client_token(caller_by_token(text), thread="chat-1")
     browser = Machine(authorization=f"Bearer {token}")
     assert browser.post("/requests", APPROVAL).refusal == (403, "not_allowed")
@@ -96,7 +97,7 @@ def test_each_address_needs_its_scope(method, path, scope):
     bodies["result"] = b'{"input_digest": "sha256:%s", "output": 1}' % (b"0" * 64)
     bodies["requests"] = b'{"kind": "question", "title": "x"}'
     body = bodies.get(path.rpartition("/")[2], b"")
-    machine = Machine(bob(), tuple(set(permissions.SCOPES) - {scope}))
+    machine = Machine(bob(), tuple(set(SCOPES) - {scope}))
     assert machine.send(method, path, body).refusal == (403, "scope_missing")
 
 

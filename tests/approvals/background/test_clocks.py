@@ -111,7 +111,7 @@ def test_an_event_is_due_at_once_even_if_its_writers_clock_is_fast(elsewhere, se
     settings.HITL_EVENT_HANDLERS = ["tests.approvals.background.test_clocks.nobody"]
     with elsewhere(SECONDS):
         outbox.enqueue("request.created", stream="s", data={"run_id": "r"})
-    assert len(outbox.heads(Channel.HANDLER)) == 1
+    assert len(outbox.head_events(Channel.HANDLER)) == 1
 
 
 def nobody(event: outbox.Event) -> None:
@@ -125,9 +125,9 @@ def test_a_delivery_stays_claimed_for_as_long_as_it_may_take(elsewhere, seconds)
     row.refresh_from_db()
     again = OutboxEvent.objects.get(pk=row.pk)
     with elsewhere(seconds):
-        assert outbox.claimed(row)
-        assert list(outbox.heads(Channel.HANDLER)) == []
-        assert not outbox.claimed(again)
+        assert outbox.claim_event(row)
+        assert list(outbox.head_events(Channel.HANDLER)) == []
+        assert not outbox.claim_event(again)
     left = OutboxEvent.objects.get(pk=row.pk).next_attempt_at - timezone.now()
     assert outbox.CLAIM - timedelta(seconds=5) < left <= outbox.CLAIM + timedelta(seconds=1)
 
@@ -135,20 +135,20 @@ def test_a_delivery_stays_claimed_for_as_long_as_it_may_take(elsewhere, seconds)
 def test_a_process_with_a_clock_a_week_fast_gives_up_no_delivery(elsewhere):
     row = leaving(Channel.HANDLER)
     with elsewhere(7 * 86400):
-        outbox.failed(row, "the search index is down")
+        outbox.record_failure(row, "the search index is down")
     row.refresh_from_db()
     assert (row.dead_at, row.next_attempt_at < timezone.now() + timedelta(minutes=1)) == (None, True)
     OutboxEvent.objects.update(created_at=timezone.now() - timedelta(days=4))
-    outbox.failed(row, "the search index is down")
+    outbox.record_failure(row, "the search index is down")
     row.refresh_from_db()
     assert row.dead_at is not None
 
 
 def test_processes_with_different_clocks_notify_each_person_once(elsewhere):
     last = LastNotice(recipient="mail:1")
-    assert notifications._claimed(last)
+    assert notifications._claim(last)
     with elsewhere(3600):
-        assert not notifications._claimed(LastNotice(recipient="mail:1"))
+        assert not notifications._claim(LastNotice(recipient="mail:1"))
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])

@@ -98,7 +98,7 @@ def to_come() -> None:
         (answered, ["resume_answered_turns"]),
         (over, ["prune_old_events"]),
         (leaving(Channel.HANDLER), ["deliver_due"]),
-        (leaving(Channel.NOTICE), ["spread_due"]),
+        (leaving(Channel.NOTICE), ["spread_due_notices"]),
         (leaving(Channel.WEBHOOK), ["DeliveryLanes.deliver_due"]),
         (leaving(Channel.MAIL), ["DeliveryLanes.deliver_due"]),
         (leaving(Channel.SLACK), ["DeliveryLanes.deliver_due"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.exceptions import Changed, CriticalElsewhere
 from approvals.models import Decision
 from approvals.states import Door, Kind, Priority, Verdict
@@ -122,5 +123,5 @@ def test_a_name_is_asked_where_something_would_run(kind, asks):
 
 def test_other_doors_ask_for_no_name_and_lead_to_the_page(critical):
     with pytest.raises(CriticalElsewhere, match=critical.public_url):
-        actions.decide(critical.pk, by=bob(), via=Door.REST, verdict=Verdict.APPROVE)
+        actions.decide(critical.pk, Answer(Verdict.APPROVE), by=bob(), via=Door.REST)
     assert stored(critical).status == "pending"

@@ -1,4 +1,4 @@
-"""Where a webhook may go: the public internet and nowhere else, whatever the address is dressed up as."""
+"""Webhooks go to public addresses only, however an address is written."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ def may(address: str, *, allow_private: bool) -> bool:
     return True
 
 
-def test_who_may_be_called():
+def test_which_addresses_may_be_called():
     everybody = [*NEVER, *INSIDE, *PUBLIC]
     assert [address for address in everybody if may(address, allow_private=False)] == PUBLIC
     assert [address for address in everybody if may(address, allow_private=True)] == [*INSIDE, *PUBLIC]
 
 
 @given(st.ip_addresses())
-def test_what_python_knows_not_to_be_global_is_never_called(address):
+def test_an_address_that_is_not_global_is_never_called(address):
     if not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified:
         assert not may(str(address), allow_private=False)
 
 
 @given(st.ip_addresses(v=4))
-def test_no_ipv4_address_is_reached_in_the_dress_of_ipv6(address):
+def test_no_private_ipv4_address_is_reached_through_ipv6(address):
     number = int(address)
     dresses = [
         ipaddress.IPv6Address((0xFFFF << 32) | number),
@@ -99,7 +99,7 @@ def test_an_address_written_as_a_number_is_checked_before_anything_is_sent(addre
 
 
 @given(st.text(max_size=80) | st.from_regex(r"https?://[^/]{0,30}(/.{0,20})?", fullmatch=True))
-def test_any_text_is_an_address_or_refused(url):
+def test_any_text_is_an_address_or_is_refused(url):
     try:
         found = parse_destination(url, allow_private=True)
     except RefusedAddress:
@@ -135,12 +135,12 @@ def test_any_text_is_an_address_or_refused(url):
         ("https://169.254.169.254/latest/meta-data/", "which is never called"),
     ],
 )
-def test_what_is_no_good_address_is_told_in_words(url, words):
+def test_a_bad_address_is_refused_with_a_reason(url, words):
     with pytest.raises(RefusedAddress, match=words.replace("[", r"\[")):
         parse_destination(url)
 
 
-def test_an_address_is_taken_apart():
+def test_an_address_is_parsed():
     assert parse_destination("https://App.Example.org?a=b&c") == Destination("https", "app.example.org", 443, "/?a=b&c")
     assert [
         parse_destination(url, allow_private=True).authority
@@ -149,7 +149,7 @@ def test_an_address_is_taken_apart():
 
 
 @pytest.mark.parametrize("name", ["2130706433", "0x7f000001", "0x7f.1", "127.1", "0177.0.0.1", "localhost"])
-def test_other_spellings_of_this_machine_are_seen_through_when_they_are_looked_up(name):
+def test_other_spellings_of_localhost_are_refused(name):
     to = parse_destination(f"https://{name}/")
     with pytest.raises(RefusedAddress, match="which is in a private network"):
         addresses.resolve(to.host, to.port, allow_private=False, seconds=60)
@@ -158,7 +158,7 @@ def test_other_spellings_of_this_machine_are_seen_through_when_they_are_looked_u
 
 
 def names(monkeypatch: pytest.MonkeyPatch, *found: str) -> list[str]:
-    """A name server of the test's: every name points to these addresses."""
+    """A name server that resolves every name to these addresses."""
     asked: list[str] = []
 
     def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
@@ -169,7 +169,7 @@ def names(monkeypatch: pytest.MonkeyPatch, *found: str) -> list[str]:
     return asked
 
 
-def test_one_bad_address_among_good_ones_spoils_the_name(monkeypatch):
+def test_a_name_with_one_bad_address_is_refused(monkeypatch):
     asked = names(monkeypatch, "8.8.8.8", "10.0.0.1")
     with pytest.raises(RefusedAddress, match=r"10\.0\.0\.1"):
         addresses.resolve("app.example.org", 443, allow_private=False, seconds=60)

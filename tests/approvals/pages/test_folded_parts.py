@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from approvals.exceptions import Unread
+from approvals.exceptions import UnreadParts
 from approvals.forms.safeguards import check_read, folded_parts
 from approvals.models import ApprovalRequest
 from approvals.runtime.json_tables import Fold
@@ -81,7 +81,7 @@ def test_a_part_that_was_opened_stays_open_in_the_card_that_asks(db):
 def test_nothing_is_asked_where_nothing_is_approved(verdict):
     request = ApprovalRequest(kind=Kind.APPROVAL, status=Status.PENDING, input=LONG)
     check_read(request, Verdict(verdict), QueryDict(""))
-    with pytest.raises(Unread):
+    with pytest.raises(UnreadParts):
         check_read(request, Verdict.APPROVE, QueryDict(""))
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 
 from approvals import actions as desk
 from approvals import signals
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.runtime import database
 from approvals.states import Door, Verdict
@@ -71,7 +72,7 @@ def decide(request: ApprovalRequest, verdict: Verdict = Verdict.APPROVE, **given
     async def story() -> None:
         by = await database.run(decider)
         more = {"answer": ANSWER} if verdict == Verdict.RESPOND else {}
-        await database.run(desk.decide, request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **more, **given)
+        await database.run(desk.decide, request.pk, Answer(verdict, **more, **given), by=by, via=Door.DASHBOARD)
         while await database.run(working):
             await asyncio.sleep(0.01)
 
@@ -218,7 +219,7 @@ def test_the_sweep_finds_decisions_in_sub_agents_whose_signal_was_lost():
     first, second = queries.open_requests(turn)
     signals.decided.disconnect(dispatch_uid="chats.on_decided")
     try:
-        desk.decide(first.pk, by=decider(), via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+        desk.decide(first.pk, Answer(Verdict.APPROVE), by=decider(), via=Door.DASHBOARD)
     finally:
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
     assert {state for _, state in states()} == {"suspended"}

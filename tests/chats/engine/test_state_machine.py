@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.runtime import append_only
@@ -70,7 +71,7 @@ class Desk(RuleBasedStateMachine):
         if request is None:
             return
         with contextlib.suppress(Refusal):
-            desk.decide(request.pk, by=person, via=Door.DASHBOARD, verdict=verdict, **ANSWERS.get(verdict, {}))
+            desk.decide(request.pk, Answer(verdict, **ANSWERS.get(verdict, {})), by=person, via=Door.DASHBOARD)
             assert who != "m"
 
     @rule(place=places)
@@ -78,13 +79,8 @@ class Desk(RuleBasedStateMachine):
         request = self.request(place)
         if request is not None and request.tool_name == "pay":
             with contextlib.suppress(Refusal):
-                desk.decide(
-                    request.pk,
-                    by=self.bob,
-                    via=Door.DASHBOARD,
-                    verdict=Verdict.EDIT,
-                    edited_input={"amount": 3, "to": "Z"},
-                )
+                edit = Answer(Verdict.EDIT, edited_input={"amount": 3, "to": "Z"})
+                desk.decide(request.pk, edit, by=self.bob, via=Door.DASHBOARD)
 
     @rule(place=places)
     def withdraw(self, place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.states import Door, Verdict
 from tests.support import people
 from tests.support.chats.turns import converse, only_request, run
@@ -20,7 +21,7 @@ def test_a_webhook_receives_every_event_of_a_refund(settings):
         _, secret = make_endpoint(there.url())
         turn = converse(people.alice(), "approve refund")
         request = only_request(turn)
-        actions.decide(request.pk, by=people.bob(), via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="fine")
+        actions.decide(request.pk, Answer(Verdict.APPROVE, comment="fine"), by=people.bob(), via=Door.DASHBOARD)
         run(turn)
         carry()
         sent = [got.told(secret) for got in there.got]

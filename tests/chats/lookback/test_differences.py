@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.runtime.canonical import same_json
 from chats.lookback import comparing
 from chats.lookback.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
-from chats.lookback.differences import MAX_CHANGES, Change, part_rows, same, value_changes
+from chats.lookback.differences import MAX_CHANGES, Change, part_rows, value_changes
 
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 2.5]) | st.text("ab", max_size=3)
 values = st.recursive(
@@ -63,7 +64,7 @@ def cleared(value: Any) -> Any:
 @given(objects, objects)
 def test_the_changes_of_a_value_applied_to_the_left_give_the_right(before, after):
     found = applied(before, value_changes(before, after))
-    assert same(found, after), (found, after)
+    assert same_json(found, after, exact=True), (found, after)
 
 
 @given(objects)
@@ -105,7 +106,7 @@ def test_the_rows_of_two_messages_hold_all_parts_of_both_in_order(before, after,
     for row in rows:
         both = row.before is not None and row.after is not None
         assert both == (row.op in {Op.SAME, Op.CHANGED})
-        assert not both or same(row.before, row.after) == (row.op == Op.SAME)
+        assert not both or same_json(row.before, row.after, exact=True) == (row.op == Op.SAME)
 
 
 @given(messages, messages)

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import AuditEntry
 from approvals.runtime import database
 from approvals.states import Door, Verdict
@@ -73,7 +74,7 @@ def converse(words="Hello"):
 
 
 def decide(turn, verdict=Verdict.APPROVE, **given):
-    desk.decide(only_request(turn).pk, by=people.bob(), via=Door.DASHBOARD, verdict=verdict, **given)
+    desk.decide(only_request(turn).pk, Answer(verdict, **given), by=people.bob(), via=Door.DASHBOARD)
 
 
 def parts(turn):

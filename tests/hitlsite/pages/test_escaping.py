@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.live import DeskConsumer
@@ -92,7 +93,7 @@ def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
     ]
     for kind, fields, ruling in rulings:
         request = make_request(bob, kind, **said, **fields)
-        desk.decide(request.pk, by=bob, via=Door.DASHBOARD, comment=evil, **ruling)
+        desk.decide(request.pk, Answer(comment=evil, **ruling), by=bob, via=Door.DASHBOARD)
         made.append(request)
     desk.end_workflow(decided, state="completed")
     return made, [workflow, decided]

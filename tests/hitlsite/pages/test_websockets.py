@@ -13,6 +13,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
 from approvals.pages import live
@@ -103,8 +104,7 @@ async def test_a_request_is_pushed_when_it_is_asked_and_when_it_is_decided():
         assert cards(seen) == {f"request-{request.pk}": shown}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["1"]
 
-        said = {"by": by, "via": Door.DASHBOARD, "verdict": Verdict.REJECT, "comment": "No."}
-        await run(desk.decide, request.pk, **said)
+        await run(desk.decide, request.pk, Answer(Verdict.REJECT, "No."), by=by, via=Door.DASHBOARD)
         seen = await page.until("Rejected</b>")
         assert cards(seen) == {f"request-{request.pk}": []}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["0"]
@@ -208,7 +208,7 @@ async def test_losing_the_permission_ends_pushes_of_other_peoples_requests():
 async def test_a_reconnecting_page_is_pushed_what_it_missed():
     owner, by = await run(alice), await run(bob)
     waiting, decided = await run(make_request, owner), await run(make_request, owner)
-    await run(desk.decide, decided.pk, by=by, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    await run(desk.decide, decided.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD)
     await run(desk.end_workflow, decided.workflow, state="completed")
     async with line(f"/ws/desk/?since={int(time.time()) - 60}", by) as page:
         html = await page.push()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from approvals.access.permissions import DEFAULT_SCOPES, SCOPES
+from approvals.access.keys import DEFAULT_SCOPES, SCOPES
 from approvals.exceptions import Refusal
 from approvals.outbound.outbox import EVENTS as OUTBOX_EVENTS
 from approvals.record.audit import EVENTS

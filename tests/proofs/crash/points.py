@@ -91,7 +91,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "step commit": lambda p: after(p, actions, "commit_step"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: committed(p, "pause_turn"),
-    "decision commit, in": lambda p: after(p, deciding, "_release"),
+    "decision commit, in": lambda p: after(p, deciding, "_count_down"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, resuming, "resume_locked"),
     "resume": lambda p: after(p, actions, "resume_turn"),
@@ -102,8 +102,8 @@ POINTS: dict[str, Callable[[str], None]] = {
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
     "final commit": lambda p: committed(p, "finish_turn"),
-    "outbox row claimed": lambda p: after(p, outbox, "claimed"),
-    "outbox row delivered": lambda p: after(p, outbox, "handler_at"),
+    "outbox row claimed": lambda p: after(p, outbox, "claim_event"),
+    "outbox row delivered": lambda p: after(p, outbox, "load_handler"),
 }
 
 #: Between an agent and its sub-agent.

@@ -13,6 +13,7 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import database
@@ -193,7 +194,7 @@ def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
         Workflow.objects.select_for_update().get(pk=request.workflow_id)
 
     with frozen_in(workflow), pytest.raises(database.AWAY, match="lock timeout"):
-        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+        desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
     assert (
-        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE).decision.verdict == "approve"
+        desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD).decision.verdict == "approve"
     )

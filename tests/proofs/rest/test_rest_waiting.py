@@ -146,8 +146,8 @@ async def test_polling_finds_a_decision_without_a_notification(server, agent):
     (poll,) = await asleep(agent, 1, asked["id"])
     script = (
         "from approvals import actions; from django.contrib.auth.models import User\n"
-        "from approvals.states import Door, Verdict\n"
-        f"actions.decide({asked['id']!r}, by=User.objects.get(username='admin'), via=Door.REST, verdict=Verdict.REJECT)"
+        "from approvals.asking.answers import Answer; from approvals.states import Door, Verdict\n"
+        f"actions.decide({asked['id']!r}, Answer(Verdict.REJECT), by=User.objects.get(username='admin'), via=Door.REST)"
     )
     await asyncio.to_thread(server.run, script)
     committed = time.monotonic()

@@ -15,13 +15,15 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 DUE = """
 from uuid import uuid4
+from approvals.actions import create_signing_secret
+from approvals import outbox, signing
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import WebhookEndpoint
 from approvals.outbound import outbox, signing
 for place in range(2, 62):
     url = f"http://127.0.0.{place}:PORT/hook"
     endpoint = WebhookEndpoint.objects.create(url=url, events=["request.created"])
-    signing.new_secret(endpoint)
+    create_signing_secret(endpoint)
     for number in range(20):
         OutboxEvent.objects.create(event_id=uuid4(), name="request.created", channel="webhook", sequence=number + 1,
             stream=f"{place}-{number}", target=f"endpoint:{endpoint.pk}", lane=outbox.lane_of(url), payload={})

@@ -16,15 +16,16 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 MEANWHILE = """
 from django.contrib.auth.models import User
 from approvals import actions as desk, signals
+from approvals.asking.answers import Answer
 from approvals.states import Door, Verdict
 from chats import actions
 from chats.agent.demo import support
 alice, bob = User.objects.get(username="requester"), User.objects.get(username="approver")
 chat = actions.open_chat(owner=alice, agent=support)
 actions.post_message(chat, "hello", by=alice, agent=support, via=Door.CHAT)
-desk.decide("{heard}", by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+desk.decide("{heard}", Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
 assert signals.decided.disconnect(dispatch_uid="chats.on_decided")
-desk.decide("{unheard}", by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+desk.decide("{unheard}", Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
 """
 
 

@@ -15,14 +15,13 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 ASK = """
 from django.contrib.auth.models import User
-from approvals import actions
-from approvals.asking.asks import Ask
-from approvals.management.commands.createkey import create_key
-from approvals.outbound import signing
+from approvals.actions import create_signing_secret
+from approvals import actions, auth, signing
+from approvals.asks import Ask
 from approvals.states import Kind
 owner = User.objects.get(username="requester")
-key, _ = create_key(owner, name="agent")
-secret = signing.new_secret(key)
+key, _ = auth.create_key(owner, name="agent")
+secret = create_signing_secret(key)
 workflow = actions.open_workflow(scope=f"key:{key.pk}", key="run-1", title="A refund", source="api", owner=owner)
 ask = Ask(kind=Kind.APPROVAL, title="Refund 4711?", input={"amount": 120}, callback_url=%r)
 request = actions.request_approval(workflow, ask, requested_by=owner)

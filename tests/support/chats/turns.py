@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints
@@ -62,7 +63,7 @@ def only_request(turn: Turn) -> ApprovalRequest:
 
 
 def decide(request: ApprovalRequest, by: User, verdict: Verdict, **given: Any) -> Decision:
-    return desk.decide(request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **given).decision
+    return desk.decide(request.pk, Answer(verdict, **given), by=by, via=Door.DASHBOARD).decision
 
 
 def overdue(request: ApprovalRequest) -> None:

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
+from approvals.asking import answers
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats.models import Message, ToolCall, Turn, TurnCheckpoint
@@ -196,7 +197,8 @@ def test_an_answer_after_the_deadline_is_refused_as_expired(settings):
 def test_a_late_answer_names_who_decided_on_the_dashboard():
     alice, bob = people.alice(), people.bob()
     client = paused("ask", alice)
-    desk.decide(ApprovalRequest.objects.get().pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.RESPOND, answer="Bob's")
+    given = answers.Answer(Verdict.RESPOND, answer="Bob's")
+    desk.decide(ApprovalRequest.objects.get().pk, given, by=bob, via=Door.DASHBOARD)
     answer = client.answer("Alice's")
     assert (answer.status, answer.json["decision"]["by"], answer.json["decision"]["via"]) == (409, "bob", "dashboard")
     assert "This request was answered just now by bob." in answer.json["detail"]

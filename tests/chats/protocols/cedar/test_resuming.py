@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 from chats.models import ToolCall
@@ -93,7 +94,7 @@ def test_the_last_of_two_decisions_continues_the_turn(page):
 
 def test_a_resume_after_a_decision_on_the_dashboard_is_refused(page):
     run = page.paused("approve payment")
-    desk.decide(run["runId"], by=User.objects.get(), via=Door.DASHBOARD, verdict=Verdict.REJECT)
+    desk.decide(run["runId"], Answer(Verdict.REJECT), by=User.objects.get(), via=Door.DASHBOARD)
     assert refusal(page.resume(run, YES)).startswith("This request was rejected just now by bob.")
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code, answer.json["decision"]["via"]) == (409, "already_decided", "dashboard")
@@ -238,7 +239,7 @@ def test_critical_requests_and_recoveries_are_refused_with_a_link(page, changes,
 
 def test_a_form_with_a_field_named_approved_gets_its_answer():
     schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
-    assert cedar_body.decision_in(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
+    assert cedar_body.answer_from(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
 
 
 def test_reserved_fields_win_and_the_whole_input_is_kept(page):

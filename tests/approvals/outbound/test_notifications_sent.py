@@ -1,4 +1,4 @@
-"""Messages on their way: a mail server that is down, a channel in Slack, and what becomes of it in the end."""
+"""Sending messages: a mail server that is down, and a channel in Slack."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _public(settings):
 
 
 class Broken(EmailBackend):
-    """A mail server that is down for the first try."""
+    """A mail server that is down for the first attempt."""
 
     failures: list[Exception]
 
@@ -67,7 +67,7 @@ def test_a_mail_server_that_is_down_is_tried_again(settings, error):
     assert [to for to, _ in sent()] == [["bob@example.org"]]
 
 
-def test_without_a_mail_server_it_is_said_and_not_swallowed(settings):
+def test_a_missing_mail_server_is_reported(settings):
     settings.HITL_MAIL = False
     tell(with_address(bob()))
     make_request(alice())
@@ -76,7 +76,7 @@ def test_without_a_mail_server_it_is_said_and_not_swallowed(settings):
     assert (row.delivered_at, row.last_error) == (None, "no e-mail can be sent because EMAIL_HOST is not set")
 
 
-def test_a_channel_in_slack_gets_links_and_no_markup_of_a_titles_own():
+def test_a_slack_message_has_links_and_escapes_titles():
     with Receiver() as there:
         tell(with_address(bob()), route=Route.SLACK, slack_url=there.url("/services/T0/B0/x"))
         request = make_request(alice(), title="<!channel> & <https://evil.example|click> @all")
@@ -88,7 +88,7 @@ def test_a_channel_in_slack_gets_links_and_no_markup_of_a_titles_own():
     assert got.body.decode() == f'{{"text": "1 request is waiting:\\n• <{link}|{words}>"}}'
 
 
-def test_a_groups_channel_is_told_only_what_all_of_the_group_may_see():
+def test_the_channel_of_a_group_is_notified_only_of_what_everybody_in_it_may_see():
     owner = alice()
     with Receiver() as there:
         tell(group_of(bob(), owner), route=Route.SLACK, slack_url=there.url())
@@ -106,7 +106,7 @@ def group_with(person: User) -> Group:
     return group
 
 
-def test_slack_that_refuses_is_tried_again():
+def test_a_message_that_slack_refuses_is_tried_again():
     with Receiver(lambda got: answer(404)) as there:
         tell(bob(), route=Route.SLACK, slack_url=there.url())
         make_request(alice())
@@ -120,10 +120,10 @@ def test_slack_that_refuses_is_tried_again():
         assert (len(there.got), row.delivered_at is not None) == (2, True)
 
 
-def test_a_notice_that_cannot_be_given_for_days_is_given_up():
+def test_a_notification_that_fails_for_days_is_given_up():
     tell(with_address(bob()))
     make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     OutboxEvent.objects.filter(channel=Channel.MAIL).update(created_at=timezone.now() - timedelta(days=4))
     row = OutboxEvent.objects.get(channel=Channel.MAIL)
     notifications._put_off(LastNotice.objects.create(recipient=row.target, at=notifications.NEVER), [row], "down")

@@ -1,4 +1,4 @@
-"""Who is at a request: taken, given back, taken over, handed over; on record, and never in the way of a decision."""
+"""Requests are claimed, released, taken over and assigned, on record, and decisions ignore all that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def hand(request: ApprovalRequest, by: User, to: User | None, instead_of: str = 
 
 
 def dora() -> User:
-    """Another one who decides."""
+    """Another decider."""
     return make_person("dora", "decide_approvalrequest")
 
 
@@ -44,7 +44,7 @@ def on_it(request: ApprovalRequest) -> tuple[int | None, str]:
 
 
 def record(request: ApprovalRequest) -> list[tuple[str, str, dict[str, object]]]:
-    """What the log says of a request after it was asked: event, who, and what."""
+    """The entries of a request after its creation: event, actor and data."""
     entries = AuditEntry.objects.filter(request_id=request.pk).exclude(event="request.created").order_by("id")
     return [(entry.event, entry.actor_name, entry.data) for entry in entries]
 
@@ -53,7 +53,7 @@ def let_lapse(request: ApprovalRequest) -> None:
     ApprovalRequest.objects.filter(pk=request.pk).update(claimed_at=timezone.now() - LAPSES)
 
 
-def test_bob_takes_a_request_and_gives_it_back():
+def test_a_request_is_claimed_and_released():
     request, by = make_request(alice()), bob()
     take(request, by)
     assert on_it(request) == (by.pk, "bob")
@@ -65,7 +65,7 @@ def test_bob_takes_a_request_and_gives_it_back():
     ]
 
 
-def test_what_bob_has_taken_dora_takes_over_only_if_she_says_from_whom():
+def test_taking_over_a_claim_needs_the_name_of_its_holder():
     request, by, other = make_request(alice()), bob(), dora()
     take(request, by)
     with pytest.raises(
@@ -78,7 +78,7 @@ def test_what_bob_has_taken_dora_takes_over_only_if_she_says_from_whom():
     assert record(request)[-1] == ("request.claimed", "dora", {"over": "bob"})
 
 
-def test_of_two_who_take_over_from_bob_one_wins_and_the_other_hears_who():
+def test_of_two_take_overs_one_wins_and_the_other_is_refused_with_the_name():
     request, by, other, third = make_request(alice()), bob(), dora(), make_person("emil", "decide_approvalrequest")
     take(request, by)
     take(request, other, over="bob")
@@ -87,7 +87,7 @@ def test_of_two_who_take_over_from_bob_one_wins_and_the_other_hears_who():
     assert on_it(request) == (other.pk, "dora")
 
 
-def test_taking_what_one_has_keeps_it_longer_and_is_no_news():
+def test_claiming_again_prolongs_the_claim_and_records_nothing():
     request, by = make_request(alice()), bob()
     take(request, by)
     ApprovalRequest.objects.filter(pk=request.pk).update(claimed_at=timezone.now() - LAPSES + timedelta(minutes=1))
@@ -97,7 +97,7 @@ def test_taking_what_one_has_keeps_it_longer_and_is_no_news():
     assert events(request) == ["request.created", "request.claimed"]
 
 
-def test_what_nobody_has_can_be_given_back_without_harm_and_what_bob_has_only_by_bob():
+def test_only_its_holder_releases_a_claim_and_releasing_none_changes_nothing():
     request, by, other = make_request(alice()), bob(), dora()
     give_back(request, other)
     assert events(request) == ["request.created"]
@@ -107,7 +107,7 @@ def test_what_nobody_has_can_be_given_back_without_harm_and_what_bob_has_only_by
     assert on_it(request) == (by.pk, "bob")
 
 
-def test_a_claim_lapses_by_itself_and_the_sweep_puts_that_on_record_once():
+def test_a_claim_lapses_and_the_sweep_records_it_once():
     request, by, other = make_request(alice()), bob(), dora()
     take(request, by)
     let_lapse(request)
@@ -120,7 +120,7 @@ def test_a_claim_lapses_by_itself_and_the_sweep_puts_that_on_record_once():
     assert on_it(request) == (other.pk, "dora")
 
 
-def test_a_claim_that_still_stands_is_left_alone_by_the_sweep():
+def test_the_sweep_leaves_a_valid_claim_alone():
     request, by = make_request(alice()), bob()
     take(request, by)
     sweep.free_lapsed_requests()
@@ -129,7 +129,7 @@ def test_a_claim_that_still_stands_is_left_alone_by_the_sweep():
     assert not actions.free_lapsed(uuid4())
 
 
-def test_a_claim_keeps_nobody_from_deciding_and_no_deadline_from_passing():
+def test_a_claim_prevents_neither_decisions_nor_the_deadline():
     owner, by, other = alice(), bob(), dora()
     decided, overdue = make_request(owner), make_request(owner, deadline_at=PAST)
     take(decided, by)
@@ -140,7 +140,7 @@ def test_a_claim_keeps_nobody_from_deciding_and_no_deadline_from_passing():
 
 
 @pytest.mark.parametrize("act", [take, give_back, lambda request, by: hand(request, by, by)])
-def test_what_has_ended_is_taken_and_handed_over_no_more(act):
+def test_an_ended_request_cannot_be_claimed_or_assigned(act):
     owner, by, other = alice(), bob(), dora()
     decided, withdrawn, overdue = make_request(owner), make_request(owner), make_request(owner, deadline_at=PAST)
     decide(decided, other, Verdict.REJECT)
@@ -159,7 +159,7 @@ def test_what_has_ended_is_taken_and_handed_over_no_more(act):
     ]
 
 
-def test_taking_and_handing_over_is_for_who_may_decide():
+def test_only_those_who_may_decide_claim_and_assign():
     owner = alice()
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     for act in (take, give_back, lambda request, by: hand(request, by, by)):
@@ -173,7 +173,7 @@ def test_taking_and_handing_over_is_for_who_may_decide():
     assert events(request) == ["request.created"]
 
 
-def test_who_is_handed_a_question_sees_and_answers_it_and_who_had_it_before_no_more():
+def test_the_assignee_of_a_question_sees_and_answers_it_and_the_previous_one_no_more():
     request, by, first, second = make_request(alice(), Kind.QUESTION), bob(), mallory(), make_person("nina")
     hand(request, by, first)
     hand(request, first, second, instead_of="mallory")
@@ -186,7 +186,7 @@ def test_who_is_handed_a_question_sees_and_answers_it_and_who_had_it_before_no_m
     ]
 
 
-def test_of_two_who_hand_it_over_at_once_one_wins():
+def test_of_two_assignments_that_saw_the_same_assignee_one_wins():
     request, by, other, to = make_request(alice(), Kind.QUESTION), bob(), dora(), mallory()
     hand(request, by, to)
     with pytest.raises(Taken, match=r"^The assignee has changed: this request is now assigned to mallory\.$"):
@@ -198,14 +198,14 @@ def test_of_two_who_hand_it_over_at_once_one_wins():
     assert record(request)[-1] == ("request.assigned", "bob", {"to": None, "from": "mallory"})
 
 
-def test_handing_it_to_who_has_it_changes_nothing():
+def test_assigning_to_the_assignee_changes_nothing():
     request, by, to = make_request(alice()), bob(), dora()
     hand(request, by, to)
     hand(request, by, to)
     assert events(request) == ["request.created", "request.assigned"]
 
 
-def test_handing_over_what_somebody_else_is_at_takes_them_off_and_leaves_the_assignee():
+def test_assigning_ends_the_claim_of_anybody_but_the_new_assignee():
     owner, by, other = alice(), bob(), dora()
     away, stays = make_request(owner), make_request(owner)
     for request in (away, stays):
@@ -215,7 +215,7 @@ def test_handing_over_what_somebody_else_is_at_takes_them_off_and_leaves_the_ass
     assert (on_it(away)[1], on_it(stays)[1]) == ("", "bob")
 
 
-def test_nobody_gets_to_approve_what_they_asked_for_by_being_handed_it():
+def test_an_assignment_does_not_let_the_requester_approve():
     owner, by = alice(), bob()
     request, question, own = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True), make_request(by)
     with pytest.raises(CannotBeAssigned):
@@ -225,7 +225,7 @@ def test_nobody_gets_to_approve_what_they_asked_for_by_being_handed_it():
     assert [stored(one).assigned_to for one in (request, question, own)] == [None, owner, by]
 
 
-def test_nothing_is_handed_to_who_is_not_active():
+def test_nothing_is_assigned_to_inactive_users():
     request, by, gone = make_request(alice(), Kind.QUESTION), bob(), make_person("gone")
     User.objects.filter(pk=gone.pk).update(is_active=False)
     gone.refresh_from_db()
@@ -234,7 +234,7 @@ def test_nothing_is_handed_to_who_is_not_active():
     assert refused.value.errors == {"to": "is not the name of a user who can answer this request"}
 
 
-def test_who_is_handed_a_request_is_told_by_mail_and_who_hands_it_to_themselves_is_not(settings):
+def test_a_new_assignee_gets_a_mail_unless_they_assigned_it_themselves(settings):
     settings.HITL_MAIL = True
     owner, by, to = alice(), bob(), dora()
     User.objects.update(email="somebody@example.org")

@@ -1,4 +1,4 @@
-"""One POST: to the address that was checked, in ten seconds or not at all, and believing no answer more than it has to."""
+"""One POST goes to the checked address, within a total time, and a response is parsed strictly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from approvals.outbound.http_post import Undelivered
 from tests.support import receiver
 from tests.support.receiver import Receiver, answer
 
-#: For answers that do not come; all others have as long as a loaded machine may need.
+#: Seconds for responses that never come; the others get what a busy machine needs.
 SOON, PATIENCE = 0.5, 60.0
 
 
@@ -29,13 +29,13 @@ def post(url: str, *, seconds: float = PATIENCE, body: bytes = b"{}", allow_priv
 
 
 @pytest.mark.parametrize("status", [200, 204, 299, 301, 302, 307, 404, 410, 429, 500, 503])
-def test_the_status_is_what_was_answered_and_no_redirect_is_followed(status):
+def test_the_status_of_the_response_is_returned_and_no_redirect_is_followed(status):
     with Receiver() as other, Receiver(lambda got: answer(status, f"Location: {other.url()}")) as there:
         assert post(there.url("/hook?a=b")) == status
         assert ([got.path for got in there.got], other.got) == (["/hook?a=b"], [])
 
 
-def test_what_arrives_is_what_was_sent():
+def test_headers_and_body_arrive_unchanged():
     body = b'{"a": "' + b"x" * 1_000_000 + b'"}'
     with Receiver() as there:
         post(there.url(), body=body)
@@ -49,7 +49,7 @@ def test_what_arrives_is_what_was_sent():
     }
 
 
-def test_an_early_word_before_the_answer_is_skipped():
+def test_an_interim_response_is_skipped():
     def twice(handler: receiver.Handler) -> None:
         handler.write(b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n")
 
@@ -57,7 +57,7 @@ def test_an_early_word_before_the_answer_is_skipped():
         assert post(there.url()) == 202
 
 
-def test_the_body_of_an_answer_is_not_read():
+def test_the_body_of_a_response_is_not_read():
     with Receiver(lambda got: receiver.endless_body) as there:
         assert post(there.url()) == 200
 
@@ -74,22 +74,22 @@ def test_the_body_of_an_answer_is_not_read():
     ],
     ids=["silent", "dripping", "dying", "hanging up", "nonsense", "endless"],
 )
-def test_a_bad_answer_is_none(behaviour, seconds, words):
-    # None of them ends by itself within two minutes.
+def test_a_malformed_response_is_an_error(behaviour, seconds, words):
+    # None of these ends by itself within two minutes.
     began = time.monotonic()
     with Receiver(lambda got: behaviour) as there, pytest.raises(Undelivered, match=words):
         post(there.url(), seconds=seconds)
     assert time.monotonic() - began < 2 * PATIENCE
 
 
-def test_nobody_listens():
+def test_a_refused_connection_is_an_error():
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         with pytest.raises(Undelivered, match=r"no connection: .*refused"):
             post(f"http://127.0.0.1:{deaf.getsockname()[1]}/")
 
 
-def test_a_name_without_an_address_is_told(monkeypatch):
+def test_a_name_without_an_address_is_an_error(monkeypatch):
     def look_up(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -98,7 +98,7 @@ def test_a_name_without_an_address_is_told(monkeypatch):
         post("https://nowhere.invalid/")
 
 
-def test_a_private_address_gets_nothing():
+def test_nothing_is_sent_to_a_private_address():
     with Receiver() as there:
         with pytest.raises(Undelivered, match=r"the address points to 127\.0\.0\.1, which is in a private network"):
             post(there.url().replace("http:", "https:"), allow_private=False)
@@ -107,8 +107,8 @@ def test_a_private_address_gets_nothing():
     assert there.got == []
 
 
-def test_a_name_is_looked_up_once_and_what_was_checked_is_what_is_called(monkeypatch):
-    """A name that changes its mind between the check and the connection (DNS rebinding)."""
+def test_a_name_is_looked_up_once_and_the_checked_address_is_called(monkeypatch):
+    """A name whose address changes between the check and the connection (DNS rebinding)."""
     looked_up: list[str] = []
 
     def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
@@ -132,7 +132,7 @@ def test_the_next_address_of_a_name_is_tried(monkeypatch):
         assert post(f"http://app.example.org:{there.port}/") == 204
 
 
-def test_a_name_server_that_says_nothing_takes_no_longer_than_all_the_rest(monkeypatch):
+def test_a_silent_name_server_counts_against_the_total_time(monkeypatch):
     over, answered = threading.Event(), threading.Event()
 
     def look_up(*_: object, **__: object) -> list[tuple[object, ...]]:
@@ -149,7 +149,7 @@ def test_a_name_server_that_says_nothing_takes_no_longer_than_all_the_rest(monke
 
 
 def certificate(*names: x509.GeneralName) -> tuple[bytes, bytes]:
-    """A certificate that signs itself, and its key; PEM."""
+    """A self-signed certificate and its key, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
     now = datetime.datetime.now(datetime.UTC)
@@ -171,7 +171,7 @@ def certificate(*names: x509.GeneralName) -> tuple[bytes, bytes]:
 
 @pytest.fixture
 def over_tls(tmp_path, monkeypatch):
-    """A function that makes a receiver whose certificate, good for these names, is trusted."""
+    """A function that makes a receiver with a trusted certificate for these names."""
 
     def make(*names: x509.GeneralName) -> Receiver:
         found, key = certificate(*names)
@@ -187,7 +187,7 @@ def over_tls(tmp_path, monkeypatch):
     http_post.tls.cache_clear()
 
 
-def test_the_certificate_has_to_be_that_of_the_name(over_tls):
+def test_the_certificate_must_match_the_name(over_tls):
     with over_tls(x509.DNSName("localhost")) as there:
         assert post(there.url(host="localhost")) == 204
         with pytest.raises(Undelivered, match=r"(?i)certificate"):
@@ -195,12 +195,12 @@ def test_the_certificate_has_to_be_that_of_the_name(over_tls):
     assert len(there.got) == 1
 
 
-def test_an_address_in_place_of_a_name_has_to_be_in_the_certificate(over_tls):
+def test_the_certificate_must_match_an_ip_address(over_tls):
     with over_tls(x509.IPAddress(ipaddress.ip_address("127.0.0.1"))) as there:
         assert post(there.url()) == 204
 
 
-def test_a_certificate_of_nobody_known_is_refused(over_tls, monkeypatch):
+def test_a_certificate_of_an_unknown_authority_is_refused(over_tls, monkeypatch):
     with over_tls(x509.DNSName("localhost")) as there:
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(Undelivered, match="certificate verify failed"):
@@ -208,7 +208,7 @@ def test_a_certificate_of_nobody_known_is_refused(over_tls, monkeypatch):
     assert there.got == []
 
 
-def test_plain_words_to_a_tls_port_and_the_other_way_round_are_no_answer(over_tls):
+def test_http_to_a_tls_port_and_tls_to_an_http_port_fail(over_tls):
     with over_tls(x509.DNSName("localhost")) as there, Receiver() as plain:
         for url in (there.url().replace("https:", "http:"), plain.url().replace("http:", "https:")):
             with pytest.raises(Undelivered):

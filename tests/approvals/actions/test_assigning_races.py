@@ -1,4 +1,4 @@
-"""Two people at once: one has it, the others hear who; in threads with connections of their own."""
+"""Concurrent claims and assignments, in threads with connections of their own: one wins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def deciders(how_many: int):
     return [make_person(f"decider{place}", "decide_approvalrequest") for place in range(how_many)]
 
 
-def test_of_ten_who_take_a_request_at_once_one_has_it_and_nine_hear_who():
+def test_of_ten_concurrent_claims_one_wins_and_nine_are_refused_with_the_name():
     request, people = make_request(alice()), deciders(10)
     found = race(*(lambda by=by: actions.claim(request.pk, by=by, via=Door.DASHBOARD) for by in people))
     winner = stored(request).claimed_name
@@ -28,7 +28,7 @@ def test_of_ten_who_take_a_request_at_once_one_has_it_and_nine_hear_who():
     assert list(AuditEntry.objects.filter(event="request.claimed").values_list("actor_name", flat=True)) == [winner]
 
 
-def test_of_ten_who_hand_a_request_over_at_once_one_is_heeded():
+def test_of_ten_concurrent_assignments_one_wins():
     request, people = make_request(alice()), deciders(10)
     found = race(*(lambda by=by: actions.assign(request.pk, by=by, via=Door.DASHBOARD, to=by) for by in people))
     assigned = stored(request).assigned_to.username
@@ -37,7 +37,7 @@ def test_of_ten_who_hand_a_request_over_at_once_one_is_heeded():
     assert events(request) == ["request.created", "request.assigned"]
 
 
-def test_a_decision_and_a_claim_at_once_leave_the_request_decided():
+def test_a_decision_concurrent_with_a_claim_stands():
     owner, (one, other) = alice(), deciders(2)
     for _ in range(5):
         request = make_request(owner)

@@ -1,4 +1,4 @@
-"""What was said before a question: frozen with it, bounded, and shown as text that does nothing."""
+"""The conversation before a request is stored with it, bounded, and shown as plain text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api.rest.documents import NewRequest
-from approvals.asking.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, kept, problem
+from approvals.asking.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, fit_messages, problem
 from approvals.models import ApprovalRequest
 from approvals.states import Kind
 from chats.models import Message
@@ -26,8 +26,8 @@ SAID = [{"role": "user", "text": "It **broke**."}, {"role": "assistant", "text":
         st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=30) | st.just("\u20ac" * 9000)), max_size=12
     )
 )
-def test_what_is_kept_of_a_conversation_is_its_end_and_can_be_asked_with(messages):
-    found = kept(messages)
+def test_the_end_of_a_conversation_is_kept_and_within_bounds(messages):
+    found = fit_messages(messages)
     assert problem(found) == ""
     said = [(role, text.strip()) for role, text in messages if text.strip()]
     cut = [(role, text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + CUT) for role, text in said]
@@ -45,12 +45,12 @@ def test_what_is_kept_of_a_conversation_is_its_end_and_can_be_asked_with(message
         (["x"], "not a {role, text} object"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_in_words(messages, words):
+def test_a_conversation_out_of_bounds_is_refused_with_a_reason(messages, words):
     assert words in problem(messages)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_chats_last_messages_are_frozen_at_its_pause():
+def test_the_last_messages_of_a_chat_are_stored_when_it_pauses():
     request = only_request(converse(alice(), "Please refund order 4711, 250 euros"))
     said = [
         {"role": "user", "text": "Please refund order 4711, 250 euros"},
@@ -62,7 +62,7 @@ def test_a_chats_last_messages_are_frozen_at_its_pause():
 
 
 @pytest.mark.django_db
-def test_over_rest_messages_are_kept_and_a_request_without_them_keeps_its_digest():
+def test_over_rest_messages_are_stored_and_a_request_without_them_keeps_its_digest():
     agent = Machine(alice())
     assert agent.ask(messages=SAID)["messages"] == SAID
     for messages, field in (
@@ -79,7 +79,7 @@ def test_over_rest_messages_are_kept_and_a_request_without_them_keeps_its_digest
 
 
 @pytest.mark.django_db
-def test_the_page_shows_it_as_text_and_lists_do_not_read_it():
+def test_the_page_shows_the_conversation_as_text_and_lists_do_not_read_it():
     request = make_request(alice(), Kind.APPROVAL, said_before=SAID)
     client = browser(bob())
     (section,) = parse(client.get(request.get_absolute_url()).text).find("section", class_="said-before")

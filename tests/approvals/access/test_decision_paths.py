@@ -1,4 +1,4 @@
-"""A program's ask is decided by no key of its own user, and what is critical on its page only: every door, as it is called."""
+"""No key decides what a key of its user asked, and critical requests are decided on their page only, over every protocol."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def request_of(document: dict[str, object]) -> ApprovalRequest:
 
 
 def by_session(user: User, request: ApprovalRequest, verdict: str) -> tuple[int, dict[str, object]]:
-    """Over REST from a page of this user's browser."""
+    """A REST client with the session of this user's browser."""
     client = browser(user)
     client.get("/")
     head = {"X-CSRFToken": client.cookies["csrftoken"].value}
@@ -35,7 +35,7 @@ def by_session(user: User, request: ApprovalRequest, verdict: str) -> tuple[int,
 
 
 @pytest.mark.parametrize("body", [APPROVAL, QUESTION])
-def test_no_key_decides_what_it_asked_and_no_other_key_of_its_user(body):
+def test_no_key_of_a_user_decides_what_another_of_their_keys_asked(body):
     by = bob()
     agent, other = Machine(by), Machine(by, ("decide",))
     asked = agent.ask(body)
@@ -48,7 +48,7 @@ def test_no_key_decides_what_it_asked_and_no_other_key_of_its_user(body):
     assert Machine(make_person("dora", DECIDES)).decide(asked, "reject").status == 200
 
 
-def test_what_is_asked_of_a_human_is_answered_by_no_key_of_the_asker_either():
+def test_no_key_of_the_requester_answers_an_ask_human_question():
     by = bob()
     asked = Machine(by).post("/ask-human", {"question": "Which colour?"}).body
     refused = Machine(by).post(f"/requests/{asked['requestId']}/decision", {"verdict": "respond", "answer": "red"})
@@ -68,7 +68,7 @@ def test_the_person_whose_key_asked_decides_in_a_browser():
 
 
 @pytest.mark.parametrize("verdict", ["approve", "reject"])
-def test_what_is_critical_is_decided_on_its_page_only(verdict):
+def test_critical_requests_are_decided_on_their_page_only(verdict):
     by = bob()
     request = request_of(Machine(alice()).ask(priority="critical"))
     for status, told in (by_session(by, request, verdict), Machine(by).decide({"id": request.pk}, verdict)[:2]):
@@ -85,7 +85,7 @@ def test_what_is_critical_is_decided_on_its_page_only(verdict):
     assert decision(request)[0] == verdict
 
 
-def test_the_admin_leads_to_the_page_of_what_is_critical_and_withdraws_the_rest():
+def test_the_admin_cancels_requests_except_critical_ones():
     root = User.objects.create_superuser("root")
     owner = alice()
     critical = make_request(owner, title="Wipe it?", priority=Priority.CRITICAL)
@@ -99,14 +99,14 @@ def test_the_admin_leads_to_the_page_of_what_is_critical_and_withdraws_the_rest(
 
 
 def unfit() -> dict[str, str]:
-    """Names that a request cannot be assigned to, by why."""
+    """Names that a request cannot be assigned to, by reason."""
     names = {"nobody": "nobody-of-that-name", "empty as can be": " ", "may not decide": make_person("nina").username}
     gone = make_person("gone", DECIDES)
     User.objects.filter(pk=gone.pk).update(is_active=False)
     return names | {"not active": gone.username}
 
 
-def test_whom_a_request_cannot_be_assigned_to_is_refused_alike_whoever_it_is():
+def test_asking_refuses_every_unfit_assignee_alike():
     owner = alice()
     agent, names = Machine(owner), unfit()
     for body in (APPROVAL, APPROVAL | {"timeout": 1, "deadline": "2099-01-01T00:00:00Z"}):
@@ -119,7 +119,7 @@ def test_whom_a_request_cannot_be_assigned_to_is_refused_alike_whoever_it_is():
     assert agent.ask(assigned_to=bob().username)["assigned_to"] == "bob"
 
 
-def test_whom_a_request_cannot_be_handed_to_is_refused_alike_whoever_it_is():
+def test_assigning_refuses_every_unfit_assignee_alike():
     names, decider, stranger = unfit(), Machine(bob()), Machine(make_person("mallory"))
     agent = Machine(alice())
     asked, over = agent.ask(), agent.ask()

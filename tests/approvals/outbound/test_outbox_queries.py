@@ -1,4 +1,4 @@
-"""What an event costs the transaction that tells it, however many are told; and what it costs to look for what is due."""
+"""How many queries it costs to write an event, and to find due ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def story(owner: User, decider: User) -> int:
     return cost(lambda: decide(make_request(owner, workflow=workflow), User.objects.get(pk=decider.pk), Verdict.REJECT))
 
 
-def test_telling_many_costs_what_telling_one_does():
+def test_notifying_many_costs_as_many_queries_as_notifying_one():
     owner, decider = alice(), bob()
     nobody = story(owner, decider)
     costs = []
@@ -37,11 +37,11 @@ def test_telling_many_costs_what_telling_one_does():
             make_endpoint(f"https://app-{number}.example.org/")
             NotificationRule.objects.create(person=decider)
         costs.append(story(owner, decider))
-    # The stream's number (with a savepoint when it is new) and the rows, for each of the two events.
+    # The number of the stream (with a savepoint if it is new) and the rows, for each of two events.
     assert (costs[1] - costs[0], costs[0] - nobody) == (0, 11)
 
 
-def test_looking_for_what_is_due_costs_one_query_however_much_there_is():
+def test_finding_due_events_costs_one_query_however_many_there_are():
     owner = alice()
     decider = bob()
     decider.email = "bob@example.org"
@@ -52,6 +52,6 @@ def test_looking_for_what_is_due_costs_one_query_however_much_there_is():
         for number in range(how_many):
             make_endpoint(f"https://app-{number}.example.org/")
             make_request(owner)
-        notifications.spread_due()
+        notifications.spread_due_notices()
         costs.append((cost(lambda: webhooks.due_jobs([])), cost(lambda: notifications.due_jobs(["slow.example"]))))
     assert costs == [(1, 1), (1, 1)]

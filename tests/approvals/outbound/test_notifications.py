@@ -1,4 +1,4 @@
-"""People are told that something waits: those whom rules name, those who may see it, and seldom enough to be read."""
+"""New requests notify the people whom rules name and who may see them, in few messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def alice_again() -> User:
     return User.objects.get(username="alice")
 
 
-def test_only_those_who_may_see_the_request_are_told():
+def test_only_those_who_may_see_the_request_are_notified():
     people = [with_address(person) for person in (bob(), carol(), mallory(), alice())]
     tell(group_of(*people))
     make_request(people[-1])
@@ -63,11 +63,11 @@ def test_only_those_who_may_see_the_request_are_told():
     assert sorted(to for (to,), _ in sent()) == ["alice@example.org", "bob@example.org", "carol@example.org"]
 
 
-def test_who_loses_the_right_or_leaves_meanwhile_is_not_told():
+def test_a_user_who_loses_the_right_or_is_deactivated_meanwhile_is_not_notified():
     people = [with_address(person) for person in (bob(), carol())]
     tell(group_of(*people))
     make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     people[0].user_permissions.clear()
     people[1].is_active = False
     people[1].save()
@@ -76,7 +76,7 @@ def test_who_loses_the_right_or_leaves_meanwhile_is_not_told():
     assert (mail.outbox, {row.last_error for row in rows}) == ([], {"no longer needed"})
 
 
-def test_an_assignee_is_told_of_their_own_and_of_no_other():
+def test_an_assignee_is_notified_of_their_own_requests_only():
     helper = with_address(mallory())
     tell(helper)
     owner = alice()
@@ -96,17 +96,17 @@ def test_an_assignee_is_told_of_their_own_and_of_no_other():
         ({"min_priority": "high", "tool_name": "pay"}, ["high", "critical"]),
     ],
 )
-def test_a_rule_goes_by_priority_and_tool(rule, told):
+def test_a_rule_filters_by_priority_and_tool(rule, told):
     tell(with_address(bob()), **rule)
     owner = alice()
     for priority in Priority:
         make_request(owner, title=priority.value, priority=priority, tool_name="pay")
-    notifications.spread_due()
+    notifications.spread_due_notices()
     rows = OutboxEvent.objects.filter(channel=Channel.MAIL).order_by("pk")
     assert [row.payload["title"] for row in rows] == told
 
 
-def test_two_rules_for_one_person_are_one_mail():
+def test_two_rules_for_one_person_send_one_mail():
     person = with_address(bob())
     tell(person)
     tell(group_of(person), tool_name="")
@@ -115,7 +115,7 @@ def test_two_rules_for_one_person_are_one_mail():
     assert len(mail.outbox) == 1
 
 
-def test_fifty_requests_a_minute_are_two_mails():
+def test_fifty_requests_within_a_minute_become_two_mails():
     tell(with_address(bob()))
     owner = alice()
     make_request(owner, title="The first")
@@ -137,27 +137,27 @@ def test_fifty_requests_a_minute_are_two_mails():
     assert not OutboxEvent.objects.filter(delivered_at=None).exists()
 
 
-def test_what_was_decided_meanwhile_is_not_told():
+def test_no_message_about_requests_that_were_decided_meanwhile():
     tell(with_address(bob()))
     decider = User.objects.get(username="bob")
     first, second = make_request(alice(), title="First"), make_request(alice_again(), title="Second")
-    notifications.spread_due()
+    notifications.spread_due_notices()
     decide(first, decider, Verdict.APPROVE)
     carry()
     assert sent() == [(["bob@example.org"], "[Pausepoint] Second (support)")]
     decide(second, decider, Verdict.APPROVE)
     third = make_request(alice_again())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     decide(third, decider, Verdict.APPROVE)
     later()
     carry()
     assert len(mail.outbox) == 1
 
 
-def test_a_message_that_was_not_needed_keeps_nobody_from_the_next():
+def test_a_message_that_was_not_needed_does_not_delay_the_next():
     tell(with_address(bob()))
     first = make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     decide(first, User.objects.get(username="bob"), Verdict.REJECT)
     carry()
     make_request(alice_again(), title="Second")
@@ -181,13 +181,13 @@ def test_a_title_cannot_change_the_mail_around_it(title):
 def test_two_processes_send_one_message():
     tell(with_address(bob()))
     make_request(alice())
-    notifications.spread_due()
+    notifications.spread_due_notices()
     jobs = [notifications.due_jobs([])[0] for _ in range(2)]
     assert [job.claim() for job in jobs] == [True, False]
     assert notifications.due_jobs([]) == []
 
 
-def test_a_notice_of_questions_too():
+def test_questions_are_notified_too():
     tell(with_address(bob()))
     make_request(alice(), Kind.QUESTION, title="Which one?", workflow=make_workflow(alice_again(), agent=""))
     carry()
