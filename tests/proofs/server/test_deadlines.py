@@ -31,8 +31,8 @@ def call(server: Server, key: str, method: str, path: str, body: Any = None, **h
 def key_of(server: Server, folder: Path, name: str, *scopes: str) -> str:
     file = folder / f"{name}.key"
     server.run(
-        "from pathlib import Path; from django.contrib.auth.models import User; from approvals import auth\n"
-        f"key = auth.create_key(User.objects.get(username={name!r}), name='test', scopes={scopes!r})[1]\n"
+        "from pathlib import Path; from django.contrib.auth.models import User; from approvals import actions\n"
+        f"key = actions.create_key(User.objects.get(username={name!r}), name='test', scopes={scopes!r})[1]\n"
         f"Path({str(file)!r}).write_text(key)"
     )
     return file.read_text()
