@@ -85,7 +85,7 @@ def decide(
         if locked and locked.overdue:
             _expire(locked)
         elif locked and request.pending:
-            # Only after the deadline, which goes by the clock of the database.
+            # Raised only now: had the deadline passed by the database's clock, that would be the reason to give.
             if isinstance(checked, Refusal):
                 raise checked
             return Outcome(request, _end(locked, checked, by=by, via=via))

@@ -49,7 +49,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
 def notify(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
     """After the commit, notify the pages of those who see everything, of the owner and of `people`."""
-    _ring({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
+    _notify({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
 
 
 def publish_handling(
@@ -70,10 +70,10 @@ def publish_handling(
     message = {"type": "request.handled", "event": event, "request": str(request.pk), "comment": comment}
     # The pages of a chat show the requests of its scope, and join no other group for them.
     more = (doorbell.scope_group(request.scope),)
-    _ring(message, request.workflow, request.requested_by_id, request.assigned_to_id, *people, more=more)
+    _notify(message, request.workflow, request.requested_by_id, request.assigned_to_id, *people, more=more)
 
 
-def _ring(message: Mapping[str, object], workflow: Workflow, *people: int | None, more: Iterable[str] = ()) -> None:
+def _notify(message: Mapping[str, object], workflow: Workflow, *people: int | None, more: Iterable[str] = ()) -> None:
     groups = {doorbell.DESK, *(doorbell.user_group(pk) for pk in (workflow.owner_id, *people) if pk is not None), *more}
 
     def now() -> None:

@@ -105,7 +105,7 @@ def test_a_long_thread_is_paged_newest_first(monkeypatch):
     while address:
         page = client.get(address).text
         seen.append([words[-1] for words in said(page)])
-        earlier = [link for link in parse(page).find("a", class_="button") if link.words == "Earlier comments"]
+        earlier = [link for link in parse(page).find("a", class_="button") if link.words == "Earlier notes"]
         address = earlier[0].attributes["href"] if earlier else ""
     assert seen == [["7", "6", "5"], ["4", "3", "2"], ["1", "0"]]
 

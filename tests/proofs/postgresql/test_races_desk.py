@@ -106,7 +106,7 @@ def test_of_fifty_contrary_decisions_one_counts_and_forty_nine_are_told_whose():
     (winner,) = [place for place, one in enumerate(found) if isinstance(one, actions.Outcome)]
     assert (decision.by_id, decision.verdict) == (people[winner].pk, verdicts[winner].value)
     losers = found[:winner] + found[winner + 1 :]
-    assert {(type(one), one.decision, f"by decider{winner} at" in str(one)) for one in losers} == {
+    assert {(type(one), one.decision, f"just now by decider{winner}." in str(one)) for one in losers} == {
         (AlreadyDecided, decision, True)
     }
     request.refresh_from_db()
