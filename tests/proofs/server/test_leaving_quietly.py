@@ -16,10 +16,9 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 DUE = """
 from uuid import uuid4
 from approvals.actions import create_signing_secret
-from approvals import outbox, signing
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import WebhookEndpoint
-from approvals.outbound import outbox, signing
+from approvals.outbound import outbox
 for place in range(2, 62):
     url = f"http://127.0.0.{place}:PORT/hook"
     endpoint = WebhookEndpoint.objects.create(url=url, events=["request.created"])
