@@ -57,7 +57,7 @@ def test_a_database_lost_within_a_batch_is_logged_once(monkeypatch, caplog):
 
 @pytest.mark.django_db
 def test_an_answered_turn_is_found_behind_many_running_turns(monkeypatch):
-    monkeypatch.setattr(chat_sweep, "MANY", 3)
+    monkeypatch.setattr(chat_sweep, "WORKFLOWS", 3)
     monkeypatch.setattr(chat_sweep, "_running", sweep.Walk())
     owner, decider = alice(), bob()
     turns = [paused(make_chat(owner)) for _ in range(8)]

@@ -28,7 +28,7 @@ def nothing_known(monkeypatch):
     monkeypatch.setattr(sequence, "AT_WORK", sequence.AT_WORK.replace("1 minute", "0 seconds"))
 
 
-def first_told(cursor: feed.Cursor) -> int:
+def first_told(cursor: feed.StreamCursor) -> int:
     until(lambda: feed.read_page(cursor).entries, "something is told")
     return feed.read_page(cursor).entries[0].pk
 
