@@ -83,14 +83,7 @@ class Remote:
 
     def __init__(self, server: Server, user: str, scopes: tuple[str, ...] = SCOPES) -> None:
         self.server = server
-        place = server.log.with_name(f"key-of-{user}-{'-'.join(scopes)}")
-        server.run(
-            "from django.contrib.auth.models import User; from pathlib import Path\n"
-            "from approvals.actions import create_key\n"
-            f"_, text = create_key(User.objects.get(username={user!r}), name='remote', scopes={scopes!r})\n"
-            f"Path({str(place)!r}).write_text(text)"
-        )
-        self.key = place.read_text()
+        self.key = server.key(user, *scopes, name="remote")
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=90)

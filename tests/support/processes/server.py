@@ -138,10 +138,10 @@ class Server:
     def key(self, user: str, *scopes: str, name: str = "tests") -> str:
         """Return a new API key of `user`, which may ask, decide and read unless scopes are given."""
         file = self.log.with_suffix(".key")
-        make = "from django.contrib.auth.models import User; from approvals.actions import create_key\n"
-        make += f"_, key = create_key(User.objects.get(username={name!r}), name='tests', scopes=('ask', 'decide', 'read'))\n"
-        self.run(make + f"open({str(file)!r}, 'w').write(key)")
-        return file.read_text()
+        given = {"user": user, "name": name, "scopes": ",".join(scopes or ("ask", "decide", "read"))}
+        command = f"from django.core.management import call_command\nwith open({str(file)!r}, 'w') as file:\n"
+        self.run(f"{command}    call_command('createkey', stdout=file, **{given!r})")
+        return file.read_text().strip()
 
     def person(self, name: str) -> Person:
         person = Person(self, name)
