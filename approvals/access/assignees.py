@@ -17,7 +17,7 @@ LAPSES = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """What `approvals/_holder.html` shows. `name` is empty where nobody has taken the request; `refusal` is why a try failed."""
+    """What `approvals/people/_assignee.html` shows. `name` is empty where nobody has taken the request; `refusal` is why a try failed."""
 
     name: str = ""
     mine: bool = False

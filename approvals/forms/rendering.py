@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What the template `approvals/_field.html` shows. `chosen` are places in the offers; `free` is what stands in a group
+    """What the template `approvals/forms/_field.html` shows. `chosen` are places in the offers; `free` is what stands in a group
     that may be left out, and is missing only where something else of it is there.
     """
 

@@ -33,7 +33,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What the template `approvals/_request.html` shows. `refusal` is why the last try was not taken."""
+    """What the template `approvals/request/_card.html` shows. `refusal` is why the last try was not taken."""
 
     request: ApprovalRequest
     decision: Decision | None

@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The requests of one tool, as `approvals/_bulk_tool.html` shows them."""
+    """The requests of one tool, as `approvals/bulk/_tool.html` shows them."""
 
     tool: str
     lines: Sequence[Line]

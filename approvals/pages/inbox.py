@@ -37,7 +37,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
             "choices": choices(),
             "rendered_at": rendered_at,
         }
-        return render(request, "approvals/requests.html", context, status=refusal.status)
+        return render(request, "approvals/inbox/page.html", context, status=refusal.status)
     rows, after = request_list.page_of(request.user, lens)
     context = {
         "rendered_at": rendered_at,
@@ -54,7 +54,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "waiting_count": waits_for(request.user, Shared()),
         **count(request.user, lens),
     }
-    return render(request, "approvals/requests.html", context)
+    return render(request, "approvals/inbox/page.html", context)
 
 
 def count(user: Any, lens: Lens) -> dict[str, int]:
@@ -96,7 +96,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
         "back": back_to(request),
     }
     return render(
-        request, "approvals/bulk_done.html" if confirmed else "approvals/bulk.html", context, status=HTTPStatus.OK
+        request, "approvals/bulk/results.html" if confirmed else "approvals/bulk/confirm.html", context, status=HTTPStatus.OK
     )
 
 

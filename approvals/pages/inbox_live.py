@@ -42,7 +42,7 @@ class RequestsConsumer(DeskConsumer):
             return ""
         missed = list(request_list.listed(queries.changed_since(user, since), whole=True)[: CATCH_UP + 1])
         if len(missed) > CATCH_UP:
-            return render_to_string("approvals/_stale.html")
+            return render_to_string("approvals/_outdated.html")
         return pushed(user, shared, self.lens, missed)
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ def pushed(user: User, shared: Shared, lens: Lens, changed: list[ApprovalRequest
     total = shared.once(("total", sight), lambda: request_list.count_of(user, lens))
     context = {"found_count": total, "count_limit": COUNT_LIMIT, "lens": lens, "oob": True}
     lines = [_line(user, shared, one, fits=one.pk in fitting) for one in changed]
-    found = shared.once(("count", total), lambda: render_to_string("approvals/_triage_count.html", context))
+    found = shared.once(("count", total), lambda: render_to_string("approvals/inbox/_count.html", context))
     return "".join([*lines, found, _waiting(user, shared, changed)])
 
 
@@ -79,7 +79,7 @@ def _waiting(user: User, shared: Shared, changed: list[ApprovalRequest]) -> str:
         return ""
     context = {"waiting_count": waits_for(user, shared), "lean": True, "oob": True}
     return shared.once(
-        ("waiting", context["waiting_count"]), lambda: render_to_string("approvals/_counts.html", context)
+        ("waiting", context["waiting_count"]), lambda: render_to_string("approvals/dashboard/_counts.html", context)
     )
 
 
@@ -91,4 +91,4 @@ def _fitting(user: User, lens: Lens, changed: list[ApprovalRequest]) -> set[UUID
 def _line(user: User, shared: Shared, request: ApprovalRequest, *, fits: bool) -> str:
     card = card_for(user, request)
     context = {"line": line_for(user, request), "card": card, "fits": fits}
-    return shared.once(("line", card.look, fits), lambda: render_to_string("approvals/_push_line.html", context))
+    return shared.once(("line", card.look, fits), lambda: render_to_string("approvals/inbox/_push_row.html", context))

@@ -170,7 +170,7 @@ class DeskConsumer(LiveConsumer):
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
         touched = people_live.catch_up(user, since, limit=CATCH_UP)
         if len(missed) > CATCH_UP or touched is None:
-            return render_to_string("approvals/_stale.html")
+            return render_to_string("approvals/_outdated.html")
         pending = [request.workflow_id for request in missed if request.pending]
         waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
         changed = [_changed(user, shared, request, waiting.pop(request.workflow_id, None)) for request in missed]
@@ -205,7 +205,7 @@ def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: 
 
 
 def _ended(workflow: Workflow) -> str:
-    return render_to_string("approvals/_push_workflow.html", {"workflow": workflow})
+    return render_to_string("approvals/workflows/_push.html", {"workflow": workflow})
 
 
 def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Workflow | None) -> str:
@@ -217,10 +217,10 @@ def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Work
     }
     cards = [context["card"], *(context["item"]["cards"] if waiting is not None else ())]
     look = ("changed", waiting.shown_title if waiting is not None else "", *(card.look for card in cards))
-    return shared.once(look, lambda: render_to_string("approvals/_push_request.html", context))
+    return shared.once(look, lambda: render_to_string("approvals/request/_push.html", context))
 
 
 def _counted(user: User, shared: Shared, concerned: Collection[int | None] | None = None) -> str:
     """The counts; what waits for this person is counted anew where it is one of those concerned (None: everybody)."""
     found = counts(user, shared, own=concerned is None or user.pk in concerned)
-    return shared.once(tuple(found.items()), lambda: render_to_string("approvals/_counts.html", {**found, "oob": True}))
+    return shared.once(tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", {**found, "oob": True}))

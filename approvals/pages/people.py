@@ -82,7 +82,7 @@ def _held(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     card = replace(card_for(request.user, found, door=sent_door(request.POST)), holder=holder)
     if request.headers.get("HX-Request"):
         context = {"card": card, "asked": found, "focus": True}
-        return render(request, "approvals/_holder.html", context, status=_status(refusal))
+        return render(request, "approvals/people/_assignee.html", context, status=_status(refusal))
     if refusal is None:
         return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())
     return request_response(request, card, status=refusal.status)
@@ -97,7 +97,7 @@ def _thread(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, 
     if request.headers.get("HX-Request"):
         # What was changed shows at once, though no push may come.
         context = {"thread": thread, "focus": True, "card": card_for(request.user, found), "swapped": True}
-        return render(request, "approvals/_thread.html", context, status=_status(refusal))
+        return render(request, "approvals/people/_notes.html", context, status=_status(refusal))
     if refusal is None:
         return HttpResponseRedirect(found.get_absolute_url() + "#talk")
     card = card_for(request.user, found)

@@ -24,7 +24,7 @@ def handled(user: User, shared: Shared, event: str, request_id: str, comment: in
     request = seen_request(user, shared, request_id)
     if request is None:
         # Handed to somebody else: it leaves the pages of who may not see it any more.
-        return render_to_string("approvals/_push_gone.html", {"pk": request_id})
+        return render_to_string("approvals/people/_push_gone.html", {"pk": request_id})
     card = card_for(user, request, door=door)
     context: dict[str, Any] = {"card": card, "event": event}
     looks = [card.look]
@@ -36,14 +36,14 @@ def handled(user: User, shared: Shared, event: str, request_id: str, comment: in
             looks += [each.look for each in context["item"]["cards"]] if waiting is not None else []
     if comment is not None:
         context["comments"] = threads.comments_of(request).filter(pk=comment)
-    return shared.once(("handled", *looks), lambda: render_to_string("approvals/_push_handed.html", context))
+    return shared.once(("handled", *looks), lambda: render_to_string("approvals/people/_push.html", context))
 
 
 def news(user: User, shared: Shared, request_id: str) -> str:
     """What a browser may notify of: a request that waits for this very person, if it is one."""
     request = seen_request(user, shared, request_id) if request_id else None
     card = card_for(user, request) if request is not None else None
-    return render_to_string("approvals/_news.html", {"card": card}) if card is not None and card.may_close else ""
+    return render_to_string("approvals/_browser_notification.html", {"card": card}) if card is not None and card.may_close else ""
 
 
 def catch_up(user: User, since: datetime, *, limit: int) -> str | None:
@@ -60,4 +60,4 @@ def catch_up(user: User, since: datetime, *, limit: int) -> str | None:
 
 
 def _missed(user: User, request: ApprovalRequest, comments: list[RequestComment]) -> str:
-    return render_to_string("approvals/_push_handed.html", {"card": card_for(user, request), "comments": comments})
+    return render_to_string("approvals/people/_push.html", {"card": card_for(user, request), "comments": comments})

@@ -53,7 +53,7 @@ def request_response(
         before = number_from(request.GET.get("before", ""))
         context["thread"] = thread_for(request.user, card.request, before=before)
     context |= instead
-    return render(request, "approvals/request.html", context, status=status)
+    return render(request, "approvals/request/page.html", context, status=status)
 
 
 @require_POST
@@ -98,7 +98,7 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
         card = refused_card(request.user, found, refusal, request.POST, door)
     status = refusal.status if refusal is not None else HTTPStatus.OK
     if request.headers.get("HX-Request"):
-        return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
+        return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
     if refusal is not None:
         return request_response(request, card, status=status)
     return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())

@@ -42,7 +42,7 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
     except Refusal as refusal:
         card, status = refused_card(request.user, found, refusal, request.POST, door), refusal.status
     if request.headers.get("HX-Request"):
-        return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
+        return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
     return request_response(request, card, status=status)
 
 

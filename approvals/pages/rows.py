@@ -25,7 +25,7 @@ SHOWN = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What `approvals/_triage_row.html` shows; `pickable` where the person may decide it now, with others."""
+    """What `approvals/inbox/_row.html` shows; `pickable` where the person may decide it now, with others."""
 
     request: ApprovalRequest
     decision: Decision | None

@@ -31,7 +31,7 @@ def dashboard(request: SignedIn) -> HttpResponse:
         "completed": list(queries.ended_workflows_for(request.user)[:COMPLETED_SHOWN]),
         **counts(request.user),
     }
-    return render(request, "approvals/dashboard.html", context)
+    return render(request, "approvals/dashboard/page.html", context)
 
 
 @require_GET
@@ -41,7 +41,7 @@ def workflows(request: SignedIn) -> HttpResponse:
     page = list(found[: queries.PAGE + 1])
     shown, more = page[: queries.PAGE], len(page) > queries.PAGE
     context = {"completed": shown, "next": ended_place(shown[-1]) if more else None}
-    return render(request, "approvals/workflows.html", context)
+    return render(request, "approvals/workflows/list.html", context)
 
 
 @require_GET
@@ -58,4 +58,4 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
         "steps": [(card_for(request.user, step), results.get(step.pk)) for step in steps],
         "trail": trail,
     }
-    return render(request, "approvals/workflow.html", context)
+    return render(request, "approvals/workflows/detail.html", context)

@@ -22,7 +22,7 @@ OFFERED = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """What `approvals/_thread.html` shows: a page of comments, the newest first, and what this person may do."""
+    """What `approvals/people/_notes.html` shows: a page of comments, the newest first, and what this person may do."""
 
     request: ApprovalRequest
     comments: Sequence[RequestComment]

@@ -20,7 +20,7 @@ from approvals.states import Kind, Status, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What `approvals/_result.html` shows; without `at`, nothing was reported yet.
+    """What `approvals/request/_result.html` shows; without `at`, nothing was reported yet.
 
     `exact` says whether the input that ran is the one that was approved; None where nothing ran, or nothing can be said.
     """

@@ -36,7 +36,7 @@ def timeline(request: SignedIn, pk: int) -> HttpResponse:
         "page": page_of(found, before=before, after=after),
         "live": before is None and after is None,
     }
-    return render(request, "chats/timeline.html", context)
+    return render(request, "chats/lookback/timeline.html", context)
 
 
 @require_GET
@@ -45,7 +45,7 @@ def compare(request: SignedIn, pk: int) -> HttpResponse:
     """Any two checkpoints of a chat; without a choice the last two, or the one on the right and the one before it."""
     found = queries.get_chat_for(request.user, pk)
     if found.pruned_at is not None:
-        return render(request, "chats/compare.html", {"chat": found})
+        return render(request, "chats/lookback/compare.html", {"chat": found})
     made = TurnCheckpoint.objects.filter(chat_pk=found.pk).defer("tail").order_by("-pk")
     choices = list(made[:CHOICES])
     right = _chosen(request, "right", found) or (choices[0] if choices else None)
@@ -55,7 +55,7 @@ def compare(request: SignedIn, pk: int) -> HttpResponse:
     context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
     if left is not None and right is not None:
         context["found"] = comparing.compare(queries.parts_at(left), queries.parts_at(right))
-    return render(request, "chats/compare.html", context)
+    return render(request, "chats/lookback/compare.html", context)
 
 
 def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | None:

@@ -48,4 +48,4 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
     """Out-of-band fragments: the last messages part by part, the turn's state, and what was cut off and has to go."""
     context = chat_context(user, chat, limit=limit) | {"cut": queries.lately_cut(chat, limit=CUT)}
-    return render_to_string("chats/_push.html", context)
+    return render_to_string("chats/chat/_push.html", context)

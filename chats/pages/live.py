@@ -96,7 +96,7 @@ class ChatConsumer(LiveConsumer):
                     await self.send(_live_step(turn_id, step))
                 case events.TextDelta(_, text) | events.ReasoningDelta(_, text):
                     context = {"turn_id": turn_id, "step": step, "text": text}
-                    await self.send(render_to_string("chats/_delta.html", context))
+                    await self.send(render_to_string("chats/chat/_delta.html", context))
                 case _:
                     continue
         self.following = None
@@ -114,4 +114,4 @@ def _nothing_new(user: User, shared: Shared, chat_pk: int) -> str:
 
 
 def _live_step(turn_id: int, step: int) -> str:
-    return render_to_string("chats/_live_step.html", {"turn_id": turn_id, "step": step})
+    return render_to_string("chats/chat/_live_step.html", {"turn_id": turn_id, "step": step})

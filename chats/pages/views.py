@@ -43,7 +43,7 @@ def chats(request: SignedIn) -> HttpResponse:
         found = queries.chats_older_than(found, last) if last is not None else found
     page = list(found[: PAGE + 1])
     older = page[PAGE - 1].pk if len(page) > PAGE else None
-    return render(request, "chats/chats.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
+    return render(request, "chats/chat/list.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
 
 
 @require_POST
@@ -84,7 +84,7 @@ def _chat_page(
         "draft": draft,
         "agent": _agent_or_none(found.agent),
     }
-    return render(request, "chats/chat.html", context, status=status)
+    return render(request, "chats/chat/page.html", context, status=status)
 
 
 def _agent_or_none(name: str) -> Agent | None:
@@ -117,7 +117,7 @@ def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> Ht
 
 
 def _composer(request: HttpRequest, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
-    return render(request, "chats/_composer.html", {"chat": found, **context}, status=status)
+    return render(request, "chats/chat/_composer.html", {"chat": found, **context}, status=status)
 
 
 @require_POST
@@ -150,7 +150,7 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
         "earlier": rows[CHECKPOINTS - 1].pk if len(rows) > CHECKPOINTS else None,
         "latest": before is None,
     }
-    return render(request, "chats/checkpoints.html", context)
+    return render(request, "chats/lookback/checkpoints.html", context)
 
 
 @require_GET
@@ -167,4 +167,4 @@ def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
         "parts": [part_view(part) for part in parts],
         "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": parts}),
     }
-    return render(request, "chats/checkpoint.html", context)
+    return render(request, "chats/lookback/checkpoint.html", context)

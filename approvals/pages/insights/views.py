@@ -66,7 +66,7 @@ def insights(request: SignedIn) -> HttpResponse:
         "speed": WORDS_PER_SECOND,
         "total": _line(found.total, "", found.total.p95 or 0),
     }
-    return render(request, "approvals/insights.html", context)
+    return render(request, "approvals/insights/page.html", context)
 
 
 @require_GET

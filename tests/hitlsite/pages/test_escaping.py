@@ -137,7 +137,7 @@ def test_the_desks_pushes_show_it_as_text(bob, desk_of_evil, evil):
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}
-    html = render_to_string("approvals/_push_workflow.html", {"workflow": Workflow.objects.get(pk=workflows[1].pk)})
+    html = render_to_string("approvals/workflows/_push.html", {"workflow": Workflow.objects.get(pk=workflows[1].pk)})
     assert_harmless(html)
     assert parse(html).find("a", class_="row-title")[0].text == evil
 
@@ -190,7 +190,7 @@ def test_the_chats_pages_show_it_as_text(bob, evil_chat):
 
 def test_the_chats_pushes_show_it_as_text(bob, evil_chat, evil):
     assert_harmless(render_push(bob, evil_chat))
-    delta = render_to_string("chats/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
+    delta = render_to_string("chats/chat/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
     assert_harmless(delta)
     (shown,) = parse(delta).find("div")
     assert shown.text == evil
