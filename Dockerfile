@@ -1,4 +1,4 @@
-# Pausepoint: one image for web, worker and migrations; `docker compose up` uses it (compose.yaml).
+# One image for web processes, workers and migrations; compose.yaml uses it.
 FROM python:3.11-slim AS packages
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /venv
@@ -15,12 +15,12 @@ COPY hitlsite hitlsite
 COPY approvals approvals
 COPY chats chats
 COPY templates templates
-# Read-only from here on: bytecode and static files are made while the image is built, by root.
+# Bytecode and static files are built here, by root, because containers run on a read-only file system.
 RUN python -m compileall -q hitlsite approvals chats \
  && SECRET_KEY=only-while-the-image-is-built-never-later DATABASE_URL=sqlite:////tmp/none.sqlite3 python manage.py collectstatic --no-input --verbosity 0
 USER 10001
 EXPOSE 8000
-# Whether the process answers. Whether it can do its work is /readyz's to say: a restart mends no database.
+# Checks only that the process responds. /readyz reports outages of the database, which a restart would not fix.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=40s --retries=3 \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
 CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--port", "8000"]

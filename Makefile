@@ -1,43 +1,53 @@
-# The verbs of this project. `make check` is what CI lints.
+# The commands of this project; CONTRIBUTING.md explains them. `make check` is the lint that CI runs.
 PYTHON ?= python3
 PORT ?= 8000
 PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo test proofs everything check format pictures clean
+.PHONY: demo key test proofs everything check messages format docs docs-serve pictures clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/ready: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pausepoint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "This Python cannot make virtual environments. On Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
-	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo 'Installing requirements.txt' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+$(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt docs/requirements.txt
+	@echo 'Installing tests/requirements.txt' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
 
+# A database, demo users and conversations; then serve. PORT=9000 takes another port, and every link follows it.
 demo: $(VENV)/ready
 	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py migrate --verbosity 0
 	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) $(PY) manage.py seed_demo
 	@DEBUG=1 PUBLIC_URL=$(PUBLIC_URL) exec $(PY) manage.py serve --port $(PORT)
 
-# Fast tests, embedded and on all cores. ARGS=path takes one file or test instead, and any option of pytest.
+# Print a new API key for a user of the demo: make key USER=bob [NAME="billing agent"] [SCOPES=ask,decide,read]
+key: NAME ?= command line
+key: SCOPES ?= ask,read
+key: $(VENV)/ready
+	@$(if $(filter command line,$(origin USER)),,echo 'Say whose key it is: make key USER=requester' >&2; exit 1)
+	@DEBUG=1 $(PY) manage.py createkey --user '$(USER)' --name '$(NAME)' --scopes '$(SCOPES)'
+
+# Fast tests on all cores, with no service. ARGS="..." replaces the arguments of pytest: one file, one test, any option.
 test: $(VENV)/ready-for-tests
 	$(PY) -m pytest $(or $(ARGS),tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal)
 
-# Begun first, so that no core is left without work at the end.
+# The slowest folders start first, so that no core is idle at the end.
 SLOWEST := tests/proofs/team tests/proofs/browser
-# Run in one process: schemathesis gives all operations one name, of which pytest-xdist would run the first alone.
+# Runs in one process: schemathesis gives all operations the same name, and pytest-xdist would run only the first.
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
-# Tests with real processes, databases, browsers and clients. ROUNDS=10 kills ten times at each point.
+# Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
 proofs: $(VENV)/ready-for-tests
 	$(PY) -m pytest $(or $(ARGS),$(SLOWEST) tests/contract tests/proofs -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED))
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
-# Both, on both databases and both Djangos, as far as a Python is there that the newer Django runs on.
+# Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
 everything: test proofs
 	TEST_ON=postgresql $(MAKE) test
 	NEWEST=$$(.ci/newest-python $(PYTHON)) && [ "$$NEWEST" = "$(PYTHON)" ] || \
@@ -50,13 +60,36 @@ check: $(VENV)/ready-for-tests
 	$(VENV)/bin/djade --check $$(git ls-files 'templates/*.html')
 	DEBUG=1 $(VENV)/bin/mypy
 	DEBUG=1 $(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m tests.support.catalogues
+
+# Extract all texts into locale/$(LOCALE), for a translator. After that, compile: manage.py compilemessages.
+messages: $(VENV)/ready
+	@test -n "$(LOCALE)" || { echo "Say which language: make messages LOCALE=de"; exit 1; }
+	@mkdir -p locale
+	for domain in django djangojs; do \
+	  DEBUG=1 $(PY) manage.py makemessages --locale $(LOCALE) --domain $$domain --no-location \
+	    --ignore "tests/*" --ignore "examples/*" --ignore "var/*" --ignore "staticfiles/*" --ignore "docs/*" || exit 1; \
+	done
 
 format: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
+# The documentation as a site, in build/docs/site. A broken link, a missing page or any warning is a failure.
+$(VENV)/ready-for-docs: $(VENV)/ready docs/requirements.txt
+	@echo 'Installing docs/requirements.txt' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@touch $@
+
+docs: $(VENV)/ready-for-docs
+	$(PY) docs/build.py
+
+docs-serve: docs
+	$(PY) -m http.server --bind 127.0.0.1 --directory build/docs/site 8080
+
+# Screenshots for the documentation.
 pictures: $(VENV)/ready-for-tests
 	$(PY) docs/pictures/make.py
 
 clean:
-	rm -rf .venv .venv-newest var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest build var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

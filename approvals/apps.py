@@ -10,6 +10,7 @@ from django.core import checks
 from django.db import connections
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 from approvals.live import doorbell
 from approvals.runtime import append_only
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 class ApprovalsConfig(AppConfig):
     name = "approvals"
+    verbose_name = _("Approvals")
 
     def ready(self) -> None:
+        from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
         from approvals.models import AuditEntry, Decision
@@ -31,6 +34,7 @@ class ApprovalsConfig(AppConfig):
         from approvals.outbound.delivery_lanes import Couriers
         from approvals.states import Channel
 
+        translate_labels(self)
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         append_only.protect(RequestComment)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 
 from approvals.runtime.canonical import utc
+from approvals.runtime.translation import ago, decided_words
 from approvals.states import Kind
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class NotFound(Refusal):
     code = "not_found"
     status = 404
 
-    def __init__(self, what: str = "") -> None:
-        super().__init__(_("There is no such %(what)s, or you may not see it.") % {"what": what or _("request")})
+    def __init__(self, words: str = "") -> None:
+        super().__init__(words or _("Request not found. It may not exist, or you may not have access."))
 
 
 class NotAllowed(Refusal):
@@ -61,8 +62,8 @@ class CriticalElsewhere(OnItsPageOnly):
     code = "decide_on_page"
 
     def __init__(self, request: ApprovalRequest) -> None:
-        critical = _("This is critical. It can only be decided on its own page in Pausepoint:")
-        recovery = _("What became of a call can only be said on its own page in Pausepoint:")
+        critical = _("This request is critical. Decide it on its own page in Pausepoint:")
+        recovery = _("This request asks for the outcome of a call. Decide it on its own page in Pausepoint:")
         super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
 
 
@@ -73,7 +74,8 @@ class AskedByOwnKey(OnItsPageOnly):
 
     def __init__(self, request: ApprovalRequest) -> None:
         words = _(
-            "An API key of the same user asked this, so none of that user's keys can decide it. Decide it in a browser:"
+            "This request was made with an API key of the same user, so that user's keys cannot decide it. "
+            "Decide it in a browser:"
         )
         super().__init__(words, request)
 
@@ -85,7 +87,7 @@ class NotAuthenticated(Refusal):
     status = 401
 
     def __init__(self) -> None:
-        super().__init__(_("Send a valid key as `Authorization: Bearer …`, or log in."))
+        super().__init__(_("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in."))
 
 
 class ScopeMissing(Refusal):
@@ -96,7 +98,7 @@ class ScopeMissing(Refusal):
 
     def __init__(self, scope: str) -> None:
         super().__init__(
-            _("This key or token lacks the scope “%(scope)s”. Make one with it, or use another.") % {"scope": scope}
+            _("This key or token does not have the scope “%(scope)s”. Use one that has it.") % {"scope": scope}
         )
 
 
@@ -116,7 +118,7 @@ class WrongMethod(Refusal):
     status = 405
 
     def __init__(self, allowed: str) -> None:
-        super().__init__(_("This address takes %(allowed)s only.") % {"allowed": allowed})
+        super().__init__(_("This URL only accepts %(allowed)s.") % {"allowed": allowed})
 
 
 class NotJson(Refusal):
@@ -124,7 +126,7 @@ class NotJson(Refusal):
     status = 415
 
     def __init__(self) -> None:
-        super().__init__(_("Send JSON, with `Content-Type: application/json`."))
+        super().__init__(_("The body must be JSON. Send it with `Content-Type: application/json`."))
 
 
 class AlreadyDecided(Refusal):
@@ -135,14 +137,7 @@ class AlreadyDecided(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        super().__init__(
-            _("Too late: %(what)s by %(who)s at %(at)s UTC.")
-            % {
-                "what": decision.get_verdict_display().lower(),
-                "who": _name_of(decision),
-                "at": f"{decision.decided_at:%Y-%m-%d %H:%M:%S}",
-            }
-        )
+        super().__init__(decided_words(decision.verdict, decision.by_name, decision.decided_at))
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -157,7 +152,7 @@ class Expired(Refusal):
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
         passed = f"{decision.request.deadline_at:%Y-%m-%d %H:%M:%S}"
-        super().__init__(_("The deadline passed at %(at)s UTC, so this can no longer be answered.") % {"at": passed})
+        super().__init__(_("This request expired at %(at)s UTC and can no longer be decided.") % {"at": passed})
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -179,7 +174,7 @@ class Changed(Refusal):
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
         super().__init__(
-            _("This is not what your page showed, so nothing was decided. Read it as it is now, then decide.")
+            _("This request is not what your page showed, so nothing was decided. Read it again, then decide.")
         )
 
     def members(self) -> dict[str, Any]:
@@ -194,10 +189,11 @@ class Withdrawn(Refusal):
 
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        words = _("Withdrawn by %(who)s before it was answered.") % {"who": _name_of(decision)}
+        words = _("This request was cancelled %(when)s by %(who)s.")
         if decision.comment:
-            words = f"{words} {_('Their words:')} {decision.comment}"
-        super().__init__(words)
+            words = _("This request was cancelled %(when)s by %(who)s. Their comment: %(comment)s")
+        values = {"who": decision.by_name or "Pausepoint", "when": ago(decision.decided_at)}
+        super().__init__(words % {**values, "comment": decision.comment})
 
     def members(self) -> dict[str, Any]:
         return {"decision": outcome_of(self.decision)}
@@ -221,8 +217,8 @@ class CannotBeAssigned(Invalid):
     """Unknown, not active, or without the right to decide it: all alike, so that nobody learns who has an account here."""
 
     def __init__(self, field: str) -> None:
-        words = _("It cannot be assigned to that user.")
-        super().__init__(words, {field: _("is not the name of a user who can be asked this")})
+        words = _("This request cannot be assigned to that user.")
+        super().__init__(words, {field: _("is not the name of a user who can answer this request")})
 
 
 class Conflict(Refusal):
@@ -261,8 +257,8 @@ class NotApproved(Refusal):
 
     def __init__(self, request: ApprovalRequest) -> None:
         super().__init__(
-            _("Only an approved call has a result; this %(kind)s is %(status)s.")
-            % {"kind": request.kind, "status": request.status}
+            _("Only an approved call can have a result. This %(kind)s is %(status)s.")
+            % {"kind": request.get_kind_display().lower(), "status": request.get_status_display().lower()}
         )
 
 
@@ -274,14 +270,10 @@ class OtherInput(Refusal):
 
     def __init__(self, approved_digest: str) -> None:
         self.approved_digest = approved_digest
-        super().__init__(_("The input that was run is not the one that was approved. Nothing was recorded."))
+        super().__init__(_("The input that ran is not the input that was approved. Nothing was recorded."))
 
     def members(self) -> dict[str, Any]:
         return {"approved_digest": self.approved_digest}
-
-
-def _name_of(decision: Decision) -> str:
-    return decision.by_name or _("nobody (the system)")
 
 
 def outcome_of(decision: Decision) -> dict[str, Any]:

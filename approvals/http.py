@@ -14,6 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from approvals.access.callers import caller_of, is_for_machines
 from approvals.exceptions import NotFound, Refusal, WrongMethod
+from approvals.runtime.translation import title_of
 
 P = ParamSpec("P")
 
@@ -73,7 +74,7 @@ def problem(
     request: HttpRequest, status: HTTPStatus, detail: str, code: str, members: Mapping[str, Any] | None = None
 ) -> HttpResponse:
     """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
-    context = {"title": status.phrase, "status": status.value, "detail": detail}
+    context = {"title": title_of(status), "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
         body = {"type": "about:blank", **context, "code": code, **(members or {})}

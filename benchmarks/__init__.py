@@ -1,4 +1,4 @@
-"""Scripts that print a table and a ratio: `.venv/bin/python -m benchmarks.NAME`. Nothing is asserted about time."""
+"""Scripts that print a table and a ratio: `.venv/bin/python -m benchmarks.NAME`. They assert no times."""
 
 import os
 

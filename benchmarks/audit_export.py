@@ -1,4 +1,4 @@
-"""Whether exporting the audit log takes the same memory however long it is: the server's resident memory on the way.
+"""Measure the resident memory of the server while it exports the audit log, which should not grow with its length.
 
     .venv/bin/python -m benchmarks.audit_export [ENTRIES]
 
@@ -39,7 +39,7 @@ open({file!r}, "w").write(key)
 
 
 def memory(server: Server) -> float:
-    """The server's resident memory in megabytes."""
+    """Return the resident memory of the server in megabytes."""
     assert server.process is not None
     status = Path(f"/proc/{server.process.pid}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+)", status)

@@ -1,8 +1,8 @@
-"""How much the checkpoints of one turn take as it pauses a hundred times: what is stored, and what whole copies would take.
+"""Measure the checkpoints of one turn with a hundred pauses: the stored bytes, and the bytes of whole copies.
 
     .venv/bin/python -m benchmarks.checkpoint_growth
 
-The turn is a real one of the scripted provider's; each question is answered with a sentence. Bytes are those of the stored JSON.
+The turn is a real one with the scripted provider; each question is answered with a sentence. Bytes are those of the stored JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ for place in (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100):
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        # Not served: the measuring process runs the turn by itself.
+        # Does not serve: the measuring process runs the turn itself.
         Server(Path(folder), HITL_AGENTS="benchmarks.checkpoint_growth.asker").run(MEASURE)
 
 

@@ -1,4 +1,4 @@
-"""How long a cycle takes, and how many there are in a second: pause, decide, resume; over REST and in a chat.
+"""Measure the time of a cycle (pause, decide, resume) and the cycles per second, over REST and in a chat.
 
     .venv/bin/python -m benchmarks.cycles [--cycles 20] [--at-once 1 8]
 
@@ -35,7 +35,7 @@ def in_a_chat(program: Program) -> None:
 
 
 def measured(found: Stage, cycle: Cycle, cycles: int, at_once: int) -> tuple[list[float], float]:
-    """The ms of each, and how many there were in a second."""
+    """Return the ms of each cycle, and the cycles per second."""
 
     def some(number: int) -> list[float]:
         program, taken = found.program(number), []

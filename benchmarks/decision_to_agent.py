@@ -1,4 +1,4 @@
-"""From a person's decision to the agent that goes on: by a long poll, by a webhook, and inside Pausepoint.
+"""Measure the time from a decision until the agent continues: with a long poll, a webhook, and inside Pausepoint.
 
     .venv/bin/python -m benchmarks.decision_to_agent [--decisions 20]
 
@@ -25,7 +25,7 @@ from tests.support.processes.server import until
 
 @contextmanager
 def receiver() -> Any:
-    """An address that takes webhooks, and a queue of when they came."""
+    """An address that receives webhooks, and a queue of their arrival times."""
     came: queue.Queue[float] = queue.Queue()
 
     class Handler(BaseHTTPRequestHandler):
@@ -36,7 +36,7 @@ def receiver() -> Any:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -49,7 +49,7 @@ def by_long_poll(found: Stage) -> float:
     asked = deciding.ask()
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(lambda: (waiting.wait(asked["id"]), time.monotonic()))
-        # The next answer of the same process is behind the long poll's arrival.
+        # The next response of the same process comes after the long poll has arrived.
         deciding.send("GET", "/api/v1/requests?limit=1")
         began = time.monotonic()
         deciding.approve(asked["id"])

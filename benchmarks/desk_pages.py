@@ -1,4 +1,4 @@
-"""How soon the list of requests shows what has happened, and how soon a press is a decision.
+"""Measure how soon the Inbox shows a change, and how soon a click becomes a decision.
 
     .venv/bin/python -m benchmarks.desk_pages [ROUNDS]
 
@@ -28,7 +28,7 @@ from tests.support.services import CHROMIUM
 ASK = """
 from django.contrib.auth.models import User
 from approvals import actions
-from approvals.asks import Ask
+from approvals.asking.asks import Ask
 from approvals.states import Kind
 owner = User.objects.get(username="requester")
 for number in range({rows}):
@@ -47,14 +47,14 @@ PAINTED = """selector => { window.painted = new Promise(done => {
 
 
 def painted(page: Page, selector: str, act: Callable[[], Any]) -> float:
-    """Do something; gives when the page first showed this, in ms since 1970."""
+    """Do something, and return when the page first showed the result, in ms since 1970."""
     page.evaluate(PAINTED, selector)
     act()
     return float(page.evaluate("window.painted"))
 
 
 def stored(server: Server, column: str, table: str, key: str, request: str) -> float:
-    """When the database says it happened, in ms since 1970."""
+    """Return the time of a change according to the database, in ms since 1970."""
     found = server.value(f"SELECT {column} FROM {table} WHERE {key} = ?", request.replace("-", ""))
     return datetime.fromisoformat(found).replace(tzinfo=UTC).timestamp() * 1000
 

@@ -1,4 +1,4 @@
-"""Tables of figures: how many, their spread, and how they compare with the first row."""
+"""Print tables of measurements: the number, the spread, and the ratio to the first row."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which so much of them lies (0.95: p95)."""
+    """Return a quantile (0.95: p95)."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
 class Table:
-    """Printed row by row, as it is measured. `unit` is that of all values."""
+    """A table that is printed row by row while it is measured. `unit` is that of all values."""
 
     def __init__(self, title: str, unit: str = "ms", *more: str) -> None:
         self.width, self.base = max(len(title), 46), 0.0

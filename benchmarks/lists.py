@@ -1,4 +1,4 @@
-"""Lists, searches and counts over many requests, in the database: how long, and whether a table is read from end to end.
+"""Measure lists, searches and counts over many requests in the database, and report full table scans.
 
     .venv/bin/python -m benchmarks.lists [--requests 200000] [--rounds 20]
 

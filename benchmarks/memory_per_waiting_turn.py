@@ -1,4 +1,4 @@
-"""What suspended turns hold in the processes, and what they take in the database.
+"""Measure what suspended turns use in the processes and in the database.
 
     .venv/bin/python -m benchmarks.memory_per_waiting_turn [--turns 5000]      (--turns 100000 is the full size)
 
@@ -17,12 +17,12 @@ from benchmarks.stage import Stage, stage
 from tests.support.load.costs import connections, cpu, memory, threads
 from tests.support.load.crowds import SCRIPT
 
-#: Turns that one process copies: it may take a few minutes at most.
+#: Turns that one process copies, so that it takes a few minutes at most.
 FILL = 10_000
 
 
 def held(found: Stage, seconds: float) -> str:
-    """What the processes hold: memory, threads, share of a core while idle; and the connections of both."""
+    """Return what the processes use: memory, threads, idle CPU; and the connections of both."""
     pids = [("web", found.webs[0]), ("worker", found.workers[0])]
     before = {name: cpu(pid) for name, pid in pids}
     time.sleep(seconds)
@@ -43,7 +43,7 @@ def size(found: Stage) -> int:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--turns", type=int, default=5_000)
-    options.add_argument("--seconds", type=float, default=10, help="of looking at the idle processes")
+    options.add_argument("--seconds", type=float, default=10, help="for which the idle processes are observed")
     given = options.parse_args()
     with stage() as found:
         program = found.program()

@@ -1,4 +1,4 @@
-"""How soon open dashboards show a new request, by how many there are, with Redis between two processes and without.
+"""Measure how soon live pages show a new request, by the number of pages, with and without Redis.
 
     .venv/bin/python -m benchmarks.push [--dashboards 1 50 200 500] [--requests 5] [--people 500]
 
@@ -52,7 +52,7 @@ async def pushes(found: Stage, sessions: list[str], dashboards: int, requests: i
     turns = itertools.islice(itertools.cycle(sessions), dashboards)
     lines = [await dashboard(found.ports[0], f"sessionid={session}") for session in turns]
     program, ages = found.program(1), []
-    # One that is not counted: all pages have joined when it has come.
+    # Not counted: all pages have connected when it arrives.
     for counted in range(requests + 1):
         began = time.monotonic()
         asking = asyncio.create_task(asyncio.to_thread(program.ask, tool_call_id=f"{dashboards}-{counted}"))

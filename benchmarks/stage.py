@@ -1,4 +1,4 @@
-"""Installations to measure: real processes on a PostgreSQL that really flushes, or on SQLite; with Redis, or without."""
+"""Start installations to measure: real processes on a PostgreSQL with fsync, or on SQLite; with or without Redis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POSTGRESQL, SQLITE = "PostgreSQL", "SQLite"
 
 @dataclass
 class Stage:
-    """One installation that runs: its site, the ports of its web processes, its database, and the keys of two people who
+    """One running installation: its site, the ports of its web processes, its database, and the keys of two people who
     may decide: the one asks, the other approves what was asked.
     """
 
@@ -37,7 +37,7 @@ class Stage:
 
     @property
     def webs(self) -> list[int]:
-        """Process ids."""
+        """Return the process ids."""
         return [process.pid for process in self.site.processes[: len(self.ports)]]
 
     @property
@@ -49,7 +49,7 @@ class Stage:
 def stage(
     database: str = POSTGRESQL, *, webs: int = 1, workers: int = 1, redis: bool = True, **settings: str
 ) -> Iterator[Stage]:
-    """A new installation, gone with the block. On SQLite one process does all."""
+    """Start a new installation, and remove it at the end of the block. On SQLite it is one process."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-")))
         url, more = f"sqlite:///{folder}/desk.sqlite3", {"HITL_AGENTS": AGENTS, "HITL_ASKS_PER_MINUTE": "0"} | settings
@@ -72,7 +72,7 @@ def stage(
 
 @contextmanager
 def postgresql() -> Iterator[str]:
-    """The URL of a new database on a cluster of its own, with fsync on and all else as PostgreSQL comes."""
+    """Return the URL of a new database on its own cluster, with fsync and otherwise the defaults of PostgreSQL."""
     cluster = Cluster()
     try:
         cluster.start(fsync="on")

@@ -1,4 +1,4 @@
-"""What a stream costs for each chunk: from the provider itself, through one process, and from a worker's process.
+"""Measure the delay of each chunk of a stream: from the provider itself, through one process, and from a worker process.
 
     .venv/bin/python -m benchmarks.stream_overhead [--streams 1 20]
 

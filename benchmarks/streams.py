@@ -1,4 +1,4 @@
-"""How long a model's words take to reach a chat client: directly from the provider, and through Pausepoint.
+"""Measure how long a model's words take to reach a chat client: directly from the provider, and through Pausepoint.
 
     .venv/bin/python -m benchmarks.streams
 
@@ -31,7 +31,7 @@ Ages = list[float]
 
 
 def stamped() -> Iterator[dict[str, Any]]:
-    """An answer of DELTAS deltas, EVERY seconds apart, each of which says when it was sent."""
+    """A response of DELTAS deltas, EVERY seconds apart, each with the time when it was sent."""
     yield START | {"message": START["message"] | {"content": [], "usage": {"input_tokens": 1, "output_tokens": 1}}}
     yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     for _ in range(DELTAS):
@@ -43,12 +43,12 @@ def stamped() -> Iterator[dict[str, Any]]:
 
 
 def age(text: str) -> float:
-    """How old a delta is, in ms."""
+    """Return the age of a delta in ms."""
     return (time.monotonic() - float(text)) * 1000
 
 
 async def directly(claude: AnthropicServer) -> Ages:
-    """The provider's own events, as the runner gets them."""
+    """Yield the events of the provider, as the runner gets them."""
     said = [ModelMessage("user", [{"type": "text", "text": "go"}])]
     provider = AnthropicProvider(api_key=KEY, model="claude-sonnet-5-5", base_url=claude.url)
     return [
@@ -57,7 +57,7 @@ async def directly(claude: AnthropicServer) -> Ages:
 
 
 async def through_pausepoint(server: Server, key: str) -> Ages:
-    """Chunks as an AI SDK client gets them, over HTTP."""
+    """Yield chunks as an AI SDK client gets them over HTTP."""
     message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "go"}]}
     body = json.dumps({"id": uuid4().hex, "message": message}).encode()
     head = (

@@ -1,4 +1,4 @@
-"""How many requests can be asked and decided in a second, over HTTP.
+"""Measure how many requests can be made and decided per second over HTTP.
 
     .venv/bin/python -m benchmarks.throughput [--requests 100] [--clients 8] [--webs 1 2]
 
@@ -19,7 +19,7 @@ from tests.support.load.program import Program
 
 
 def timed(found: Stage, clients: int, work: Callable[[Program, Any], Any], items: Sequence[Any]) -> Any:
-    """What `work` gives for each item, the ms that each took, and how many there were in a second."""
+    """Return the result of `work` for each item, the ms of each, and the items per second."""
 
     def some(number: int) -> list[tuple[Any, float]]:
         program, done = found.program(number), []

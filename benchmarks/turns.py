@@ -1,4 +1,4 @@
-"""Many turns that stream at once over two workers: how soon the first words come, and whether all complete.
+"""Stream many turns at once on two workers: measure the time to the first words, and check that all complete.
 
     .venv/bin/python -m benchmarks.turns [--turns 50] [--workers 2]      (--turns 200 is the full size)
 
@@ -19,7 +19,7 @@ from tests.support.load.lines import dial
 
 
 async def stream(found: Stage) -> tuple[float, float, bool]:
-    """The ms to the first word and to the end, and whether all forty words came."""
+    """Return the ms to the first word and to the end, and whether all forty words arrived."""
     message = {"id": uuid4().hex, "role": "user", "parts": [{"type": "text", "text": "recite"}]}
     body = json.dumps({"id": uuid4().hex, "message": message}).encode()
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Programs that wait for a person by long poll, on one web process: what they cost, and how soon a decision reaches one.
+"""Measure long polls on one web process: what they cost, and how soon one is answered after a decision.
 
     .venv/bin/python -m benchmarks.waiting [--polls 200] [--decisions 20] [--seconds 10]      (--polls 1000 is the full size)
 
@@ -53,7 +53,7 @@ async def measured(found: Stage, requests: list[str], decisions: int, seconds: f
     await look(found, "nobody waits", seconds)
     lines = {request: await poll(found, request) for request in requests}
     program, taken = found.program(), []
-    # Behind all of them: when this has come back, they have been taken in.
+    # After all of them: when this is answered, they have all been accepted.
     await asyncio.to_thread(program.send, "GET", "/api/v1/requests?limit=1")
     await look(found, f"{len(requests)} wait", seconds)
     for request in requests[:decisions]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
 
 from approvals.admin.base import ReadOnlyAdmin, text_filter
 from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
@@ -11,7 +12,7 @@ from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
 @admin.register(Chat)
 class ChatAdmin(ReadOnlyAdmin):
     list_display = ("title", "public_id", "owner", "agent", "created_at", "updated_at")
-    list_filter = (text_filter("chat", "chat", "public_id"),)
+    list_filter = (text_filter("chat", _("chat"), "public_id"),)
     list_select_related = ("owner",)
     ordering = ("-pk",)
 
@@ -28,7 +29,7 @@ class TurnAdmin(ReadOnlyAdmin):
 @admin.register(ToolCall)
 class ToolCallAdmin(ReadOnlyAdmin):
     list_display = ("name", "tool_call_id", "chat", "state", "attempt", "started_at", "finished_at")
-    list_filter = ("state", text_filter("tool", "tool", "name"))
+    list_filter = ("state", text_filter("tool", _("tool"), "name"))
     list_select_related = ("chat",)
     ordering = ("-pk",)
 
@@ -36,5 +37,5 @@ class ToolCallAdmin(ReadOnlyAdmin):
 @admin.register(TurnCheckpoint)
 class TurnCheckpointAdmin(ReadOnlyAdmin):
     list_display = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "created_at")
-    list_filter = ("kind", text_filter("message", "message", "message_id"))
+    list_filter = ("kind", text_filter("message", _("message"), "message_id"))
     ordering = ("-pk",)

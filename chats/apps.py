@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 from django.core import checks
+from django.utils.translation import gettext_lazy as _
 
 from approvals import signals
 from approvals.runtime import append_only
@@ -11,14 +12,17 @@ from approvals.runtime import append_only
 
 class ChatsConfig(AppConfig):
     name = "chats"
+    verbose_name = _("Chats")
 
     def ready(self) -> None:
+        from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from chats.checks import check_agents
         from chats.engine import receivers
         from chats.engine import sweep as chat_sweep
         from chats.models import TurnCheckpoint
 
+        translate_labels(self)
         append_only.protect(TurnCheckpoint)
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
         sweep.register(chat_sweep.wake_stuck_turns, lambda now: [chat_sweep.stuck(now)])

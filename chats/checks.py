@@ -6,21 +6,23 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.utils.translation import gettext as _
 
+from approvals.runtime.translation import translated
 from chats import providers
 from chats.agent import registry
 from chats.agent.provider import ProviderError
 
 
-def check_agents(**_: Any) -> list[CheckMessage]:
+def check_agents(**kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     try:
         registry.load(tuple(settings.HITL_AGENTS))
     except (ImportError, TypeError, ValueError) as error:
-        found.append(Error(f"HITL_AGENTS: {error}", id="chats.E001"))
+        found.append(Error(f"HITL_AGENTS: {translated(error)}", id="chats.E001"))
     try:
         providers.current()
     except ProviderError as error:
-        hint = "HITL_PROVIDER=scripted works offline and without a key."
-        found.append(Error(f"HITL_PROVIDER: {error}", hint=hint, id="chats.E002"))
+        hint = _("HITL_PROVIDER=scripted works offline and without a key.")
+        found.append(Error(f"HITL_PROVIDER: {translated(error)}", hint=hint, id="chats.E002"))
     return found

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.asking.asks import ABSENT
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical
@@ -41,7 +43,7 @@ def read(part: Mapping[str, Any], call: ToolCall) -> Said:
     if state not in {"approval-responded", "output-available", "output-error", "output-denied"}:
         return Said(Standing.ECHO, call)
     if state == "output-available" and "output" not in part:
-        raise Forged("An output is missing.", call.tool_call_id)
+        raise Forged(_("The output is missing."), call.tool_call_id)
     if asked is None or call.attempt:
         return _of_a_run(part, call)
     if asked.kind == Kind.APPROVAL:
@@ -58,7 +60,9 @@ def _of_a_run(part: Mapping[str, Any], call: ToolCall) -> Said:
             return Said(Standing.ECHO, call)
         case "output-error" if call.state in {CallState.FAILED, CallState.CANCELLED}:
             return Said(Standing.ECHO, call)
-    raise Forged(f"{call.name} runs on the server; its outcome cannot be sent.", call.tool_call_id)
+    raise Forged(
+        _("%(name)s runs on the server, so a client cannot send its outcome.") % {"name": call.name}, call.tool_call_id
+    )
 
 
 def _of_an_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> Said:
@@ -67,14 +71,17 @@ def _of_an_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
     if part["state"] == "output-denied" and call.state == CallState.DENIED:
         return Said(Standing.ECHO, call)
     if part["state"] != "approval-responded":
-        raise Forged(f"{call.name} waits for an approval; its outcome cannot be sent.", call.tool_call_id)
+        raise Forged(
+            _("%(name)s is waiting for approval, so a client cannot send its outcome.") % {"name": call.name},
+            call.tool_call_id,
+        )
     approval = part.get("approval")
     given = approval if isinstance(approval, dict) else {}
     if given.get("id") != str(asked.pk):
-        raise Forged("This approval id was not given to this call.", call.tool_call_id)
+        raise Forged(_("This approval id belongs to a different call."), call.tool_call_id)
     approved, reason = given.get("approved"), given.get("reason") or ""
     if not isinstance(approved, bool) or not isinstance(reason, str):
-        raise Forged("An approval says true or false, and its reason is a text.", call.tool_call_id)
+        raise Forged(_("An approval must be true or false, and its reason must be text."), call.tool_call_id)
     if asked.status != Status.PENDING:
         return Said(Standing.ECHO if approved == (asked.status == Status.APPROVED) else Standing.LATE, call)
     _check_input(part, call)
@@ -83,11 +90,13 @@ def _of_an_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
 
 def _of_a_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> Said:
     if part["state"] in {"approval-responded", "output-denied"}:
-        raise Forged(f"{call.name} is a question; send its answer as the output.", call.tool_call_id)
+        raise Forged(
+            _("%(name)s is a question. Send its answer as the output.") % {"name": call.name}, call.tool_call_id
+        )
     declined = part["state"] == "output-error"
     words = part.get("errorText", "") if declined else ""
     if not isinstance(words, str):
-        raise Forged("An error is a text.", call.tool_call_id)
+        raise Forged(_("An error must be text."), call.tool_call_id)
     if asked.status == Status.PENDING:
         _check_input(part, call)
         if declined:
@@ -102,7 +111,7 @@ def _of_a_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalReque
 def _check_input(part: Mapping[str, Any], call: ToolCall) -> None:
     """Whoever was shown another input than the stored one did not answer this question."""
     if "input" in part and not _same(part["input"], call.input):
-        raise Forged("The input was changed; what is decided about is the stored one.", call.tool_call_id)
+        raise Forged(_("The input differs from the stored input, which is the one to decide on."), call.tool_call_id)
 
 
 def _same(one: Any, other: Any) -> bool:

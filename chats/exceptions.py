@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 
@@ -16,7 +18,7 @@ class ChatNotFound(Refusal):
     status = 404
 
     def __init__(self) -> None:
-        super().__init__("There is no such chat, or it is not yours.")
+        super().__init__(_("Chat not found. It may not exist, or you may not have access."))
 
 
 class ChatPruned(Refusal):
@@ -26,7 +28,7 @@ class ChatPruned(Refusal):
     status = 410
 
     def __init__(self) -> None:
-        super().__init__("This conversation was removed because of its age. Start a new one.")
+        super().__init__(_("This conversation was removed because of its age. Start a new chat."))
 
 
 class TurnRunning(Refusal):
@@ -34,7 +36,7 @@ class TurnRunning(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("The assistant is still answering. Wait for it, or stop it first.")
+        super().__init__(_("The assistant is still answering. Wait for it to finish, or stop it."))
 
 
 class ApprovalPending(Refusal):
@@ -47,8 +49,9 @@ class ApprovalPending(Refusal):
         self.requests = list(requests)
         names = "; ".join(f"“{request.title}”" for request in self.requests)
         offers = any(request.options for request in self.requests)
-        first = "A message chooses no option. Answer on its card" if offers else "Answer that"
-        super().__init__(f"The assistant waits for: {names}. {first} first, or stop the turn.")
+        answer = _("The assistant is waiting for: %(names)s. Answer that first, or stop the turn.")
+        choose = _("The assistant is waiting for: %(names)s. Choose an option on its card first, or stop the turn.")
+        super().__init__((choose if offers else answer) % {"names": names})
 
     def members(self) -> dict[str, Any]:
         names = ("kind", "title", "tool_call_id")
@@ -70,7 +73,7 @@ class UnknownMessage(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("There is no such message in this chat (any more). Read the chat again.")
+        super().__init__(_("This chat has no such message. Reload the chat and try again."))
 
 
 class HistoryDiffers(Refusal):
@@ -80,7 +83,7 @@ class HistoryDiffers(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("Your copy of the chat differs from what is stored. Read the chat again.")
+        super().__init__(_("Your copy of the chat differs from the stored chat. Reload the chat and try again."))
 
 
 class MessageKnown(Refusal):
@@ -90,7 +93,7 @@ class MessageKnown(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("This message has arrived before. Read the chat to see what became of it.")
+        super().__init__(_("This message was already sent. Reload the chat to see it."))
 
 
 class Forged(Refusal):
@@ -114,7 +117,7 @@ class NothingNew(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("There is no new answer in this message. Read the chat again.")
+        super().__init__(_("This message contains no new answer. Reload the chat."))
 
 
 class BranchRefused(Refusal):

@@ -8,6 +8,8 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+
 
 class BackupFailed(Exception):
     """There is no copy; the words say why."""
@@ -16,12 +18,16 @@ class BackupFailed(Exception):
 def back_up(database: Path, target: Path) -> int:
     """Copy `database` into a new file `target`, readable by its owner only. Bytes of the copy. BackupFailed."""
     if target.exists():
-        raise BackupFailed(f"{target} exists already. Choose another name, or remove it first.")
+        raise BackupFailed(
+            _("%(target)s already exists. Choose another name, or remove it first.") % {"target": target}
+        )
     try:
         # Beside the target: only within one file system can a file get its name at once.
         number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
-        raise BackupFailed(f"{target} cannot be written: {error.strerror}.") from error
+        raise BackupFailed(
+            _("Cannot write %(target)s: %(strerror)s.") % {"target": target, "strerror": error.strerror}
+        ) from error
     os.close(number)
     part = Path(name)
     try:
@@ -33,9 +39,11 @@ def back_up(database: Path, target: Path) -> int:
         os.link(part, target)
         _sync_folder(target.parent)
     except FileExistsError as error:
-        raise BackupFailed(f"{target} has appeared meanwhile. Choose another name.") from error
+        raise BackupFailed(
+            _("%(target)s was created by another program in the meantime. Choose another name.") % {"target": target}
+        ) from error
     except (OSError, sqlite3.Error) as error:
-        raise BackupFailed(f"The backup failed, and there is no copy: {error}.") from error
+        raise BackupFailed(_("The backup failed and no copy was made: %(error)s.") % {"error": error}) from error
     finally:
         part.unlink(missing_ok=True)
     return target.stat().st_size
@@ -57,10 +65,14 @@ def _check(part: Path) -> None:
         found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
         broken = copy.execute("PRAGMA foreign_key_check").fetchone()
     if found != ["ok"]:
-        raise BackupFailed(f"The database is damaged: {'; '.join(found)}. Keep it as it is, and your last backup.")
+        raise BackupFailed(
+            _("The database is damaged: %(problems)s. Keep the database file and your last backup.")
+            % {"problems": "; ".join(found)}
+        )
     if broken is not None:
         raise BackupFailed(
-            f"The database is damaged: a row of {broken[0]} refers to one of {broken[2]} that is not there."
+            _("The database is damaged: a row of %(table)s refers to a row of %(other)s that does not exist.")
+            % {"table": broken[0], "other": broken[2]}
         )
 
 
@@ -71,8 +83,11 @@ def _recognise(part: Path, database: Path) -> None:
         ours = "SELECT 1 FROM django_migrations WHERE app = 'approvals'"
         if "django_migrations" not in tables or copy.execute(ours).fetchone() is None:
             raise BackupFailed(
-                f"There is no Pausepoint in {database}, and so no copy of it. Check DATABASE_URL; "
-                "for a new database run `manage.py migrate` first."
+                _(
+                    "%(database)s is not a Pausepoint database, so it was not copied. Check DATABASE_URL. "
+                    "For a new database, run `manage.py migrate` first."
+                )
+                % {"database": database}
             )
 
 

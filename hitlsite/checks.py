@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Warning
 from django.db import DatabaseError, connections
+from django.utils.translation import gettext as _
 
 from approvals.models import processes
 
 HERE = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
-def check_set_up(**_: Any) -> list[CheckMessage]:
+def check_set_up(**kwargs: Any) -> list[CheckMessage]:
     """The settings fit together."""
     return [*_services(), *([] if settings.DEBUG else _addresses())]
 
@@ -26,14 +27,16 @@ def _services() -> Iterator[CheckMessage]:
     sqlite = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
     if sqlite and settings.REDIS_URL:
         yield Warning(
-            "REDIS_URL is set, but the database is SQLite, which is for one process.",
-            hint="Set DATABASE_URL to a PostgreSQL to run several processes, or leave REDIS_URL out.",
+            _("REDIS_URL is set, but the database is SQLite, which only supports one process."),
+            hint=_("Set DATABASE_URL to a PostgreSQL database to run several processes, or unset REDIS_URL."),
             id="hitlsite.W001",
         )
     if not sqlite and not settings.REDIS_URL:
         yield Warning(
-            "The database is PostgreSQL, but there is no REDIS_URL: processes do not hear of each other.",
-            hint="Pages show what another process did only when they are read again. Set REDIS_URL for more than one.",
+            _("The database is PostgreSQL, but REDIS_URL is not set, so processes cannot notify each other."),
+            hint=_(
+                "Pages show the changes of another process only after a reload. Set REDIS_URL to run several processes."
+            ),
             id="hitlsite.W002",
         )
 
@@ -42,33 +45,41 @@ def _addresses() -> Iterator[CheckMessage]:
     public = urlsplit(settings.PUBLIC_URL)
     if public.hostname is None or public.hostname in HERE or public.hostname.startswith("127."):
         yield Warning(
-            f"PUBLIC_URL is {settings.PUBLIC_URL}: links in messages and webhooks lead to this machine.",
-            hint="Set PUBLIC_URL to where people reach the site, such as https://desk.example.org.",
+            _("PUBLIC_URL is %(url)s, so links in messages and webhooks point to this machine.")
+            % {"url": settings.PUBLIC_URL},
+            hint=_("Set PUBLIC_URL to the site's public URL, such as https://desk.example.org."),
             id="hitlsite.W003",
         )
     if not settings.ALLOWED_HOSTS:
         yield Warning(
-            "ALLOWED_HOSTS is empty: every page answers 400.",
-            hint="Set ALLOWED_HOSTS to the host names of the site, such as desk.example.org.",
+            _("ALLOWED_HOSTS is empty, so every page answers 400."),
+            hint=_("Set ALLOWED_HOSTS to the host names of the site, such as desk.example.org."),
             id="hitlsite.W004",
         )
     origin = f"{public.scheme}://{public.netloc}"
     if public.scheme == "https" and not settings.TRUST_FORWARDED_PROTO and origin not in settings.CSRF_TRUSTED_ORIGINS:
         yield Warning(
-            f"Forms that people send from {origin} will be refused: it is not in CSRF_TRUSTED_ORIGINS.",
-            hint="Set TRUST_FORWARDED_PROTO=1 if the proxy sets X-Forwarded-Proto; or else CSRF_TRUSTED_ORIGINS="
+            _("Forms sent from %(origin)s will be rejected because it is not in CSRF_TRUSTED_ORIGINS.")
+            % {"origin": origin},
+            hint=_(
+                "Set TRUST_FORWARDED_PROTO=1 if the proxy sets X-Forwarded-Proto; otherwise set CSRF_TRUSTED_ORIGINS="
+            )
             + origin,
             id="hitlsite.W005",
         )
     if public.scheme == "https" and not settings.TRUSTED_PROXIES:
         yield Warning(
-            "Everybody seems to log in from the address of the proxy: one person's wrong passwords keep others out.",
-            hint="Set TRUSTED_PROXIES to the number of proxies in front that add to X-Forwarded-For, mostly 1.",
+            _(
+                "All log-ins seem to come from the proxy's address, so one person's wrong passwords can lock out everyone."
+            ),
+            hint=_(
+                "Set TRUSTED_PROXIES to the number of proxies in front of the site that add to X-Forwarded-For, usually 1."
+            ),
             id="hitlsite.W007",
         )
 
 
-def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """SQLite has one process only."""
     found: list[CheckMessage] = []
     for alias in databases or []:
@@ -78,8 +89,11 @@ def check_processes(*, databases: Sequence[str] | None = None, **_: Any) -> list
         if others:
             found.append(
                 Warning(
-                    f"Another process serves this SQLite database: {', '.join(sorted(others)[:5])}.",
-                    hint="They would wait for each other and not hear of each other. Stop it, or use PostgreSQL.",
+                    _("Another process serves this SQLite database: %(names)s.")
+                    % {"names": ", ".join(sorted(others)[:5])},
+                    hint=_(
+                        "Two processes block each other and cannot notify each other. Stop the other one, or use PostgreSQL."
+                    ),
                     id="hitlsite.W006",
                 )
             )

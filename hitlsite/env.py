@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from django.conf.global_settings import LANGUAGES
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import to_locale
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
@@ -29,14 +31,16 @@ def boolean(name: str, *, default: bool) -> bool:
         return True
     if value in FALSE:
         return False
-    raise ImproperlyConfigured(f"{name}={value!r} is not a yes or no. Use 1 or 0.")
+    raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to 1 or 0.")
 
 
 def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
     """A whole number within bounds."""
     value = text(name, str(default))
     if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
-        raise ImproperlyConfigured(f"{name}={value!r} is not a whole number from {lowest} to {highest}.")
+        raise ImproperlyConfigured(
+            f"{name}={value!r} is not valid. Set it to a whole number from {lowest} to {highest}."
+        )
     return int(value)
 
 
@@ -49,8 +53,22 @@ def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
 def choice(name: str, allowed: Collection[str], default: str = "") -> str:
     value = text(name, default)
     if value and value not in allowed:
-        raise ImproperlyConfigured(f"{name}={value!r} is not known. Use one of: {', '.join(sorted(allowed))}.")
+        raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to one of: {', '.join(sorted(allowed))}.")
     return value
+
+
+def language(name: str, folders: Collection[Path], *, default: str) -> str:
+    """A language code such as `de` or `pt-br`: one that Django knows, or that a folder of translations has."""
+    code = text(name, default).lower()
+    locale = to_locale(code)
+    if code not in dict(LANGUAGES) and not any(
+        (folder / locale / "LC_MESSAGES" / "django.mo").is_file() for folder in folders
+    ):
+        raise ImproperlyConfigured(
+            f"{name}={code!r} is not a known language. Set it to a code like de or pt-br, or add "
+            f"{locale}/LC_MESSAGES/django.mo to a folder of LOCALE_PATHS."
+        )
+    return code
 
 
 def origins(name: str) -> list[str]:
@@ -58,7 +76,9 @@ def origins(name: str) -> list[str]:
     found = words(name)
     for origin in found:
         if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
-            raise ImproperlyConfigured(f"{name}: {origin!r} is not an origin. Write it like https://desk.example.org.")
+            raise ImproperlyConfigured(
+                f"{name}: {origin!r} is not an origin. Set it to a URL like https://desk.example.org."
+            )
     return found
 
 
@@ -66,7 +86,7 @@ def redis(name: str) -> str:
     """`redis://host:6379/0`, `rediss://` with TLS or `unix://` for a socket; empty where there is none."""
     url = text(name)
     if url and not re.match(r"(?:rediss?|unix)://[^\s]+$", url):
-        raise ImproperlyConfigured(f"{name} is not understood. Write it like redis://:password@host:6379/0.")
+        raise ImproperlyConfigured(f"{name} is not valid. Set it to a URL like redis://:password@host:6379/0.")
     return url
 
 
@@ -89,7 +109,7 @@ def database(name: str, default: Path) -> dict[str, Any]:
         return _postgresql(name, url)
     if url and (not url.startswith("sqlite:///") or len(url) == len("sqlite:///")):
         raise ImproperlyConfigured(
-            f"{name} is not understood. Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
+            f"{name} is not valid. Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
         )
     # IMMEDIATE takes the write lock when a transaction begins, so two writers queue up instead of failing half-way with
     # "database is locked"; FULL because an audit row that was reported as written must survive a power cut.
@@ -120,12 +140,12 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"{name}: {error}.") from error
     if len(parts.path) < 2:
         raise ImproperlyConfigured(
-            f"{name} names no database. Write it like postgresql://user:password@host:5432/name."
+            f"{name} has no database name. Set it to a URL like postgresql://user:password@host:5432/name."
         )
     options = dict(parse_qsl(parts.query))
     size = options.pop("pool", POOL_SIZE)
     if not size.isdecimal() or not 5 <= int(size) <= 1000:
-        raise ImproperlyConfigured(f"{name}: pool={size!r} is not a number from 5 to 1000.")
+        raise ImproperlyConfigured(f"{name}: pool={size!r} is not valid. Set it to a number from 5 to 1000.")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path[1:]),

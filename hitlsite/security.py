@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
+from django.utils.translation import gettext as _
 
 from approvals.access import callers
 from approvals.exceptions import NotFound
@@ -107,12 +108,12 @@ class PossibleInAdmin(_BeforeView):
             text for sent in (request.GET, request.POST) for name, texts in sent.lists() for text in (name, *texts)
         ]
         if any("\0" in text for text in given):
-            words = "There is a NUL in what was sent, which no text here can hold. Take it out and try again."
+            words = _("The request contains a NUL character. Remove it and try again.")
             return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_text")
         model_admin = getattr(view_func, "model_admin", None)
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if model_admin is not None and not all(_may_be_key(model_admin.opts.pk, text) for text in chosen):
-            words = "What was selected is no row of this list. Go back, reload the list and select again."
+            words = _("The selected row is not in this list. Go back, reload the list, and select again.")
             return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_selection")
         return None
 

@@ -17,11 +17,11 @@ DEBUG = env.boolean("DEBUG", default=False)
 SECRET_KEY = env.text("SECRET_KEY", "only-for-development-never-for-real-use" if DEBUG else "")
 if not SECRET_KEY:
     raise ImproperlyConfigured(
-        "SECRET_KEY is not set. Set it to a long random text, or DEBUG=1 for a trial on this machine."
+        "SECRET_KEY is not set. Set it to a long random text, or set DEBUG=1 to try Pausepoint on this machine."
     )
 if not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 8):
     raise ImproperlyConfigured(
-        "SECRET_KEY is too easy to guess: use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
+        "SECRET_KEY is too easy to guess. Use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
     )
 
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
@@ -108,7 +108,7 @@ _many_processes = DATABASES["default"]["ENGINE"].endswith("postgresql")
 HITL_DISPATCH = env.choice("HITL_DISPATCH", {"here", "workers"}, default="workers" if _many_processes else "here")
 if HITL_DISPATCH == "workers" and not _many_processes:
     raise ImproperlyConfigured(
-        "HITL_DISPATCH=workers needs PostgreSQL: set DATABASE_URL=postgresql://user:password@host:5432/name."
+        "HITL_DISPATCH=workers needs PostgreSQL. Set DATABASE_URL=postgresql://user:password@host:5432/name."
     )
 #: Turns that one worker runs at once.
 HITL_WORKER_TURNS = env.whole("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
@@ -190,7 +190,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 
-LANGUAGE_CODE = "en"
+#: Folders with translations, of which the first that has a text counts.
+LOCALE_PATHS = [Path(folder) for folder in env.words("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
+#: The one language of this installation: pages, errors, messages and command lines.
+LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
+# Django's list, and a language that it does not know but that is translated here.
+LANGUAGES = list({LANGUAGE_CODE: LANGUAGE_CODE, **dict(global_settings.LANGUAGES)}.items())
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.utils.translation import gettext_lazy as _
 
 from hitlsite import views
 from hitlsite.demo import styleguide
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
-admin.site.index_title = "Records and keys"
+admin.site.index_title = _("Records and keys")
 
 urlpatterns = [
     path("favicon.ico", views.favicon),

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
@@ -22,12 +23,10 @@ from approvals.runtime import database
 from hitlsite.server.outages import unavailable
 
 WORDS = {
-    HTTPStatus.BAD_REQUEST: _("The server could not understand this request. Go back, reload the page and try again."),
-    HTTPStatus.FORBIDDEN: _("You do not have permission to do this. Ask someone who does, or log in as another user."),
+    HTTPStatus.BAD_REQUEST: _("The request is invalid. Go back, reload the page, and try again."),
+    HTTPStatus.FORBIDDEN: _("You do not have permission to do this. Ask an administrator, or log in as another user."),
     HTTPStatus.NOT_FOUND: _("Page not found. It may not exist, or you may not have access."),
-    HTTPStatus.INTERNAL_SERVER_ERROR: _(
-        "Something went wrong on our side. The error has been logged. No recorded data is lost."
-    ),
+    HTTPStatus.INTERNAL_SERVER_ERROR: _("Something went wrong. The error was logged, and no recorded data was lost."),
 }
 
 
@@ -96,5 +95,5 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    words = "This form has expired or came from another site. Reload the page and try again."
+    words = gettext("This form has expired or came from another site. Reload the page and try again.")
     return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")

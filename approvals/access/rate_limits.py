@@ -32,8 +32,8 @@ class TooMany(Refusal):
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
         words = ngettext(
-            "Too many calls. Try again in %(seconds)d second.",
-            "Too many calls. Try again in %(seconds)d seconds.",
+            "Too many requests. Try again in %(seconds)d second.",
+            "Too many requests. Try again in %(seconds)d seconds.",
             seconds,
         )
         super().__init__(words % {"seconds": seconds})

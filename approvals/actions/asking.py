@@ -10,6 +10,7 @@ from uuid import uuid4
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions import publishing
@@ -63,7 +64,7 @@ def open_workflow(
     thread_url: str = "",
 ) -> Workflow:
     """The workflow of (scope, key), made on first use."""
-    workflow, _ = Workflow.objects.get_or_create(
+    workflow, _created = Workflow.objects.get_or_create(
         scope=scope,
         key=key,
         defaults={
@@ -91,7 +92,7 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
         if known is None:
             return _store(workflow, ask, by=requested_by)
         if known.input_digest != digest(dict(ask.input)):
-            raise Conflict("This tool call has already asked with another input.", str(known.pk))
+            raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
 
 
@@ -141,7 +142,7 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
 def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalRequest:
     """Write a request into its locked workflow. Conflict if that has ended; CannotBeAssigned."""
     if workflow.ended:
-        raise Conflict("The workflow has ended; it can ask nothing more.")
+        raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now = timezone.now()
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
@@ -167,7 +168,9 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     known = by_key or _named_by(origin.scope, ask.tool_call_id)
     if known is not None and known.ask_digest != origin.digest:
         name = "Idempotency-Key" if by_key else "tool_call_id"
-        words = f"This {name} has asked something else before. Use another, or send the same content again."
+        words = _(
+            "This %(name)s was already used with different content. Use a new one, or send the same content again."
+        ) % {"name": name}
         raise Conflict(words, str(known.pk))
     return known
 

@@ -37,7 +37,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
             name = request.claimed_name if held is not None else ""
             if name and name != over:
                 raise _taken(
-                    _("%(name)s is on it. Take it over, or leave it to them.") % {"name": name},
+                    _("This request is assigned to %(name)s. To take over, assign it to yourself.") % {"name": name},
                     request,
                     claimed_by=name,
                 )
@@ -54,7 +54,9 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
         if request.pending:
             held = claimant(request, clock_of(request))
             if held is not None and held != by.pk:
-                words = _("%(name)s is on it, and only they can give it back.") % {"name": request.claimed_name}
+                words = _("This request is assigned to %(name)s, and only they can unassign it.") % {
+                    "name": request.claimed_name
+                }
                 raise _taken(words, request, claimed_by=request.claimed_name)
             if held is not None:
                 _free(request)
@@ -81,9 +83,9 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
             if (to.pk if to else None) == request.assigned_to_id:
                 return request
             if name != instead_of:
-                words = _("Somebody was faster: it is not assigned to anybody any more.")
+                words = _("The assignee has changed: this request is now unassigned.")
                 if name:
-                    words = _("Somebody was faster: it is assigned to %(name)s by now.") % {"name": name}
+                    words = _("The assignee has changed: this request is now assigned to %(name)s.") % {"name": name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
             _touched(request, assigned_to=to)
             if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
@@ -122,9 +124,7 @@ def _locked_for(by: Actor, request_id: UUID) -> ApprovalRequest:
 
 def _may_handle(by: Actor, request: ApprovalRequest) -> None:
     if not permissions.may_close(by, request):
-        raise NotAllowed(
-            _("You may see this request, but deciding it is for others, and so is taking it or handing it over.")
-        )
+        raise NotAllowed(_("You can see this request, but you cannot decide or assign it."))
 
 
 def _free(request: ApprovalRequest) -> None:

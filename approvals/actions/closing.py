@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions import publishing
@@ -52,14 +53,14 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Do
         known = workflow.ended
         if not known:
             waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)
-            withdrawn = withdraw(list(waiting), by=by, via=via, comment="The workflow was ended.")
+            withdrawn = withdraw(list(waiting), by=by, via=via, comment=_("The workflow has ended."))
             end_workflow(workflow, state=state)
             workflow.refresh_from_db()
         if withdrawn:
             # A workflow of one request has ended with its withdrawal; what its client says of it counts.
             Workflow.objects.filter(pk=workflow_id).update(state=state)
         elif workflow.state != state:
-            raise Conflict(f"The workflow has ended before: {workflow.state}.")
+            raise Conflict(_("This workflow has already ended with the state %(state)s.") % {"state": workflow.state})
     return not known
 
 
@@ -74,7 +75,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
         if request is None or not permissions.may_see(by, request):
             raise NotFound
         if request.scope != scope:
-            raise NotAllowed("Only the client that asked can say what came of it.")
+            raise NotAllowed(_("Only the client that made this request can report its result."))
         if request.kind != Kind.APPROVAL or request.status != Status.APPROVED:
             raise NotApproved(request)
         if result.input_digest != request.decision.approved_digest:
@@ -85,7 +86,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
         subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
         known = audit.recorded("tool.result", subject)
         if known is not None and _bytes(known.data) != _bytes(data):
-            raise Conflict("Another result of this call was reported before.", str(request.pk))
+            raise Conflict(_("A different result was already reported for this call."), str(request.pk))
         if not audit.record_once("tool.result", subject, data=data, actor=by, via=via):
             return False
         _tell(request, subject, data)

@@ -32,10 +32,12 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         if request is None or not permissions.may_see(by, request):
             raise NotFound
         if not permissions.may_comment(by, request):
-            raise NotAllowed(_("You may read this thread; writing is for its owner and for those who may decide."))
+            raise NotAllowed(
+                _("You can read these comments, but only the owner and people who can decide can add one.")
+            )
         if not text or len(text) > MAX_TEXT:
             words = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
-            raise Invalid(_("This comment cannot be kept."), {"text": words})
+            raise Invalid(_("The comment could not be saved."), {"text": words})
         now = timezone.now()
         said = RequestComment.objects.create(
             request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now

@@ -97,7 +97,7 @@ def _closable(request: ApprovalRequest | None, by: Actor, via: Door) -> Approval
     if request is None or not permissions.may_see(by, request):
         raise NotFound
     if not permissions.may_close(by, request):
-        raise NotAllowed(_("You may see this request, but deciding it is for others."))
+        raise NotAllowed(_("You can see this request, but you cannot decide it."))
     if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
     if via not in OWN_PAGES:
@@ -118,7 +118,7 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
         if request is None or not permissions.may_see(by, request):
             raise NotFound
         if not permissions.may_cancel(by, request.requested_by_id):
-            raise NotAllowed(_("Only its owner and those who may decide can withdraw a request."))
+            raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
         if via == Door.ADMIN:
             _refuse_critical(request)
         ruling = rulings.withdrawal(by=by, via=via, comment=comment)

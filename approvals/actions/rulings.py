@@ -13,6 +13,7 @@ from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest
+from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import VERDICTS, Door, Kind, Verdict
 
@@ -44,8 +45,8 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
     """The ruling as it may be stored; raises Invalid, naming each field that does not fit."""
     if ruling.verdict not in VERDICTS[Kind(request.kind)]:
         raise Invalid(
-            _("“%(verdict)s” is no answer to this kind of request.") % {"verdict": ruling.verdict.value},
-            {"verdict": _("does not fit")},
+            _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": ruling.verdict.value},
+            {"verdict": _("is not possible for this kind of request")},
         )
     ruling = normalised(request, ruling)
     errors = _comment_errors(ruling)
@@ -54,13 +55,13 @@ def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
         ("answer", ruling.answer, ruling.verdict == Verdict.RESPOND),
     ):
         if wanted != (value is not ABSENT):
-            errors[name] = _("is missing") if wanted else _("does not belong to this verdict")
+            errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value)
     if not errors and _is_choice(request, ruling):
         shaped(request, ruling.answer)
     if errors:
-        raise Invalid(_("This cannot be stored as it is."), errors)
+        raise Invalid(_("The decision is invalid."), errors)
     return ruling
 
 
@@ -68,7 +69,7 @@ def withdrawal(*, by: Actor, via: Door, comment: str) -> Ruling:
     """The end by a person who takes the question back; raises Invalid if the comment is too long."""
     ruling = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip()))
     if errors := _comment_errors(ruling):
-        raise Invalid(_("This cannot be stored as it is."), errors)
+        raise Invalid(_("The decision is invalid."), errors)
     return ruling
 
 
@@ -119,7 +120,7 @@ def _said(ruling: Ruling) -> tuple[str, str, Any, Any]:
 
 def _comment_errors(ruling: Ruling) -> dict[str, str]:
     too_long = len(ruling.comment) > MAX_COMMENT
-    return {"comment": _("holds more than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
+    return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -134,7 +135,7 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, 
     try:
         canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
-        return {name: str(error)}
+        return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
     found = schema_errors(request.response_schema, value)

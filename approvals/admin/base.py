@@ -10,10 +10,13 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 MAX_TEXT = 200
 
 if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
     Base = admin.ModelAdmin[Any]
 else:
     Base = admin.ModelAdmin  # generic to the type checker only
@@ -64,7 +67,7 @@ class TextFilter(admin.ListFilter):
     """A field to type into: rows whose column equals the text."""
 
     template = "admin/text_filter.html"
-    title = ""
+    title: StrPromise | str = ""
     parameter_name = ""
     column = ""
     input_type = "search"
@@ -112,12 +115,12 @@ class DayFilter(TextFilter):
 
     @property
     def error(self) -> str:
-        return "Not a day: write it like 2026-11-21." if self.text and self.day is None else ""
+        return _("Enter a date like 2026-11-21.") if self.text and self.day is None else ""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(**{self.column: self.day}) if self.day is not None else queryset
 
 
-def text_filter(name: str, label: str, lookup: str) -> type[TextFilter]:
+def text_filter(name: str, label: StrPromise | str, lookup: str) -> type[TextFilter]:
     """A TextFilter on one column."""
     return type("TextFilter", (TextFilter,), {"parameter_name": name, "title": label, "column": lookup})

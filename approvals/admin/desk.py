@@ -16,6 +16,8 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.admin.base import DayFilter, OwnFilters, ReadOnlyAdmin, text_filter
@@ -43,7 +45,7 @@ class TeamAdmin(OwnFilters, GroupAdmin):
 
 
 class EventFilter(admin.SimpleListFilter):
-    title, parameter_name = "event", "event"
+    title, parameter_name = _("event"), "event"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(event, event) for event in EVENTS]
@@ -57,21 +59,21 @@ class EventFilter(admin.SimpleListFilter):
 
 
 class FromDay(DayFilter):
-    title, parameter_name, column = "first day (UTC)", "from", "at__gte"
+    title, parameter_name, column = _("from day (UTC)"), "from", "at__gte"
 
 
 class UntilDay(DayFilter):
-    title, parameter_name, column, shift = "last day (UTC)", "until", "at__lt", timedelta(days=1)
+    title, parameter_name, column, shift = _("until day (UTC)"), "until", "at__lt", timedelta(days=1)
 
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("at", "event", "tool_name", "actor_name", "via", "thread_id", "tool_call_id", "retry_count")
     list_filter = (
-        text_filter("tool", "tool", "tool_name"),
-        text_filter("chat", "chat", "thread_id"),
-        text_filter("person", "person", "actor_name"),
-        text_filter("run", "run", "run_id"),
+        text_filter("tool", _("tool"), "tool_name"),
+        text_filter("chat", _("chat"), "thread_id"),
+        text_filter("person", _("person"), "actor_name"),
+        text_filter("run", _("run"), "run_id"),
         EventFilter,
         FromDay,
         UntilDay,
@@ -99,16 +101,16 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         try:
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
-            raise BadRequest("The list has no such page.") from error
+            raise BadRequest(gettext("Page not found. The list has fewer pages.")) from error
         if any(getattr(found, "error", "") for found in shown.filter_specs):
-            raise BadRequest("A filter holds what is no day.")
+            raise BadRequest(gettext("A filter has an invalid date. Write it like 2026-11-21."))
         return export(shown.get_queryset(request), kind)
 
 
 @admin.register(Workflow)
 class WorkflowAdmin(ReadOnlyAdmin):
     list_display = ("title", "state", "agent", "owner", "open_count", "started_at", "ended_at")
-    list_filter = ("state", text_filter("run", "run", "key"))
+    list_filter = ("state", text_filter("run", _("run"), "key"))
     list_select_related = ("owner",)
     ordering = ("-pk",)
 
@@ -116,7 +118,7 @@ class WorkflowAdmin(ReadOnlyAdmin):
 @admin.register(ApprovalRequest)
 class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_display = ("title", "kind", "status", "tool_name", "priority", "requested_by", "created_at", "deadline_at")
-    list_filter = ("status", "kind", "priority", text_filter("tool", "tool", "tool_name"))
+    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "tool_name"))
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
     readonly_fields = ("id",)  # not editable, so not among the fields by itself
@@ -125,7 +127,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.decide_approvalrequest"))
 
-    @admin.action(description="Cancel selected requests", permissions=["decide"])
+    @admin.action(description=_("Cancel selected requests"), permissions=["decide"])
     def withdraw(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
         """Each on its own, through the same corridor as every other decision."""
         for found in queryset.order_by("created_at", "id"):
@@ -134,13 +136,14 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
             except Refusal as refusal:
                 self.message_user(request, f"“{found.title}”: {refusal}", messages.WARNING)
             else:
-                self.message_user(request, f"“{found.title}” was cancelled.", messages.SUCCESS)
+                words = gettext("“%(title)s” was cancelled.") % {"title": found.title}
+                self.message_user(request, words, messages.SUCCESS)
 
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin):
     list_display = ("request", "verdict", "by_name", "via", "decided_at")
-    list_filter = ("verdict", text_filter("person", "person", "by_name"))
+    list_filter = ("verdict", text_filter("person", _("person"), "by_name"))
     list_select_related = ("request",)
     ordering = ("-pk",)
     readonly_fields = ("request",)  # not editable, so not among the fields by itself
@@ -171,11 +174,14 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     def has_send_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.change_outboxevent"))
 
-    @admin.action(description="Send selected events now", permissions=["send"])
+    @admin.action(description=_("Send selected events now"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
         """Delivered ones too: whoever gets a repeated event knows it by its id."""
         sent = outbox.send_again(queryset, by=request.user)  # type: ignore[arg-type]
-        self.message_user(request, f"{sent} will be sent within a second.", messages.SUCCESS)
+        words = ngettext(
+            "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
+        )
+        self.message_user(request, words % {"count": sent}, messages.SUCCESS)
 
 
 @admin.register(ApiKey)
@@ -193,8 +199,9 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.change_apikey"))
 
-    @admin.action(description="Revoke selected keys", permissions=["revoke"])
+    @admin.action(description=_("Revoke selected keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         by: Any = request.user
         revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
-        self.message_user(request, f"{revoked} revoked.", messages.SUCCESS)
+        words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
+        self.message_user(request, words % {"count": revoked}, messages.SUCCESS)

@@ -10,6 +10,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.admin.base import Base, DeskAdmin
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
@@ -23,27 +26,36 @@ class SecretOwner(Base):
     def has_secret_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
 
-    @admin.action(description="Create a new webhook secret (the old one stays valid for a day)", permissions=["secret"])
+    @admin.action(
+        description=gettext_lazy("Create a new webhook secret (the previous one stays valid for a day)"),
+        permissions=["secret"],
+    )
     def new_webhook_secret(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """For one at a time: two secrets on one page would be mixed up."""
         owner = queryset.first()
         if owner is None or queryset.count() != 1:
-            self.message_user(request, "Select exactly one.", messages.WARNING)
+            self.message_user(request, _("Select exactly one item."), messages.WARNING)
             return None
         return self.secret_page(request, owner)
 
-    @admin.action(description="Revoke old webhook secrets now", permissions=["secret"])
+    @admin.action(description=gettext_lazy("Revoke old webhook secrets now"), permissions=["secret"])
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = 0
         for owner in queryset:
             ended += signing.end_old_secrets(owner)
-            self.log_change(request, owner, "Revoked old webhook secrets.")
-        self.message_user(request, f"Revoked: {ended}", messages.SUCCESS)
+            self.log_change(request, owner, _("Revoked old webhook secrets."))
+        words = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
+        self.message_user(request, words % {"count": ended}, messages.SUCCESS)
 
     def secret_page(self, request: HttpRequest, owner: signing.Owner) -> HttpResponse:
         text = signing.new_secret(owner)
-        self.log_change(request, owner, "Created a new webhook secret.")
-        context = {**self.admin_site.each_context(request), "title": "Webhook secret", "owner": owner, "secret": text}
+        self.log_change(request, owner, _("Created a new webhook secret."))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Webhook secret"),
+            "owner": owner,
+            "secret": text,
+        }
         response = TemplateResponse(request, "admin/approvals/webhook_secret.html", context | {"opts": self.opts})
         add_never_cache_headers(response)
         return response
@@ -61,7 +73,8 @@ class WebhookEndpointAdmin(SecretOwner, DeskAdmin):
         if db_field.name != "events":
             return super().formfield_for_dbfield(db_field, request, **kwargs)
         known = [(event, event) for event in EVENTS]
-        return forms.MultipleChoiceField(choices=known, widget=forms.CheckboxSelectMultiple)
+        label = capfirst(db_field.verbose_name)
+        return forms.MultipleChoiceField(choices=known, label=label, widget=forms.CheckboxSelectMultiple)
 
     def response_add(self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None) -> Any:
         """Its first secret, instead of a way back."""

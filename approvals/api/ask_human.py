@@ -12,6 +12,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
@@ -24,6 +25,7 @@ from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdra
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical, digest
+from approvals.runtime.translation import translated
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
 
 #: The longest wait for an answer in one request; after it, ask again for the outcome.
@@ -72,9 +74,9 @@ def question_from(body: Mapping[str, Any]) -> Ask:
     """The question in a body of AgentForge's shape. Unknown fields count for nothing; Invalid names each wrong one."""
     errors = {name: error for name, check in CHECKS.items() if name in body and (error := check(body[name]))}
     if "question" not in body:
-        errors["question"] = "is missing"
+        errors["question"] = _("is missing")
     if errors:
-        raise Invalid("This is no question that can be asked.", errors)
+        raise Invalid(_("The question is invalid."), errors)
     title, message = agentforge.title_and_message(body["question"])
     timeout = body.get("timeout", 0)
     return Ask(
@@ -93,36 +95,39 @@ def question_from(body: Mapping[str, Any]) -> Ask:
 
 def _text_error(value: Any, *, longest: int = MAX_MESSAGE) -> str:
     if not isinstance(value, str):
-        return "is not text"
-    return f"holds more than {longest:,} characters" if len(value) > longest else _json_error(value)
+        return _("is not text")
+    if len(value) > longest:
+        return _("is longer than %(limit)s characters") % {"limit": f"{longest:,}"}
+    return _json_error(value)
 
 
 def _question_error(value: Any) -> str:
-    return "is empty" if value == "" else _text_error(value)
+    return _("is empty") if value == "" else _text_error(value)
 
 
 def _context_error(value: Any) -> str:
-    return _json_error(value) if isinstance(value, dict) else "is not a JSON object"
+    return _json_error(value) if isinstance(value, dict) else _("is not a JSON object")
 
 
 def _priority_error(value: Any) -> str:
     known = isinstance(value, str) and value in Priority.values
-    return "" if known else f"is none of {', '.join(Priority.values)}"
+    return "" if known else _("must be one of %(names)s") % {"names": ", ".join(Priority.values)}
 
 
 def _timeout_error(value: Any) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        return "is not a number (of milliseconds)"
+        return _("must be a number of milliseconds")
     if not 0 <= value <= MAX_TIMEOUT:
-        return f"is not between 0 (none) and {MAX_TIMEOUT} ms ({MAX_TIMEOUT_DAYS} days)"
+        words = _("must be between 0 (none) and %(limit)s ms (%(days)s days)")
+        return words % {"limit": MAX_TIMEOUT, "days": MAX_TIMEOUT_DAYS}
     return ""
 
 
 def _suggestions_error(value: Any) -> str:
     if not isinstance(value, list):
-        return "is not a list of texts"
+        return _("must be a list of texts")
     if len(value) > MAX_SUGGESTIONS:
-        return f"holds more than {MAX_SUGGESTIONS}"
+        return _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}
     return next((f"{place}: {error}" for place, one in enumerate(value) if (error := _label_error(one))), "")
 
 
@@ -134,7 +139,7 @@ def _json_error(value: Any) -> str:
     try:
         canonical(value)
     except NotCanonical as error:
-        return str(error)
+        return translated(error)
     return ""
 
 
@@ -151,14 +156,17 @@ CHECKS: Mapping[str, Callable[[Any], str]] = {
 
 def _refuse_tokens(caller: Caller) -> None:
     if caller.thread is not None:
-        raise NotAllowed("A client token is for the chat it was made for. Use a key.")
+        raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
 
 
 def _wait_of(request: HttpRequest) -> float:
     """`?wait=`, in seconds; 0 without."""
     text = request.GET.get("wait", "0")
     if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
-        raise Invalid("This is no time to wait.", {"wait": f"is not a number of seconds from 0 to {MAX_WAIT}"})
+        raise Invalid(
+            _("The `wait` parameter is invalid."),
+            {"wait": _("must be a number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}},
+        )
     return float(text)
 
 

@@ -7,6 +7,7 @@ old token or a closed session gets nothing more.
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from approvals.access import callers, permissions
 from approvals.access.callers import Caller
@@ -17,6 +18,7 @@ from approvals.http import endpoint
 from approvals.live import doorbell, sse
 from approvals.live.streaming import handed_over
 from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.translation import translated
 
 MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 
@@ -27,7 +29,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("read")
     thread = thread_of(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
-        raise NotAllowed("A client token follows its own thread only. Leave `thread` away, or use a key.")
+        raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))
     cursor = feed.start(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
@@ -46,7 +48,9 @@ def thread_of(request: HttpRequest) -> str:
     try:
         canonical(thread)
     except NotCanonical as error:
-        raise Invalid("This is no thread.", {"thread": str(error)}) from error
+        raise Invalid(_("The thread is invalid."), {"thread": translated(error)}) from error
     if len(thread) > MAX_THREAD:
-        raise Invalid("This is no thread.", {"thread": f"holds more than {MAX_THREAD} characters"})
+        raise Invalid(
+            _("The thread is invalid."), {"thread": _("is longer than %(limit)s characters") % {"limit": MAX_THREAD}}
+        )
     return thread

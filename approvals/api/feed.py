@@ -18,6 +18,7 @@ from uuid import UUID
 
 from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Sum, TextField, Value, When
 from django.db.models.functions import Cast, Coalesce, Length, Now
+from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.callers import Caller
@@ -85,10 +86,13 @@ def start(text: str) -> Cursor:
         return Cursor(sequence.first_open() or last + 1)
     cursor = agentforge.cursor_from(text)
     if cursor is None:
-        raise Invalid("This is no place in the stream.", {"Last-Event-ID": "is not the id of an event from here"})
+        raise Invalid(
+            _("The `Last-Event-ID` header is invalid."),
+            {"Last-Event-ID": _("is not the id of an event of this stream")},
+        )
     if cursor.entry > last + 1:
-        words = "is ahead of the record, which may have been restored from a backup"
-        raise Invalid("This place has not been reached. Connect without one.", {"Last-Event-ID": words})
+        words = _("is later than the newest event; the database may have been restored from a backup")
+        raise Invalid(_("This event does not exist yet. Connect without `Last-Event-ID`."), {"Last-Event-ID": words})
     return cursor
 
 

@@ -41,9 +41,9 @@ def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "")
     if any(not 0 <= place < len(question.options) for place in places):
         raise _not_offered()
     if len(places) > 1 and not question.multiple:
-        raise Invalid(_("Choose one option."), {"answer": _("holds more than one option")})
+        raise Invalid(_("Choose one option."), {"answer": _("has more than one option")})
     if text and not question.allow_text:
-        raise Invalid(_("This question takes one of its options only."), {"answer": _("takes no text")})
+        raise Invalid(_("This question only accepts one of its options."), {"answer": _("does not accept text")})
     if not places and not text:
         words = _("Choose an option or write an answer.") if question.allow_text else _("Choose an option.")
         raise Invalid(words, {"answer": _("is empty")})
@@ -73,14 +73,15 @@ def shaped(question: Question, answer: Any) -> dict[str, Any]:
             return _read(question, labels, answer)
         case _:
             raise Invalid(
-                _("Answer with one of the options."), {"answer": _("is no label, no list of labels and no answer")}
+                _("Answer with one of the options."),
+                {"answer": _("is not a label, a list of labels, or an answer object")},
             )
 
 
 def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) -> dict[str, Any]:
     errors = {}
     for name in answer.keys() - {"fieldName", "selected", "selectedIndex", "text"}:
-        errors[f"answer.{name[:100]}"] = _("is not expected here")
+        errors[f"answer.{name[:100]}"] = _("is not allowed here")
     if answer.get("fieldName", question.field_name) != question.field_name:
         errors["answer.fieldName"] = _("is not “%(name)s”, which was asked about") % {"name": question.field_name}
     selected, text = answer.get("selected", []), answer.get("text", "")
@@ -89,13 +90,14 @@ def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) 
     if not isinstance(text, str):
         errors["answer.text"] = _("is not text")
     if errors:
-        raise Invalid(_("This is no answer to this question."), errors)
+        raise Invalid(_("This answer does not fit the question."), errors)
     places = _places(answer, len(labels))
     if places is None:
         places = [_place(labels, label) for label in selected]
     elif "selected" in answer and [labels[place] for place in places] != selected:
         raise Invalid(
-            _("This answer contradicts itself."), {"answer.selectedIndex": _("names other options than `selected`")}
+            _("This answer contradicts itself."),
+            {"answer.selectedIndex": _("does not match the options in `selected`")},
         )
     return _chosen(question, places, text.strip())
 
@@ -123,7 +125,7 @@ def _chosen(question: Question, places: Sequence[int], text: str = "") -> dict[s
 
 
 def _not_offered(field: str = "answer") -> Invalid:
-    return Invalid(_("That choice is not among the options."), {field: _("is not among the options")})
+    return Invalid(_("That choice is not one of the options."), {field: _("is not one of the options")})
 
 
 def words_of(answer: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.utils.translation import gettext as _
 
 from approvals.asking import transcripts
 from approvals.asking.answers import shaped
@@ -16,6 +17,7 @@ from approvals.exceptions import Invalid
 from approvals.runtime.addresses import Refused, destination
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical
 from approvals.runtime.lookalikes import tool_name_problem
+from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind, Priority
 
@@ -78,33 +80,35 @@ class Ask:
         """Raise Invalid, naming every field that is out of bounds."""
         errors = dict(self._errors())
         if errors:
-            raise Invalid("The request cannot be asked like this.", errors)
+            raise Invalid(_("The request is invalid."), errors)
 
     def _errors(self) -> list[tuple[str, str]]:
         found = []
         if not 1 <= len(self.title) <= MAX_TITLE:
-            found.append(("title", f"needs 1 to {MAX_TITLE} characters"))
+            found.append(("title", _("must have 1 to %(limit)s characters") % {"limit": MAX_TITLE}))
         if len(self.message) > MAX_MESSAGE:
-            found.append(("message", f"holds more than {MAX_MESSAGE:,} characters"))
+            found.append(("message", _("is longer than %(limit)s characters") % {"limit": f"{MAX_MESSAGE:,}"}))
         for name, limit in MAX_LENGTHS.items():
             if len(getattr(self, name) or "") > limit:
-                found.append((name, f"holds more than {limit} characters"))
+                found.append((name, _("is longer than %(limit)s characters") % {"limit": limit}))
         if problem := tool_name_problem(self.tool_name):
             found.append(("tool_name", problem))
         if len(self.options) > MAX_OPTIONS:
-            found.append(("options", f"more than {MAX_OPTIONS}"))
+            found.append(("options", _("has more than %(limit)s items") % {"limit": MAX_OPTIONS}))
         if len(self.suggestions) > MAX_SUGGESTIONS:
-            found.append(("suggestions", f"more than {MAX_SUGGESTIONS}"))
+            found.append(("suggestions", _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}))
         labels = [option.get("label") for option in self.options] + list(self.suggestions)
         if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
-            found.append(("options", f"every label is a text of at most {MAX_LABEL} characters"))
+            found.append(
+                ("options", _("every label must be text of at most %(limit)s characters") % {"limit": MAX_LABEL})
+            )
         if self.callback_url:
             try:
                 destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
             except Refused as error:
                 found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
-            found.append(("default_response", "an approval can only be rejected by default"))
+            found.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
         if problem := transcripts.problem(self.said_before):
             found.append(("said_before", problem))
         return found + self._json_errors() + self._schema_errors() + self._choice_errors()
@@ -130,7 +134,7 @@ class Ask:
             try:
                 canonical(dict(value) if isinstance(value, Mapping) else value, max_values=MAX_VALUES)
             except NotCanonical as error:
-                found.append((name, str(error)))
+                found.append((name, translated(error)))
         return found
 
     def _schema_errors(self) -> list[tuple[str, str]]:

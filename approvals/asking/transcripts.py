@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 MAX_MESSAGES = 6
 #: Of all texts together, in UTF-8.
 MAX_TEXT_BYTES = 20_000
@@ -17,14 +19,14 @@ CUT = "\n\n[…]"
 def problem(messages: Sequence[Any]) -> str:
     """Why this cannot be kept, in words that go behind its name; empty if it can."""
     if len(messages) > MAX_MESSAGES:
-        return f"holds more than {MAX_MESSAGES} messages; send the last ones"
+        return _("has more than %(limit)s messages; send the last ones") % {"limit": MAX_MESSAGES}
     for message in messages:
         if not isinstance(message, Mapping) or set(message) != {"role", "text"}:
-            return "holds what is no {role, text} object"
+            return _("has an item that is not a {role, text} object")
         if message["role"] not in ROLES or not isinstance(message["text"], str):
-            return f"every message has a role ({', '.join(ROLES)}) and a text"
+            return _("every message must have a role (%(names)s) and text") % {"names": ", ".join(ROLES)}
     if sum(map(_size, messages)) > MAX_TEXT_BYTES:
-        return f"holds more than {MAX_TEXT_BYTES:,} bytes of text; send less of it"
+        return _("has more than %(limit)s bytes of text; send less") % {"limit": f"{MAX_TEXT_BYTES:,}"}
     return ""
 
 

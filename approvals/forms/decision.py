@@ -17,6 +17,7 @@ from approvals.forms.safeguards import check_read, check_typed_name
 from approvals.forms.values import Reading, edit_form, lines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
+from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
 
@@ -85,7 +86,7 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
     value = reading.read(input_form(request), request.input)
     if reading.errors:
         errors = reading.errors | _also_wrong(request, value, reading)
-        raise Invalid(_("The changed input cannot be read."), errors)
+        raise Invalid(_("The changed input could not be read."), errors)
     return value
 
 
@@ -96,7 +97,7 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         value = reading.read(form)
         if reading.errors or value is ABSENT:
             errors = reading.errors | _also_wrong(request, value, reading)
-            raise Invalid(_("The answer cannot be taken like this."), errors or {"answer": _("is missing")})
+            raise Invalid(_("The answer is invalid."), errors or {"answer": _("is missing")})
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
@@ -104,12 +105,12 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
             int(place) for place in data.getlist("choice") if place.isascii() and place.isdigit() and len(place) < 6
         ]
         if len(chosen) != len(data.getlist("choice")):
-            raise Invalid(_("That choice is not among the options."), {"answer": _("is not among the options")})
+            raise Invalid(_("That choice is not one of the options."), {"answer": _("is not one of the options")})
         return _as_wanted(request, answer_to(request, chosen=chosen, text=text))
     try:
         return parse(text)
     except NotCanonical as error:
-        raise Invalid(_("The answer is not JSON."), {"answer": str(error)}) from error
+        raise Invalid(_("The answer is not valid JSON."), {"answer": translated(error)}) from error
 
 
 def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:

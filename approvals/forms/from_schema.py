@@ -141,7 +141,7 @@ def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
     short = schema.get("maxLength", LONG_TEXT + 1) <= LONG_TEXT or "pattern" in schema or "format" in schema
     limits = [_length_limits(schema)]
     if "pattern" in schema:
-        limits.append(_("matching %s") % schema["pattern"])
+        limits.append(_("matching %(pattern)s") % {"pattern": schema["pattern"]})
     if input_type == "datetime-local":
         limits.append(_("in UTC"))
     return replace(
@@ -211,14 +211,14 @@ def _number_limits(schema: Mapping[str, Any]) -> str:
     if least is not None and most is not None:
         found.append(_("from %(least)s to %(most)s") % {"least": words(least), "most": words(most)})
     else:
-        found += [_("at least %s") % words(least)] if least is not None else []
-        found += [_("at most %s") % words(most)] if most is not None else []
+        found += [_("at least %(value)s") % {"value": words(least)}] if least is not None else []
+        found += [_("at most %(value)s") % {"value": words(most)}] if most is not None else []
     if "exclusiveMinimum" in schema:
-        found.insert(0, _("more than %s") % words(schema["exclusiveMinimum"]))
+        found.insert(0, _("more than %(value)s") % {"value": words(schema["exclusiveMinimum"])})
     if "exclusiveMaximum" in schema:
-        found.append(_("less than %s") % words(schema["exclusiveMaximum"]))
+        found.append(_("less than %(value)s") % {"value": words(schema["exclusiveMaximum"])})
     if "multipleOf" in schema:
-        found.append(_("in steps of %s") % words(schema["multipleOf"]))
+        found.append(_("in steps of %(value)s") % {"value": words(schema["multipleOf"])})
     if schema.get("type") == "integer":
         found.append(_("a whole number"))
     return ", ".join(found)

@@ -28,7 +28,7 @@ def shown_digest(data: QueryDict) -> str:
     """The digest of the input that a form stood beside. Invalid if it has none."""
     found = data.get("digest", "")
     if not found:
-        words = _("This form does not say what it showed, so nothing was decided. Reload the page, and press there.")
+        words = _("This form does not say what it showed, so nothing was decided. Reload the page and try again.")
         raise Invalid(words, {"digest": _("is missing")})
     return found
 
@@ -39,7 +39,7 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
     if not wanted or verdict not in APPROVING or not request.pending:
         return
     if " ".join(data.get("typed_name", "").split()) != wanted:
-        words = _("This is critical: to approve it, type “%(name)s” first.") % {"name": wanted}
+        words = _("This request is critical. To approve it, type “%(name)s”.") % {"name": wanted}
         raise Invalid(words, {"typed_name": _("is not “%(name)s”") % {"name": wanted}})
 
 

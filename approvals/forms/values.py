@@ -16,6 +16,7 @@ from approvals.forms.fields import Control, Offer, Widget
 from approvals.forms.from_schema import MAX_FIELDS, form_of
 from approvals.runtime.canonical import NotCanonical, canonical, parse
 from approvals.runtime.text import visible_name
+from approvals.runtime.translation import translated
 
 MAX_ROWS = 1_000
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
@@ -168,14 +169,14 @@ class Reading:
             return self._nothing(control, proposed)
         place = _place(sent, len(control.offers))
         if place is None:
-            return self._wrong(control, _("is not among the options"))
+            return self._wrong(control, _("is not one of the options"))
         return control.offers[place].value
 
     def _several(self, control: Control, proposed: Any) -> Any:
         sent = self.data.getlist(control.name(self.prefix))
         places = {place for text in sent if (place := _place(text, len(control.offers))) is not None}
         if len(places) < len(set(sent)):
-            return self._wrong(control, _("is not among the options"))
+            return self._wrong(control, _("is not one of the options"))
         chosen = [control.offers[place].value for place in sorted(places)]
         if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
             return proposed
@@ -185,7 +186,7 @@ class Reading:
         assert control.item is not None
         sent = [lines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
         if len(sent) > MAX_ROWS:
-            return self._wrong(control, _("holds more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+            return self._wrong(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
         if isinstance(proposed, list) and sent == [raw(control.item, item) for item in proposed]:
             return proposed
         found = []
@@ -193,7 +194,7 @@ class Reading:
             try:
                 found.append(_value(control.item, text))
             except NotCanonical as error:
-                self.errors[f"{self._key(control)}.{number}"] = str(error)
+                self.errors[f"{self._key(control)}.{number}"] = translated(error)
         return found if found or control.required or proposed is not ABSENT else ABSENT
 
     def _single(self, control: Control, proposed: Any) -> Any:
@@ -212,7 +213,7 @@ class Reading:
         try:
             return _value(control, text)
         except NotCanonical as error:
-            return self._wrong(control, str(error))
+            return self._wrong(control, translated(error))
 
     def _nothing(self, control: Control, proposed: Any) -> Any:
         if control.nullable and (control.required or proposed is not ABSENT):
@@ -252,12 +253,12 @@ def lines(text: str) -> str:
 
 def _number(text: str) -> int | float:
     if _THOUSANDS.fullmatch(text.strip()):
-        raise NotCanonical("can be read in two ways; write it without a thousands separator")
+        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
     try:
         value = parse(text.strip().replace(",", "."))
     except NotCanonical as error:
         if _NUMBER.fullmatch(text.strip()):
-            raise NotCanonical(_("is too large, or too exact, for a number; a text could hold it")) from error
+            raise NotCanonical(_("is too large or too precise for a number")) from error
         value = None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value

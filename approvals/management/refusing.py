@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management import CommandError
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import Error
 from django.db import connection as proxy
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.translation import gettext as _
 
 #: Typed as what all databases have; its module and how it is reached are each backend's own.
 connection: Any = proxy
@@ -28,12 +29,17 @@ class RefusingCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         for name, value in options.items():
             if isinstance(value, str | Path) and not _is_text(str(value)):
-                raise CommandError(f"What is given for {name} is no UTF-8: {str(value)!r}. Write it in UTF-8.")
+                raise CommandError(_("%(name)s is not valid UTF-8: %(value)r.") % {"name": name, "value": str(value)})
         if self.requires_migrations_checks:
             # Before Django's own checks: since 6.1 they ask SQLite what it can, which makes the file that is not there.
             with _refused():
                 _connect()
         return super().execute(*args, **options)
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Translate the description of the command, which is only marked in its class."""
+        self.help = _(self.help)
+        return super().create_parser(prog_name, subcommand, **kwargs)
 
     def check_migrations(self) -> None:
         """Django's own prints a notice, and lets the command run into the first table that is missing."""
@@ -43,8 +49,8 @@ class RefusingCommand(BaseCommand):
         missing = sorted({migration.app_label for migration, _ in plan})
         if missing:
             raise CommandError(
-                f"The database {_named()} is not migrated: not all is applied in {', '.join(missing)}; "
-                "run `manage.py migrate`."
+                _("The database %(database)s has unapplied migrations in %(apps)s. Run `manage.py migrate`.")
+                % {"database": _named(), "apps": ", ".join(missing)}
             )
 
 
@@ -55,7 +61,9 @@ def _refused() -> Iterator[None]:
         yield
     except (Error, connection.Database.Error) as error:
         words = " ".join(str(error).split()) or type(error).__name__
-        raise CommandError(f"The database {_named()} cannot be used: {words}") from error
+        raise CommandError(
+            _("Cannot use the database %(database)s: %(words)s") % {"database": _named(), "words": words}
+        ) from error
 
 
 def _connect() -> None:
@@ -65,7 +73,10 @@ def _connect() -> None:
         connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
     elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
         # SQLite would make an empty one.
-        raise CommandError(f"There is no database {_named()}. Check DATABASE_URL, or run `manage.py migrate`.")
+        raise CommandError(
+            _("The database %(database)s does not exist. Check DATABASE_URL, or run `manage.py migrate`.")
+            % {"database": _named()}
+        )
     connection.ensure_connection()
 
 

@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from approvals.runtime.addresses import Refused, destination
 from approvals.runtime.json_field import ExactJSONField
@@ -22,18 +24,18 @@ def check_address(url: str) -> None:
     try:
         destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
     except Refused as error:
-        raise ValidationError(f"The address {error}.") from error
+        raise ValidationError(_("The address %(problem)s."), params={"problem": error}) from error
 
 
 class WebhookEndpoint(models.Model):
     """An address that is told of every workflow's events, signed with its own secrets."""
 
-    name = models.CharField(max_length=100, help_text="The application behind this URL, such as “billing”.")
-    url = models.CharField("address", max_length=500, validators=[check_address])
+    name = models.CharField(max_length=100, help_text=_("The application behind this URL, such as “billing”."))
+    url = models.CharField(_("address"), max_length=500, validators=[check_address])
     events = ExactJSONField(default=list)
     include_payload = models.BooleanField(
         default=False,
-        help_text="Also send inputs, comments, answers and edited inputs. The receiver can read them.",
+        help_text=_("Also send inputs, comments, answers and edited inputs. The receiver can read them."),
     )
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -76,14 +78,14 @@ class NotificationRule(models.Model):
     group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     route = models.CharField(max_length=5, choices=Route, default=Route.MAIL)
     slack_url = models.CharField(
-        "Slack address",
+        _("Slack address"),
         max_length=500,
         blank=True,
         validators=[check_address],
-        help_text="An incoming webhook of Slack or a compatible service. Anyone who knows the URL can post there.",
+        help_text=_("An incoming webhook of Slack or a compatible service. Anyone who knows the URL can post there."),
     )
-    min_priority = models.CharField("from priority", max_length=8, choices=Priority, default=Priority.NORMAL)
-    tool_name = models.CharField("tool", max_length=100, blank=True, help_text="Leave empty for all tools.")
+    min_priority = models.CharField(_("from priority"), max_length=8, choices=Priority, default=Priority.NORMAL)
+    tool_name = models.CharField(_("tool"), max_length=100, blank=True, help_text=_("Leave empty for all tools."))
     active = models.BooleanField(default=True)
 
     class Meta:
@@ -91,20 +93,22 @@ class NotificationRule(models.Model):
             models.CheckConstraint(
                 condition=Q(person__isnull=False, group__isnull=True) | Q(person__isnull=True, group__isnull=False),
                 name="notification_rule_one_audience",
-                violation_error_message="Choose a person or a group, one of them.",
+                violation_error_message=_("Choose a person or a group, one of them."),
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_route_display()} to {self.person or self.group}"
+        to = self.person or self.group
+        return gettext("%(route)s to %(person)s") % {"route": self.get_route_display(), "person": to}
 
     def clean(self) -> None:
         """A rule for Slack has its address, and no other has one; one for mail needs a mail server."""
         if (self.route == Route.SLACK) != bool(self.slack_url):
-            words = "is needed to tell people in Slack" if self.route == Route.SLACK else "belongs to Slack only"
-            raise ValidationError({"slack_url": f"The address {words}."})
+            needed = _("Enter the Slack address, or choose another route.")
+            unused = _("Remove the Slack address, or choose Slack as the route.")
+            raise ValidationError({"slack_url": needed if self.route == Route.SLACK else unused})
         if self.route == Route.MAIL and not settings.HITL_MAIL:
-            raise ValidationError({"route": "No mail can be sent: EMAIL_HOST is not set."})
+            raise ValidationError({"route": _("No e-mail can be sent because EMAIL_HOST is not set.")})
 
 
 class LastNotice(models.Model):

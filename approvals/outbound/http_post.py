@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from functools import cache
 
+from django.utils.translation import gettext as _
+
 from approvals.runtime import addresses
 from approvals.runtime.addresses import Destination, IPAddress
 
@@ -40,11 +42,11 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
             _send(connection, _head(to, headers, len(body)) + body, deadline)
             return _status(connection, deadline)
     except addresses.Refused as error:
-        raise Undelivered(f"the address {error}") from error
+        raise Undelivered(_("the address %(problem)s") % {"problem": error}) from error
     except TimeoutError as error:
-        raise Undelivered(f"no answer within {seconds:g} s") from error
+        raise Undelivered(_("no answer within %(seconds)s s") % {"seconds": f"{seconds:g}"}) from error
     except (OSError, ssl.CertificateError) as error:
-        raise Undelivered(f"no connection: {error}") from error
+        raise Undelivered(_("no connection: %(error)s") % {"error": error}) from error
 
 
 @cache
@@ -55,7 +57,7 @@ def tls() -> ssl.SSLContext:
 
 def _connected(to: Destination, found: list[IPAddress], deadline: float) -> socket.socket:
     """A connection to the first of the addresses that takes one."""
-    refused: OSError = OSError("the name has no address")
+    refused: OSError = OSError(_("the host has no address"))
     for number, address in enumerate(found):
         plain = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
         try:
@@ -95,7 +97,7 @@ def _status(connection: socket.socket, deadline: float) -> int:
         if end:
             line = STATUS_LINE.match(head + b"\r\n")
             if line is None:
-                raise Undelivered("the answer is no HTTP")
+                raise Undelivered(_("the answer is not HTTP"))
             if line[1] != b"101" and line[1].startswith(b"1"):
                 received = rest
                 continue
@@ -103,9 +105,9 @@ def _status(connection: socket.socket, deadline: float) -> int:
         connection.settimeout(_left(deadline))
         chunk = connection.recv(4096)
         if not chunk:
-            raise Undelivered("the connection ended before there was an answer")
+            raise Undelivered(_("the connection was closed before an answer arrived"))
         received += chunk
-    raise Undelivered(f"the head of the answer is longer than {MAX_HEAD:,} bytes")
+    raise Undelivered(_("the headers of the answer are longer than %(limit)s bytes") % {"limit": f"{MAX_HEAD:,}"})
 
 
 def _left(deadline: float) -> float:

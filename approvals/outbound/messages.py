@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.urls import reverse
+from django.utils.translation import ngettext
 
 from approvals.models import ApprovalRequest
 
@@ -37,12 +38,14 @@ def link(request: ApprovalRequest) -> str:
 
 
 def _count(requests: Sequence[ApprovalRequest]) -> str:
-    return "A request waits for a person" if len(requests) == 1 else f"{len(requests)} requests wait for people"
+    words = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
+    return words % {"count": len(requests)}
 
 
 def _more(requests: Sequence[ApprovalRequest]) -> str:
     left = len(requests) - NAMED
-    return f"… and {left} more: {settings.PUBLIC_URL}{reverse('approvals:dashboard')}" if left > 0 else ""
+    words = ngettext("… and %(count)d more: %(url)s", "… and %(count)d more: %(url)s", left)
+    return words % {"count": left, "url": settings.PUBLIC_URL + reverse("approvals:dashboard")} if left > 0 else ""
 
 
 def _line(request: ApprovalRequest) -> str:

@@ -18,6 +18,7 @@ from django.contrib.auth.models import User
 from django.db import connections, transaction
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from approvals.access import permissions
 from approvals.asking.asks import URGENCY
@@ -132,7 +133,7 @@ def _tell(last: LastNotice) -> bool:
         return error.reached
     if not told:
         LastNotice.objects.filter(pk=last.pk).update(at=last.at)
-    outbox.delivered(*rows, note="" if told else "nobody had to be told any more")
+    outbox.delivered(*rows, note="" if told else gettext("no longer needed"))
     return True
 
 
@@ -159,7 +160,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     if person is None or not requests:
         return False
     if not settings.HITL_MAIL:
-        raise NotTold("no mail can be sent: EMAIL_HOST is not set", reached=True)
+        raise NotTold(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
     message = messages.mail(person.email, requests)
     connections.close_all()
     try:
@@ -185,5 +186,5 @@ def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     except http_post.Undelivered as error:
         raise NotTold(str(error), reached=False) from error
     if not 200 <= status < 300:
-        raise NotTold(f"answered {status}", reached=True)
+        raise NotTold(gettext("answered %(status)s") % {"status": status}, reached=True)
     return True

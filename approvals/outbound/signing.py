@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
 from approvals.models.keys import ApiKey
@@ -53,10 +54,10 @@ def secrets_of(owner: Owner) -> list[str]:
     for secret in _valid(owner):
         text = _text(secret.nonce)
         if _fingerprint(text) != secret.fingerprint:
-            raise NoSecret("SECRET_KEY is not the one that the signing secret was made with; make a new secret")
+            raise NoSecret(_("the signing secret was created with a different SECRET_KEY; create a new signing secret"))
         found.append(text)
     if not found:
-        raise NoSecret("there is no signing secret; make one in the admin or with `manage.py webhooksecret`")
+        raise NoSecret(_("there is no signing secret; create one in the admin or with `manage.py webhooksecret`"))
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.exceptions import outcome_of
 from approvals.models import ApprovalRequest, OutboxEvent
@@ -71,17 +72,19 @@ def deliver(row: OutboxEvent) -> bool:
 
 
 def _refusal(status: int) -> str:
-    return f"answered {status}" + ("; redirects are not followed" if 300 <= status < 400 else "")
+    if 300 <= status < 400:
+        return _("answered %(status)s; redirects are not followed") % {"status": status}
+    return _("answered %(status)s") % {"status": status}
 
 
 def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
     """Where to, signed with what, and the body. Raises Unsendable or NoSecret."""
-    kind, _, rest = row.target.partition(":")
+    kind, _colon, rest = row.target.partition(":")
     if kind == "callback":
         return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row))
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
     if endpoint is None or not endpoint.active:
-        raise Unsendable("the endpoint was deleted" if endpoint is None else "the endpoint is switched off")
+        raise Unsendable(_("the endpoint was deleted") if endpoint is None else _("the endpoint is not active"))
     details = _everything(row) if endpoint.include_payload else {}
     return endpoint.url, secrets_of(endpoint), body_of(row, details)
 
@@ -89,13 +92,13 @@ def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
 def _asking_key(row: OutboxEvent) -> ApiKey:
     """The key that asked: its secret signs what its requests' addresses are told."""
     request = _request(row)
-    scope, _, pk = request.scope.partition(":") if request else ("", "", "")
+    scope, _colon, pk = request.scope.partition(":") if request else ("", "", "")
     key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
     if key is None:
-        raise Unsendable("the request was not asked with an API key, whose secret could sign this")
+        raise Unsendable(_("the request was not made with an API key, so there is no secret to sign with"))
     if key.revoked_at is not None or not key.user.is_active:
         # Whoever stole it may have named the address, too.
-        raise Unsendable("the key that asked was revoked, or its user is not active any more")
+        raise Unsendable(_("the request's API key was revoked, or its user is no longer active"))
     return key
 
 

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.exceptions import Invalid
@@ -65,12 +66,13 @@ def count(user: Any, lens: Lens) -> dict[str, int]:
 def choices() -> dict[str, list[tuple[str, Any]]]:
     """What the filters offer, as (value, words), beside what each shows when nothing is chosen."""
     over = [(str(one), one.label) for one in Status if one in FINAL]
+    words = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
     return {
-        "status": [(OVER, "Decided"), *over, (ANY, "All")],
+        "status": [(OVER, _("Decided")), *over, (ANY, _("All"))],
         "kind": list(Kind.choices),
         "priority": list(reversed(Priority.choices)),
         "age": list(AGES.items()),
-        "group": [(group, group.capitalize()) for group in GROUPS],
+        "group": [(group, words[group]) for group in GROUPS],
     }
 
 

@@ -33,7 +33,7 @@ class RequestsConsumer(DeskConsumer):
             query.pop("since", None)
             self.lens = lens_from(query)
         except (Invalid, SuspiciousOperation) as refusal:
-            raise NotFound(_("list")) from refusal
+            raise NotFound(_("List not found. It may not exist, or you may not have access.")) from refusal
         return super().groups_for(user)
 
     def catch_up(self, user: User, shared: Shared) -> str:

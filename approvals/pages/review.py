@@ -51,7 +51,7 @@ def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Revie
     if not found.pending:
         raise AlreadyDecided(found.decision)
     if not may_close:
-        raise NotAllowed(_("You may see this request, but deciding it is for others."))
+        raise NotAllowed(_("You can see this request, but you cannot decide it."))
     sent = sent_decision(found, request.POST)
     ruling = Ruling(
         verdict=Verdict.EDIT,

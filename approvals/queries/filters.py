@@ -75,7 +75,7 @@ class Lens:
 
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
     def check(value: str) -> str:
-        return "" if value in allowed else _("is none of: %(words)s") % {"words": ", ".join(allowed)}
+        return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
 
     return check
 
@@ -99,7 +99,7 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "mine": _one_of(("1",)),
     "q": _at_most(MAX_SEARCH),
     "group": _one_of(GROUPS),
-    "after": lambda value: "" if spot_from(value) else _("is no place in this list"),
+    "after": lambda value: "" if spot_from(value) else _("is not a cursor of this list"),
 }
 
 
@@ -107,7 +107,7 @@ def lens_from(query: QueryDict) -> Lens:
     """The view that an address asks for; Invalid, naming them, where parameters are odd: none is left out silently."""
     said, errors = _read(query)
     if errors:
-        raise Invalid(_("This address asks for something the list does not know, so it shows nothing."), errors)
+        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
     return _made(said)
 
 
@@ -128,15 +128,15 @@ def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     for name, values in query.lists():
         value = values[-1] if name == "after" else values[-1].strip()
         if name not in CHECKS:
-            errors[name[:40]] = _("is not known here")
+            errors[name[:40]] = _("is unknown")
         elif len(values) != 1:
-            errors[name] = _("is there more than once")
+            errors[name] = _("is given more than once")
         elif "\x00" in value:
-            errors[name] = _("holds a character that cannot be shown")
+            errors[name] = _("contains a character that cannot be shown")
         elif value and (problem := CHECKS[name](value)):
             errors[name] = problem
         elif value:
             said[name] = value
     if "by" in said and said.setdefault("status", OVER) == WAITING:
-        errors["by"] = _("goes with what is decided: choose another status")
+        errors["by"] = _("only applies to decided requests; choose another status")
     return said, errors

@@ -148,7 +148,7 @@ def get_workflow_for(user: Person, pk: int) -> Workflow:
 def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
     found = workflows_for(user).filter(scope=scope, key=key).first()
     if found is None:
-        raise NotFound(_("workflow"))
+        raise NotFound(_("Workflow not found. It may not exist, or you may not have access."))
     return found
 
 

@@ -15,6 +15,8 @@ from concurrent.futures import TimeoutError as TooSlow
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 MAX_URL = 500
@@ -70,25 +72,25 @@ def destination(url: str, *, allow_private: bool = False) -> Destination:
     Looks at the text alone; an address written as a number is checked here already, a name when it is called.
     """
     if len(url) > MAX_URL or not re.fullmatch(r"[!-~]+", url) or "\\" in url:
-        raise Refused(f"must be an address of at most {MAX_URL} characters, without spaces and in plain ASCII")
+        raise Refused(_("must be a URL of at most %(limit)s ASCII characters without spaces") % {"limit": MAX_URL})
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise Refused(f"is not an address: {error}") from error
+        raise Refused(_("is not a valid URL: %(error)s") % {"error": error}) from error
     if parts.scheme not in PORTS or not host:
-        raise Refused("must be an address like https://app.example.org/hooks")
+        raise Refused(_("must be a URL such as https://app.example.org/hooks"))
     if parts.scheme == "http" and not allow_private:
-        raise Refused("must begin with https://")
+        raise Refused(_("must start with https://"))
     if parts.username is not None or parts.password is not None or "#" in url:
-        raise Refused("must hold no user name, password or #fragment")
+        raise Refused(_("must not contain a username, password, or #fragment"))
     if not re.fullmatch(r"[a-z0-9._-]+|[0-9a-f:.]+", host) or port == 0:
-        raise Refused("names no host that can be called")
+        raise Refused(_("has a host that cannot be found"))
     try:
         literal = ipaddress.ip_address(host)
     except ValueError:
         if ":" in host:
-            raise Refused("names no host that can be called") from None
+            raise Refused(_("has a host that cannot be found")) from None
     else:
         check(literal, allow_private=allow_private)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -98,13 +100,13 @@ def destination(url: str, *, allow_private: bool = False) -> Destination:
 def check(address: IPAddress, *, allow_private: bool) -> None:
     """Raise Refused unless a webhook may go to this address."""
     if _in(address, METADATA):
-        raise Refused(f"leads to {address}, which is never called")
+        raise Refused(_("points to %(address)s, which is never called") % {"address": address})
     if _in(address, PRIVATE):
         if not allow_private:
-            raise Refused(f"leads to {address}, inside a private network")
+            raise Refused(_("points to %(address)s, which is in a private network") % {"address": address})
         return
     if _in(address, SPECIAL) or (address.version == 6 and address not in GLOBAL_IPV6):
-        raise Refused(f"leads to {address}, which is no host on the internet")
+        raise Refused(_("points to %(address)s, which is not on the internet") % {"address": address})
 
 
 def resolve(host: str, port: int, *, allow_private: bool, seconds: float) -> list[IPAddress]:
@@ -114,9 +116,9 @@ def resolve(host: str, port: int, *, allow_private: bool, seconds: float) -> lis
         found = looked_up.result(timeout=seconds)
     except TooSlow:
         looked_up.cancel()
-        raise TimeoutError(f"the name {host} was not looked up in time") from None
+        raise TimeoutError(_("looking up the host %(host)s took too long") % {"host": host}) from None
     except UnicodeError as error:
-        raise Refused("names no host that can be called") from error
+        raise Refused(_("has a host that cannot be found")) from error
     addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in found))
     for address in addresses:
         check(address, allow_private=allow_private)

@@ -13,13 +13,12 @@ from typing import Any
 
 from django.db import models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
 
 SWITCH = "pausepoint_maintenance"
 REFUSAL = "is append-only: rows are never changed or deleted"
-#: What `check` and `/readyz` say about it.
-LEFT_ON = f"A row left in {SWITCH} switches all append-only triggers off: protected rows can be changed"
 
 _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
@@ -58,7 +57,14 @@ def left_on(connection: Any) -> list[str]:
         return [str(row[0]) for row in cursor.fetchall()]
 
 
-def guard(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def about_left_on() -> str:
+    """What `check` and `/readyz` say about such a row."""
+    return _("A row in %(table)s turns off all append-only triggers, so protected rows can be changed") % {
+        "table": SWITCH
+    }
+
+
+def guard(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     """For every new connection: SQLite, unless told to, lets an INSERT OR REPLACE remove rows past the DELETE trigger."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:

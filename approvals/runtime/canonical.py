@@ -11,6 +11,8 @@ from typing import Any
 
 import rfc8785
 
+from approvals.runtime.translatable import TranslatableError, gettext_noop
+
 MAX_DEPTH = 64
 MAX_BYTES = 1_000_000
 #: Members of objects and items of lists, in total. Each costs time to check and to show.
@@ -22,7 +24,7 @@ _EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
 
 
-class NotCanonical(ValueError):
+class NotCanonical(TranslatableError, ValueError):
     """The value has no canonical JSON form; the message says why, for the person or model who sent it."""
 
 
@@ -40,9 +42,9 @@ def canonical(
     try:
         encoded = rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
-        raise NotCanonical(f"not valid JSON text: {error}") from error
+        raise NotCanonical(gettext_noop("not valid JSON text: %(error)s"), error=error) from error
     if len(encoded) > max_bytes:
-        raise NotCanonical(f"larger than {max_bytes:,} bytes")
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{max_bytes:,}")
     return encoded
 
 
@@ -54,7 +56,7 @@ def digest(value: Any, *, max_bytes: int = MAX_BYTES) -> str:
 def parse(text: str) -> Any:
     """Strict JSON from outside, within the same bounds; raises NotCanonical in words for the sender."""
     if len(text) > MAX_BYTES:
-        raise NotCanonical(f"larger than {MAX_BYTES:,} characters")
+        raise NotCanonical(gettext_noop("larger than %(limit)s characters"), limit=f"{MAX_BYTES:,}")
     value = load(text)
     canonical(value)
     return value
@@ -73,9 +75,9 @@ def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
     except NotCanonical:
         raise
     except RecursionError as error:
-        raise NotCanonical("nested too deeply") from error
+        raise NotCanonical(gettext_noop("nested too deeply")) from error
     except ValueError as error:
-        raise NotCanonical(f"not valid JSON: {error}") from error
+        raise NotCanonical(gettext_noop("not valid JSON: %(error)s"), error=error) from error
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise NotCanonical(f"holds the name {name[:60]!r} more than once")
+            raise NotCanonical(gettext_noop("has the name %(name)r more than once"), name=name[:60])
         found[name] = value
     return found
 
@@ -111,11 +113,11 @@ def _is_dirty(text: str) -> bool:
 
 
 def _refuse_constant(name: str) -> None:
-    raise NotCanonical(f"{name} is not JSON")
+    raise NotCanonical(gettext_noop("%(name)s is not JSON"), name=name)
 
 
 def _too_many(max_values: int) -> NotCanonical:
-    return NotCanonical(f"holds more than {max_values:,} values")
+    return NotCanonical(gettext_noop("has more than %(limit)s values"), limit=f"{max_values:,}")
 
 
 def _holds_more(text: str, values: int) -> bool:
@@ -141,30 +143,30 @@ def _count(value: Any, max_values: int) -> None:
 
 def _check(value: Any, levels_left: int) -> None:
     if levels_left < 0:
-        raise NotCanonical("nested too deeply")
+        raise NotCanonical(gettext_noop("nested too deeply"))
     match value:
         case str():
             if _is_dirty(value):
-                raise NotCanonical("text holds a NUL or half a character")
+                raise NotCanonical(gettext_noop("text contains a NUL or half of a surrogate pair"))
         case bool() | None:
             return
         case int():
             if abs(value) > MAX_SAFE_INTEGER:
-                raise NotCanonical("an integer is beyond 2^53; send it as a string")
+                raise NotCanonical(gettext_noop("an integer is larger than 2^53; send it as a string"))
         case float():
             if not math.isfinite(value):
-                raise NotCanonical("NaN and Infinity are not JSON")
+                raise NotCanonical(gettext_noop("NaN and Infinity are not JSON"))
         case dict():
             for key, item in value.items():
                 if not isinstance(key, str):
-                    raise NotCanonical("object keys must be text")
+                    raise NotCanonical(gettext_noop("object keys must be text"))
                 _check(key, levels_left - 1)
                 _check(item, levels_left - 1)
         case list() | tuple():
             for item in value:
                 _check(item, levels_left - 1)
         case _:
-            raise NotCanonical(f"{type(value).__name__} is not a JSON type")
+            raise NotCanonical(gettext_noop("%(type)s is not a JSON type"), type=type(value).__name__)
 
 
 def utc(moment: datetime) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from confusable_homoglyphs import categories, utils
+from django.utils.translation import gettext as _
 
 from approvals.runtime.text import UNSEEN, number, visible_name
 
@@ -26,13 +27,13 @@ _word = re.compile(r"\w+")
 def tool_name_problem(name: str) -> str:
     """Why no tool is called this, in words that go behind `tool_name`; empty if one may be."""
     if UNSEEN.search(name):
-        return "holds a character that nobody sees"
+        return _("contains an invisible character")
     if visible_name(name) != (name or '""'):
-        return "holds a space that nobody sees"
+        return _("contains an invisible space")
     if foreign(name):
-        return f"mixes letters of different scripts: {', '.join(map(spelled, foreign(name)))}"
+        return _("mixes letters of different alphabets: %(names)s") % {"names": ", ".join(map(spelled, foreign(name)))}
     if taken_for := plain(name):
-        return f"reads like {taken_for!r} and is something else"
+        return _("looks like %(taken_for)r but is a different name") % {"taken_for": taken_for}
     return ""
 
 

@@ -15,12 +15,14 @@ from contextvars import ContextVar
 from typing import Any
 
 import re2
+from django.utils.translation import gettext as _
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
 from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.translation import translated
 from approvals.schema.formats import has_format
 from approvals.schema.references import check_references, weight
 
@@ -55,20 +57,20 @@ class _TooCostly(Exception):
 def schema_problem(schema: Any) -> str:
     """Why this cannot be a response schema, in words that go behind its name; empty if it can."""
     if not isinstance(schema, dict):
-        return "is not a JSON object"
+        return _("is not a JSON object")
     try:
         canonical(schema, max_depth=MAX_SCHEMA_DEPTH, max_bytes=MAX_SCHEMA_BYTES)
         if weight(schema) > MAX_SCHEMA_VALUES:
-            return f"holds more than {MAX_SCHEMA_VALUES:,} values"
+            return _("has more than %(limit)s values") % {"limit": f"{MAX_SCHEMA_VALUES:,}"}
         for name, value in _members(schema):
             _check_member(name, value)
         # Without formats: what a pattern may be is RE2's to say, and not Python's own `re`'s, which knows no `\\p{L}`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
         check_references(schema)
     except (NotCanonical, ValueError) as error:
-        return str(error)
+        return translated(error)
     except SchemaError as error:
-        return f"is not a JSON Schema: {error.message[:300]}"
+        return _("is not a JSON Schema: %(message)s") % {"message": error.message[:300]}
     return ""
 
 
@@ -83,11 +85,11 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str
         first = itertools.islice(validator.iter_errors(value), MAX_ERRORS)
         found = sorted(first, key=lambda error: list(map(str, error.path)))
     except _TooCostly:
-        return {"": "takes too long to check against the request's schema; send something smaller"}
+        return {"": _("takes too long to check against the request's schema; send a smaller value")}
     except Exception as error:
         # A schema of a stranger's that slipped through what is checked when it is asked must not bring down who answers.
         logger.warning("An answer could not be checked against its request's schema: %r", error)
-        return {"": "cannot be checked: the request's own schema does not make sense"}
+        return {"": _("cannot be checked because the request's schema is invalid")}
     finally:
         _steps_left.reset(token)
     return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}
@@ -108,9 +110,12 @@ def _members(schema: Any) -> Iterator[tuple[str, Any]]:
 def _check_member(name: str, value: Any) -> None:
     """ValueError in words for what is not taken."""
     if name in UNSUPPORTED and not isinstance(value, dict):
-        raise ValueError(f"holds {name!r}, which is not supported")
+        raise ValueError(_("uses %(name)r, which is not supported") % {"name": name})
     if name == "$ref" and isinstance(value, str) and not (value == "#" or value.startswith("#/")):
-        raise ValueError(f"refers to {value[:100]!r}; only references within it, such as '#/$defs/name', are followed")
+        raise ValueError(
+            _("refers to %(value)r; only references within the schema are supported, such as '#/$defs/name'")
+            % {"value": value[:100]}
+        )
     patterns = {"pattern": [value], "patternProperties": value if isinstance(value, dict) else []}.get(name, [])
     for pattern in patterns:
         if isinstance(pattern, str):
@@ -121,7 +126,10 @@ def _check_member(name: str, value: Any) -> None:
 def _compiled(pattern: str) -> Any:
     """A pattern as RE2 has it; ValueError in words if it has none."""
     if _BYTE.search(pattern):
-        raise ValueError(f"holds the pattern {pattern[:100]!r}, which cannot be used: \\C stands for half a character")
+        raise ValueError(
+            _("has the pattern %(pattern)r, which is not supported: \\C matches part of a character")
+            % {"pattern": pattern[:100]}
+        )
     options = re2.Options()
     options.max_mem, options.log_errors = PATTERN_BYTES, False
     # ECMA 262 writes a character's number like this; RE2 does not.
@@ -132,8 +140,11 @@ def _compiled(pattern: str) -> Any:
         (reason,) = error.args
         words = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(
-            f"holds the pattern {pattern[:100]!r}, which cannot be used ({words[:100]}): "
-            "look-around, back-references and very large repetitions are not supported"
+            _(
+                "has the pattern %(pattern)r, which is not supported (%(words)s): "
+                "look-around, back-references and very large repetitions cannot be used"
+            )
+            % {"pattern": pattern[:100], "words": words[:100]}
         ) from error
 
 
@@ -177,7 +188,7 @@ def _by_branches(value: Any, instance: Any) -> int:
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not _found(pattern, instance):
-        yield ValidationError(f"does not match {pattern!r}")
+        yield ValidationError(_("does not match %(pattern)r") % {"pattern": pattern})
 
 
 def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -196,7 +207,7 @@ def _additional_properties(validator: Any, below: Any, instance: Any, schema: An
         if name in known or any(_found(pattern, name) for pattern in patterns):
             continue
         if below is False:
-            yield ValidationError(f"{name[:100]!r} is not expected here")
+            yield ValidationError(_("%(name)r is not allowed here") % {"name": name[:100]})
         else:
             yield from validator.descend(value, below, path=name)
 
@@ -204,12 +215,12 @@ def _additional_properties(validator: Any, below: Any, instance: Any, schema: An
 def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     # jsonschema compares each with each.
     if wanted and isinstance(instance, list) and len({canonical(item) for item in instance}) < len(instance):
-        yield ValidationError("holds the same item twice")
+        yield ValidationError(_("has the same item twice"))
 
 
 def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not has_format(name, instance):
-        yield ValidationError(f"{instance[:100]!r} is no {name}")
+        yield ValidationError(_("%(instance)r is not a valid %(name)s") % {"instance": instance[:100], "name": name})
 
 
 _OWN: dict[str, Keyword] = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
@@ -45,7 +46,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         turn = _locked_turn(chat, message_id)
         calls = {call.tool_call_id: call for call in turn.tool_calls.select_related("approval__decision")}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
-            raise Forged("This message never held such a tool call.", str(unknown[0])[:200])
+            raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
         found = [claims.read(part, calls[part["toolCallId"]]) for part in parts]
         after = queries.last_seq(turn)
         refused = [_decide(said, by, via) for said in _first_of_each(found)]

@@ -10,6 +10,7 @@ from uuid import uuid4
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
@@ -50,8 +51,8 @@ class Arrival:
 def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
     """The owner's chat of that public id, made on first use."""
     if len(public_id) > MAX_ID or public_id != clean_text(public_id):
-        raise BadMessage(f"A chat id is a text of at most {MAX_ID} characters.")
-    chat, _ = Chat.objects.get_or_create(
+        raise BadMessage(_("A chat id must be text of at most %(limit)s characters.") % {"limit": MAX_ID})
+    chat, _created = Chat.objects.get_or_create(
         owner=owner, public_id=public_id or uuid4().hex, defaults={"agent": agent.name}
     )
     return chat
@@ -126,7 +127,7 @@ def _locked(chat: Chat, by: Actor) -> Chat:
     if chat.owner_id != by.pk:
         raise ChatNotFound
     if chat.root_id is not None:
-        raise BadMessage("An agent writes in this conversation. Write in the one above it.")
+        raise BadMessage(_("Only an agent writes in this conversation. Write in the chat that started it."))
     locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
     if locked.pruned_at is not None:
         raise ChatPruned
@@ -136,7 +137,10 @@ def _locked(chat: Chat, by: Actor) -> Chat:
 def _check_texts(texts: Sequence[str]) -> None:
     length = sum(map(len, texts))
     if not any(text.strip() for text in texts) or length > MAX_TEXT:
-        raise BadMessage(f"A message has 1 to {MAX_TEXT:,} characters; this one has {length:,}.")
+        raise BadMessage(
+            _("A message must have 1 to %(limit)s characters. This one has %(length)s.")
+            % {"limit": f"{MAX_TEXT:,}", "length": f"{length:,}"}
+        )
 
 
 def _begin(

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.record import audit
@@ -42,11 +43,11 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
     another branch's).
     """
     if chat.root_id is not None:
-        raise BranchRefused("An agent writes in this conversation. Branch the one above it.")
+        raise BranchRefused(_("Only an agent writes in this conversation. Branch the chat that started it."))
     if not branches.may_branch(by, chat):
-        raise NotAllowed("Only who writes in a chat can branch it.")
+        raise NotAllowed(_("Only the owner of a chat can branch it."))
     if not _TOKEN.fullmatch(token):
-        raise BadMessage("This form was not ours. Reload the page and try again.")
+        raise BadMessage(_("This form is invalid. Reload the page and try again."))
     try:
         with transaction.atomic():
             # A doubled press waits here, and then finds what the first one made.
@@ -64,7 +65,7 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
 def _made_before(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | None:
     made = Chat.objects.filter(owner=by, branch_token=token).first()
     if made is not None and made.branched_at != checkpoint.pk:
-        raise Conflict("This form has made another branch before. Reload the page and try again.")
+        raise Conflict(_("This form was already used for another branch. Reload the page and try again."))
     return made
 
 
@@ -173,7 +174,7 @@ def _ask_anew(
             _copy_call(call, branch, turn, copy, asked, opened.begun)
             if call.tool_call_id in asked:
                 notes[asked[call.tool_call_id]] = _note(call)
-    requests, _ = ask_all(turn, agent, notes=notes)
+    requests, _count = ask_all(turn, agent, notes=notes)
     reason = FinishReason.OTHER
     if subagents.at_rest(turn):
         turn.state, turn.finish_reason = TurnState.SUSPENDED, FinishReason.TOOL_CALLS
@@ -217,12 +218,17 @@ def _note(call: ToolCall) -> str:
     decisions = [queries.decision_of(request) for request in (call.recovery, call.approval)]
     decision = next((found for found in decisions if found is not None), None)
     if decision is None:
-        became = "The first request is still waiting."
+        became = _("There, the request is still waiting.")
     else:
-        by = f" by {decision.by_name}" if decision.by_name else ""
-        when = f"{decision.decided_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        became = f"The first request ended on {when}: {decision.request.get_status_display().lower()}{by}."
-    return f"*Requested again: this chat is a branch of chat {call.chat_id}. {became}*"
+        became = _("There, the request was %(status)s by %(who)s on %(when)s UTC.") % {
+            "status": decision.request.get_status_display().lower(),
+            "who": decision.by_name or "Pausepoint",
+            "when": f"{decision.decided_at.astimezone(UTC):%Y-%m-%d %H:%M}",
+        }
+    return _("*Asked again: this chat is a branch of chat %(chat)s. %(outcome)s*") % {
+        "chat": call.chat_id,
+        "outcome": became,
+    }
 
 
 def _record(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
@@ -77,7 +78,7 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
     NotAllowed for those who may only look.
     """
     if not permissions.may_cancel(by, chat.owner_id):
-        raise NotAllowed("Only the chat's owner and those who may decide can stop it.")
+        raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
     with transaction.atomic():
         found = queries.unfinished_turn(chat)
         return found is not None and _stop(found.pk, by=by, via=via)
@@ -150,7 +151,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workf
     workflow = hold_workflow(turn)
     waiting = [request.pk for request in queries.own_open_requests(turn)]
     desk.withdraw(waiting, by=by, via=Door(via), comment=words)
-    for _, below in delegated:
+    for _call, below in delegated:
         _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
         call.turn = turn

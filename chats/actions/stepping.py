@@ -10,6 +10,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.asking.asks import ABSENT, MAX_MESSAGE, Ask
@@ -79,7 +80,12 @@ def commit_step(
         # Within the conversation at the top, whose namespace in requests and in the record sub-agents share.
         top = turn.chat.root_id or turn.chat_id
         if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
-            raise ProviderError("The model gave a tool call the id of an earlier one; its answer cannot be used.")
+            raise ProviderError(
+                _(
+                    "The model used the id of an earlier tool call again, so its answer cannot be used. "
+                    "Send your message again."
+                )
+            )
         step = Step.objects.create(
             turn=turn,
             index=index,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text
+from approvals.runtime.translatable import gettext_noop
 from chats.agent.agent import Agent
 from chats.agent.events import (
     Event,
@@ -96,18 +97,27 @@ async def stream_step(
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
             raise ProviderError(
-                f"The model's answer is longer than {MAX_OUTPUT_CHARACTERS:,} characters; it was cut off."
+                gettext_noop("The model's answer was cut off because it is longer than %(limit)s characters."),
+                limit=f"{MAX_OUTPUT_CHARACTERS:,}",
             )
     yield _reliable(finished)
 
 
 def _reliable(finished: ModelFinished | None) -> ModelFinished:
     if finished is None or finished.stop_reason not in STOP_REASONS:
-        raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
+        raise ProviderError(gettext_noop("The model's answer ended before it was complete. Send your message again."))
     calls = [block for block in finished.blocks if block.get("type") == "tool_use"]
     ids = {call.get("id") for call in calls}
     if len(ids) != len(calls) or not all(isinstance(call_id, str) and 0 < len(call_id) <= 200 for call_id in ids):
-        raise ProviderError("The model's tool calls carry no distinct ids; its answer cannot be used.")
+        raise ProviderError(
+            gettext_noop(
+                "The model's tool calls have no distinct ids, so its answer cannot be used. Send your message again."
+            )
+        )
     if len(calls) > MAX_CALLS:
-        raise ProviderError(f"The model made {len(calls)} tool calls at once; {MAX_CALLS} are allowed.")
+        raise ProviderError(
+            gettext_noop("The model made %(count)s tool calls at once, but only %(limit)s are allowed."),
+            count=len(calls),
+            limit=MAX_CALLS,
+        )
     return finished

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from approvals.runtime.translatable import TranslatableError
 from chats.agent.agent import Agent
 from chats.agent.events import Event
 
@@ -30,7 +31,7 @@ CONTEXT_WORDS = (
 )
 
 
-class ProviderError(Exception):
+class ProviderError(TranslatableError):
     """The model could not be asked; the message is shown to people and says what to do."""
 
 

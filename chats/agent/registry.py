@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 
+from approvals.runtime.translatable import TranslatableError, gettext_noop
 from chats.agent.agent import Agent
 
 
-class UnknownAgent(LookupError):
+class UnknownAgent(TranslatableError, LookupError):
     """No agent of that name is listed (any more)."""
 
 
@@ -40,7 +41,7 @@ def get(paths: Sequence[str], name: str) -> Agent:
     """A listed agent, or one that a listed agent has as a tool. UnknownAgent."""
     found = _with_sub_agents(tuple(paths)).get(name)
     if found is None:
-        raise UnknownAgent(f"There is no agent named {name!r} here.")
+        raise UnknownAgent(gettext_noop("No agent is named %(name)r."), name=name)
     return found
 
 

@@ -15,8 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from approvals.runtime import database
+from approvals.runtime.translation import translated
 from chats import actions, queries
 from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
@@ -46,7 +48,6 @@ FINISH_REASONS = {
     "model_context_window_exceeded": FinishReason.LENGTH,
     "refusal": FinishReason.CONTENT_FILTER,
 }
-SORRY = "Something went wrong inside Pausepoint; the log of the server says what. Send your message again."
 
 
 async def advance(turn_id: int, stop: asyncio.Event) -> None:
@@ -104,12 +105,13 @@ class Run:
         except StopRequested:
             await self._close(actions.end_stopped, "".join(self.said))
         except (ProviderError, registry.UnknownAgent) as error:
-            await self._close(actions.fail_turn, str(error))
+            await self._close(actions.fail_turn, translated(error))
         except (LeaseLost, *database.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
-            await self._close(actions.fail_turn, SORRY)
+            sorry = gettext("Something went wrong. The server's log has the details. Send your message again.")
+            await self._close(actions.fail_turn, sorry)
 
     async def _next(self, agent: Agent) -> bool:
         """Do the one next thing; False when the turn has been suspended or has ended."""
@@ -175,7 +177,7 @@ class Run:
             if isinstance(event, events.TextDelta):
                 self.said.append(event.text)
             self.ledger.record(event)
-        raise ProviderError("The model's answer broke off before it was complete. Send your message again.")
+        raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
 
     async def _commit_step(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
         planned = loop.plan_calls(agent, finished.blocks)
@@ -246,9 +248,8 @@ class Run:
         if execution is None:
             return
         if tool is None:
-            await self._finish_call(
-                execution, Result(error_text=f"There is no tool named {execution.name!r} any more.")
-            )
+            gone = Result(error_text=f"There is no tool named {execution.name!r} any more.")
+            await self._finish_call(execution, gone)
             return
         context = ToolContext(
             tool_call_id=execution.tool_call_id,
@@ -284,9 +285,8 @@ class Run:
 
     async def _close(self, action: Any, *given: Any) -> bool:
         """Commit a pause or an end, and tell the followers; whether the turn has come to rest by it."""
-        return self._tell_others(
-            await self.ledger.commit(functools.partial(action, self.claim, *given, self.ledger.step))
-        )
+        closing = await self.ledger.commit(functools.partial(action, self.claim, *given, self.ledger.step))
+        return self._tell_others(closing)
 
     def _tell_others(self, closing: Sequence[Recorded]) -> bool:
         """Let other processes know of a commit, whose last events are given; whether the turn has come to rest by it."""

@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from approvals.runtime import database
 from approvals.runtime.canonical import NotCanonical, canonical, clean_json, clean_text
+from approvals.runtime.translatable import gettext_noop
 from chats.agent.tools import InvalidInput, Tool, ToolContext, ToolError
 
 logger = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ def _kept(output: Any) -> Any:
     plain = to_jsonable_python(output)
     # A quick look at the size before the careful one: on 50 MB the careful one takes a minute.
     if len(json.dumps(plain, ensure_ascii=False)) > MAX_OUTPUT_BYTES:
-        raise NotCanonical(f"larger than {MAX_OUTPUT_BYTES:,} bytes")
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{MAX_OUTPUT_BYTES:,}")
     value = clean_json(plain)
     canonical(value, max_bytes=MAX_OUTPUT_BYTES)
     return value

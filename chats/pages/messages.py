@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for
@@ -16,12 +18,12 @@ from chats.models import Message
 from chats.queries.projection import PAGE_CONTEXT
 
 TOOL_WORDS = {
-    "input-available": "running",
-    "approval-requested": "waiting for approval",
-    "approval-responded": "approved, not run yet",
-    "output-available": "done",
-    "output-error": "failed",
-    "output-denied": "denied",
+    "input-available": _("running"),
+    "approval-requested": _("waiting for approval"),
+    "approval-responded": _("approved, not run yet"),
+    "output-available": _("done"),
+    "output-error": _("failed"),
+    "output-denied": _("denied"),
 }
 
 
@@ -54,8 +56,8 @@ class PartView:
     def words(self) -> str:
         waits = self.below or (self.card is not None and self.card.request.pending)
         if waits and self.state == "input-available":
-            return "waiting for an answer"
-        return TOOL_WORDS.get(self.state, self.state)
+            return gettext("waiting for an answer")
+        return str(TOOL_WORDS.get(self.state, self.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from approvals.access.callers import Caller
 from chats import actions, queries
 from chats.exceptions import BadMessage, ChatNotFound
@@ -30,5 +32,8 @@ def chat_for(caller: Caller, public_id: str, agent: str) -> Chat:
     named = agent_named(agent or agents()[0].name)
     chat = actions.open_chat(owner=caller.user, agent=named, public_id=public_id)
     if agent and chat.agent != agent:
-        raise BadMessage(f"This chat is with the agent {chat.agent!r}. Start a new one for {agent!r}.")
+        raise BadMessage(
+            _("This chat is with the agent %(agent)r. Start a new chat for %(other)r.")
+            % {"agent": chat.agent, "other": agent}
+        )
     return chat

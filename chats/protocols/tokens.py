@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.access import callers
 from approvals.access.callers import MAX_TOKEN_SECONDS, TOKEN_SECONDS, Caller
@@ -23,12 +24,12 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("ask")
     caller.count_ask()
     if caller.thread is not None:
-        raise NotAllowed("A client token makes no other tokens. Use the key that made it.")
+        raise NotAllowed(_("A client token cannot create other tokens. Use an API key."))
     body = json_object(request)
     seconds = body.get("seconds", TOKEN_SECONDS)
     errors = _errors(body, seconds)
     if errors:
-        raise Invalid("No token can be made of this.", errors)
+        raise Invalid(_("The token request is invalid."), errors)
     token = callers.client_token(caller, thread=body["chat"], seconds=seconds)
     made = {
         "token": token,
@@ -42,5 +43,5 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _errors(body: dict[str, Any], seconds: object) -> dict[str, str]:
     errors = {"chat": problem} if (problem := text_problem(body.get("chat"))) else {}
     if not isinstance(seconds, int) or isinstance(seconds, bool) or not 60 <= seconds <= MAX_TOKEN_SECONDS:
-        errors["seconds"] = f"is a whole number from 60 to {MAX_TOKEN_SECONDS}"
+        errors["seconds"] = _("must be a whole number from 60 to %(limit)s") % {"limit": MAX_TOKEN_SECONDS}
     return errors

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from chats.agent.provider import Provider, ProviderError
 from chats.providers.scripted import ScriptedProvider
@@ -24,4 +25,4 @@ def _make(name: str, api_key: str, model: str) -> Provider:
         # The SDK takes two seconds and 60 MB to load: not where another provider answers.
         provider: Provider = import_module("chats.providers.anthropic").AnthropicProvider(api_key=api_key, model=model)
         return provider
-    raise ProviderError("No model provider is configured. Set HITL_PROVIDER.")
+    raise ProviderError(_("No model provider is configured. Set HITL_PROVIDER."))

@@ -19,6 +19,8 @@ from weakref import WeakKeyDictionary
 
 import anthropic
 import httpx2
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chats.agent.agent import ADAPTIVE, Agent
 from chats.agent.events import Event
@@ -67,9 +69,11 @@ class AnthropicProvider:
 
     def __init__(self, *, api_key: str, model: str, base_url: str = "", longest: float = LONGEST_ANSWER) -> None:
         if not api_key:
-            raise ProviderError("There is no key for Claude. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
+            raise ProviderError(
+                _("No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
+            )
         if not api_key.isascii():
-            raise ProviderError("ANTHROPIC_API_KEY holds characters that no key has. Copy it once more.")
+            raise ProviderError(_("ANTHROPIC_API_KEY contains invalid characters. Copy it again."))
         self.model = model
         self._api_key, self._base_url, self._longest = api_key, base_url or None, longest
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[anthropic.AsyncAnthropic, Any]]
@@ -132,7 +136,7 @@ async def _next(events: anthropic.AsyncStream[Any], deadline: float) -> dict[str
     except StopAsyncIteration:
         return None
     except TimeoutError:
-        raise ProviderError("Claude's answer took too long and was cut off. Ask for less at once.") from None
+        raise ProviderError(_("Claude's answer took too long and was cut off. Ask for less at a time.")) from None
     except ValueError as error:
         raise BrokenOff from error
 
@@ -269,25 +273,27 @@ def _words(error: Exception, model: str) -> str:
     """What a person can do about it."""
     status, said = _status(error), _says(error)
     minutes = math.ceil((_asked_to_wait(error) or 0) / 60)
-    later = f"Wait {f'{minutes} minutes' if minutes > 1 else 'a minute'}, then send your message again."
+    words = ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes) if minutes > 1 else _("Wait a minute")
+    later = _("%(wait)s, then send your message again.") % {"wait": words % {"n": minutes}}
     if isinstance(error, anthropic.APIConnectionError):
-        return "Claude cannot be reached. Check the server's network, then send your message again."
+        return _("Claude cannot be reached. Check the server's network, then send your message again.")
     if not status:
-        return "The model's answer broke off before it was complete. Send your message again."
+        return _("The model's answer ended before it was complete. Send your message again.")
     if status == 401:
-        return "Claude refused the key. Check ANTHROPIC_API_KEY."
+        return _("Claude rejected the API key. Check ANTHROPIC_API_KEY.")
     if status == 402 or "credit balance" in said:
-        return "The account behind ANTHROPIC_API_KEY has no credit left. Add some, then send your message again."
+        return _("The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again.")
     if status == 403:
-        return f"The key may not use the model {model}. Check ANTHROPIC_API_KEY and HITL_MODEL."
+        words = _("The API key does not have access to the model %(model)s. Check ANTHROPIC_API_KEY and HITL_MODEL.")
+        return words % {"model": model}
     if status == 404:
-        return f"There is no model named {model}. Check HITL_MODEL, or the agent's model."
+        return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
     if status == 413 or "too long" in said or "context limit" in said:
-        return "This chat has become too long for the model. Start a new one."
+        return _("This chat is too long for the model. Start a new chat.")
     if status == 429:
-        return f"Claude limits how often it may be asked, and the limit is reached. {later}"
+        return _("Claude's rate limit is reached. %(later)s") % {"later": later}
     if status == 529:
-        return f"Claude is overloaded right now. {later}"
+        return _("Claude is overloaded right now. %(later)s") % {"later": later}
     if 400 <= status < 500:
-        return f"Claude did not accept the request: {said[:300]}"
-    return f"Claude has a problem of its own right now. {later}"
+        return _("Claude did not accept the request: %(said)s") % {"said": said[:300]}
+    return _("Claude has a problem right now. %(later)s") % {"later": later}

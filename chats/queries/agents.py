@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from chats.agent import registry
 from chats.agent.agent import Agent
@@ -13,7 +14,7 @@ def agent_named(name: str) -> Agent:
     """Return the listed agent of that name. BadMessage."""
     found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
     if found is None:
-        raise BadMessage(f"There is no agent named {name!r} here. Start a new chat with another agent.")
+        raise BadMessage(_("No agent is named %(name)r. Start a new chat with another agent.") % {"name": name})
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Max, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
@@ -47,8 +48,10 @@ def opened_at(chat: Chat, checkpoint: TurnCheckpoint, parts: Sequence[dict[str, 
     ids = open_part_ids(parts)
     if subagents.conversations(chat.pk, ids):
         raise BranchRefused(
-            "A sub-agent was at work at this checkpoint, in a conversation of its own that cannot be copied half-way. "
-            "Branch from a checkpoint before or after it."
+            _(
+                "A sub-agent was at work at this checkpoint, in its own conversation, which cannot be copied. "
+                "Branch from a checkpoint before or after it."
+            )
         )
     asked = ApprovalRequest.objects.filter(
         scope=chat.scope, kind=Kind.RECOVERY, tool_call_id__in=ids, created_at__lte=checkpoint.created_at
@@ -61,7 +64,7 @@ def turn_of(checkpoint: TurnCheckpoint) -> Turn:
     """The turn that made a checkpoint. BranchRefused if it is there no more."""
     turn = Turn.objects.filter(pk=checkpoint.turn_pk).first()
     if turn is None:
-        raise BranchRefused("The turn of this checkpoint has been deleted. Branch from a later one.")
+        raise BranchRefused(_("The turn of this checkpoint was deleted. Branch from a later checkpoint."))
     return turn
 
 

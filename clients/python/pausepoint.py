@@ -1,4 +1,4 @@
-"""Ask people from an agent: a client of a Pausepoint desk, in one file that can be copied. Needs Python 3.11 and httpx.
+"""Ask people from an agent: a client for Pausepoint, in one file that you can copy. Needs Python 3.11 and httpx.
 
     desk = Desk("https://desk.example.com", key)
     outcome = desk.await_human(
@@ -7,9 +7,9 @@
     if outcome.approved:
         desk.report(outcome, output=refund(**outcome.input))
 
-`AsyncDesk` is the same with `await`. Every call is repeated while the desk cannot be reached, and none is done twice by
-that: the desk knows a repeat by its `tool_call_id` or `idempotency_key`. Give one of them, and a program that is started
-again after a crash finds its request, and the answer, instead of asking a second time.
+`AsyncDesk` is the same with `await`. Every call is retried while Pausepoint cannot be reached. Retries do nothing twice:
+Pausepoint recognizes a repeat by its `tool_call_id` or `idempotency_key`. If you give one of them, a program that is
+restarted after a crash finds its request and the answer, instead of asking a second time.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ import httpx
 
 __all__ = ["Asked", "AsyncDesk", "Desk", "DeskError", "Outcome", "Refused", "StillWaiting", "Unreachable"]
 
-#: Seconds that one call waits for the decision, and that any call may take beyond what it waits.
+#: Seconds that one call waits for the decision, and seconds that any call may take in addition to waiting.
 WAIT, GRACE = 50, 20
-#: What may be otherwise a moment later: a desk that restarts, a proxy without one behind it, too many calls.
+#: Statuses that may pass: a server that restarts, a proxy without a server, too many calls.
 PASSING = {408, 425, 429, 500, 502, 503, 504}
-#: Seconds between two tries: at first, and at most.
+#: Seconds between two attempts: at first, and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 15.0
-#: As many may wait as like: one that waited for a free connection would take the desk for away.
+#: No limit: a call that waits for a free connection would look like a server that cannot be reached.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
 T = TypeVar("T")
 
 
 class DeskError(Exception):
-    """What all errors of this module are."""
+    """Base class of all errors in this module."""
 
 
 class Unreachable(DeskError):
-    """The desk did not answer for as long as `patience` allows. What was sent may have arrived: send the same again."""
+    """The server did not answer within `patience` seconds. The call may have arrived: send the same again."""
 
 
 class Refused(DeskError):
-    """The desk said no. `code` is stable, `problem` the whole problem document (RFC 9457), `detail` its sentence."""
+    """The server refused the call. `code` is stable, `problem` the problem document (RFC 9457), `detail` its sentence."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         self.status, self.problem = status, problem
@@ -63,7 +63,7 @@ class Refused(DeskError):
 
 
 class StillWaiting(DeskError):
-    """Nobody has decided within `give_up_after`; the request still waits, and can be waited for again."""
+    """Nobody decided within `give_up_after`. The request is still waiting, and you may wait for it again."""
 
     def __init__(self, request_id: str, url: str) -> None:
         self.request_id, self.url = request_id, url
@@ -71,7 +71,7 @@ class StillWaiting(DeskError):
 
 
 class Asked(TypedDict, total=False):
-    """What `POST /api/v1/requests` takes beside the title; the desk's page /api/v1/ says more of each.
+    """The fields of `POST /api/v1/requests` except the title; the page /api/v1/ describes each.
 
     `options` may be plain texts, `timeout` is a timedelta or milliseconds, `deadline` a datetime with a time zone.
     """
@@ -104,19 +104,19 @@ class Asked(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a request ended. `document` is all that the desk says of it."""
+    """How a request ended. `document` is the whole response."""
 
     request_id: str
     #: `approved`, `rejected`, `answered`, `expired` or `cancelled`.
     status: str
-    #: Null for what the deadline decided.
+    #: None if the deadline passed.
     by: str | None
     comment: str
-    #: To a question or form; the default, where the deadline passed.
+    #: The answer to a question or form; the default if the deadline passed.
     answer: Any
-    #: What may be run: as it was asked or as it was edited. None unless approved.
+    #: The input to run, as requested or as changed by a person. None unless approved.
     input: Mapping[str, Any] | None
-    #: Of `input`; names it when the result is reported.
+    #: The digest of `input`, which the result is reported with.
     digest: str | None
     document: Mapping[str, Any] = field(repr=False)
 
@@ -126,7 +126,7 @@ class Outcome:
 
     @property
     def edited(self) -> bool:
-        """Whether it was approved with another input than it was asked with."""
+        """Whether it was approved with changes."""
         return bool(self.document["decision"]["verdict"] == "edit")
 
     @property
@@ -134,8 +134,8 @@ class Outcome:
         return self.status == "expired"
 
 
-# What is said to the desk, and what is made of its answers, knows nothing of how it travels: a `Talk` gives calls and pauses,
-# and is told what came of each. `Desk` and `AsyncDesk` differ in how they carry that out, and in nothing else.
+# A `Talk` is independent of the transport: it yields calls and pauses, and receives the result of each. `Desk` and
+# `AsyncDesk` differ only in how they execute these.
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Call:
     path: str
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: How long the answer may take.
+    #: Seconds that the response may take.
     seconds: float = GRACE
 
     @property
@@ -161,13 +161,13 @@ class Pause:
 class Answer:
     status: int
     content: bytes
-    #: Seconds that the desk asks for before the next try.
+    #: Seconds before the next attempt, as requested by the server.
     retry_after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The call came to nothing on the way there or back."""
+    """The call or its response was lost."""
 
     reason: str
 
@@ -177,7 +177,7 @@ Talk = Generator[Call | Pause, Heard, T]
 
 
 def _sure(call: Call, patience: float) -> Talk[dict[str, Any]]:
-    """The JSON that the desk answers, tried until it says something for good. Refused, Unreachable."""
+    """Return the JSON response of a call, retried until there is a final one. Raise Refused or Unreachable."""
     until, pause = time.monotonic() + call.seconds + patience, FIRST_PAUSE
     while True:
         heard = yield call
@@ -185,9 +185,9 @@ def _sure(call: Call, patience: float) -> Talk[dict[str, Any]]:
             return _read(heard)
         if time.monotonic() >= until:
             reason = heard.reason if isinstance(heard, Lost) else f"it answered {getattr(heard, 'status', None)}"
-            raise Unreachable(f"The desk cannot be reached: {reason}")
+            raise Unreachable(f"Pausepoint cannot be reached: {reason}")
         asked_for = heard.retry_after if isinstance(heard, Answer) else 0.0
-        # Not all at the same moment: many agents may be waiting for the same desk to come back.
+        # Random, because many agents may be waiting for the same server to come back.
         yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), max(until - time.monotonic(), 0)))  # noqa: S311
         pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -198,7 +198,7 @@ def _read(answer: Answer) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise Refused(answer.status, {"detail": "This does not look like a desk. Is the address right?"})
+        raise Refused(answer.status, {"detail": "The response is not from Pausepoint. Check the address."})
     if not 200 <= answer.status < 300:
         raise Refused(answer.status, found)
     return found
@@ -212,15 +212,15 @@ def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, 
         body["timeout"] = math.ceil(timeout / timedelta(milliseconds=1))
     if isinstance(deadline := body.get("deadline"), datetime):
         body["deadline"] = deadline.isoformat()
-    # Without a name of its own the request gets one here, so that a lost answer makes no second request.
+    # A request without a name gets one here, so that a lost response does not create a second request.
     name = _sendable("idempotency_key", key) or ("" if asked.get("tool_call_id") else str(uuid.uuid4()))
     return (yield from _sure(Call("POST", "/requests", body, {"Idempotency-Key": name} if name else {}), patience))
 
 
 def _sendable(name: str, value: str) -> str:
-    """What goes into a header; ValueError where none can carry it."""
+    """Return `value` if it can be sent in a header, or raise ValueError."""
     if not value.isascii() or not value.isprintable():
-        raise ValueError(f"{name} may hold printable ASCII only: {value!r}")
+        raise ValueError(f"{name} may contain only printable ASCII: {value!r}")
     return value
 
 
@@ -253,7 +253,7 @@ def _cancel(patience: float, request_id: str, comment: str) -> Talk[Outcome]:
             Call("POST", _place("requests", request_id, "/cancel"), {"comment": comment}), patience
         )
     except Refused as refused:
-        # Withdrawn by an earlier try whose answer was lost, or by somebody else: it is what was wanted.
+        # Already cancelled: by an earlier attempt whose response was lost, or by somebody else.
         if (refused.problem.get("decision") or {}).get("verdict") != "cancel":
             raise
         found = yield from _sure(Call("GET", _place("requests", request_id)), patience)
@@ -262,7 +262,7 @@ def _cancel(patience: float, request_id: str, comment: str) -> Talk[Outcome]:
 
 def _report(patience: float, outcome: Outcome, said: Mapping[str, Any]) -> Talk[None]:
     if outcome.digest is None:
-        raise ValueError(f"Request {outcome.request_id} was not approved: there is no call to report about.")
+        raise ValueError(f"Request {outcome.request_id} was not approved, so it has no result to report.")
     body = {"input_digest": outcome.digest, **said}
     yield from _sure(Call("POST", _place("requests", outcome.request_id, "/result"), body), patience)
 
@@ -291,15 +291,15 @@ def _heard(response: httpx.Response) -> Answer:
 
 
 class _Settings:
-    """Where the desk is, and with what key it is called; the environment says what is not given."""
+    """The address and the key, by default from the environment."""
 
     def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
-        """`patience`: for how many seconds a desk that cannot be reached is tried again."""
+        """Retry for `patience` seconds if the server cannot be reached."""
         address, key = address or os.environ.get("PAUSEPOINT_URL", ""), key or os.environ.get("PAUSEPOINT_KEY", "")
         if not address or not key:
-            raise ValueError("Give the desk's address and a key, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.")
+            raise ValueError("Give the address and a key of Pausepoint, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.")
         if not address.startswith(("http://", "https://")):
-            raise ValueError(f"The desk's address has to begin with https:// or http://: {address!r}")
+            raise ValueError(f"The address must begin with https:// or http://: {address!r}")
         self.patience = patience
         self.base = address.rstrip("/") + "/api/v1"
         self.headers = {"Authorization": f"Bearer {_sendable('key', key)}", "User-Agent": "pausepoint-python"}
@@ -314,7 +314,7 @@ class _Settings:
 
 
 class Desk(_Settings):
-    """A desk, for programs that wait where they stand. Safe to share between threads."""
+    """A client that blocks while it waits. Safe to share between threads."""
 
     def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
         super().__init__(address, key, patience=patience)
@@ -323,30 +323,33 @@ class Desk(_Settings):
     def await_human(
         self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **asked: Unpack[Asked]
     ) -> Outcome:
-        """Ask a person and wait for what comes of it, however long that takes. Refused, Unreachable.
+        """Ask a person and wait for the outcome, however long that takes. Raise Refused or Unreachable.
 
-        `give_up_after` (seconds) raises StillWaiting; a `timeout` ends the request itself.
+        `give_up_after` (seconds) raises StillWaiting; `timeout` is the deadline of the request itself.
         """
         return self._carry_out(_await_human(self.patience, title, idempotency_key, give_up_after, asked))
 
     def ask(self, title: str, *, idempotency_key: str = "", **asked: Unpack[Asked]) -> dict[str, Any]:
-        """Ask, and do not wait; gives the request's document (`id`, `url`, `status`, ...). Refused, Unreachable."""
+        """Ask without waiting; return the request (`id`, `url`, `status`, ...). Raise Refused or Unreachable."""
         return self._carry_out(_ask(self.patience, title, idempotency_key, asked))
 
     def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
-        """Wait for what comes of a request. StillWaiting, Refused, Unreachable."""
+        """Wait for the outcome of a request. Raise StillWaiting, Refused or Unreachable."""
         return self._carry_out(_wait(self.patience, request_id, give_up_after))
 
     def cancel(self, request_id: str, comment: str = "") -> Outcome:
-        """Withdraw a request. Refused (`already_decided`: somebody was first), Unreachable."""
+        """Cancel a request. Raise Refused (`already_decided`: somebody decided it first) or Unreachable."""
         return self._carry_out(_cancel(self.patience, request_id, comment))
 
     def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
-        """Put on record what the approved call did: its output, or the error that it ended with. Refused, Unreachable."""
+        """Record the output or the error of the approved call. Raise Refused or Unreachable."""
         self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
 
     def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
-        """End a workflow as `completed`, `failed` or `cancelled`; what is open is withdrawn. Refused, Unreachable."""
+        """End a workflow as `completed`, `failed` or `cancelled`, and cancel its waiting requests.
+
+        Raise Refused or Unreachable.
+        """
         return self._carry_out(_end(self.patience, workflow_id, outcome))
 
     def close(self) -> None:
@@ -380,7 +383,7 @@ class Desk(_Settings):
 
 
 class AsyncDesk(_Settings):
-    """A desk, for programs on an asyncio loop: hundreds can wait at once."""
+    """A client for asyncio: hundreds of calls can wait at once."""
 
     def __init__(self, address: str = "", key: str = "", *, patience: float = 300.0) -> None:
         super().__init__(address, key, patience=patience)
@@ -389,27 +392,27 @@ class AsyncDesk(_Settings):
     async def await_human(
         self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **asked: Unpack[Asked]
     ) -> Outcome:
-        """As `Desk.await_human`."""
+        """Like `Desk.await_human`."""
         return await self._carry_out(_await_human(self.patience, title, idempotency_key, give_up_after, asked))
 
     async def ask(self, title: str, *, idempotency_key: str = "", **asked: Unpack[Asked]) -> dict[str, Any]:
-        """As `Desk.ask`."""
+        """Like `Desk.ask`."""
         return await self._carry_out(_ask(self.patience, title, idempotency_key, asked))
 
     async def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
-        """As `Desk.wait`."""
+        """Like `Desk.wait`."""
         return await self._carry_out(_wait(self.patience, request_id, give_up_after))
 
     async def cancel(self, request_id: str, comment: str = "") -> Outcome:
-        """As `Desk.cancel`."""
+        """Like `Desk.cancel`."""
         return await self._carry_out(_cancel(self.patience, request_id, comment))
 
     async def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
-        """As `Desk.report`."""
+        """Like `Desk.report`."""
         await self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
 
     async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
-        """As `Desk.end_workflow`."""
+        """Like `Desk.end_workflow`."""
         return await self._carry_out(_end(self.patience, workflow_id, outcome))
 
     async def close(self) -> None:

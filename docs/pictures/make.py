@@ -1,4 +1,4 @@
-"""Take the pictures of the documentation: `make pictures`. Starts its own server on a database of its own."""
+"""Take the screenshots of the documentation: `make pictures`. Starts its own server on its own database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARGS = [
     "--disable-component-update",
     "--no-first-run",
 ]
-#: name, who looks, path; an empty path is in the scene.
+#: Name, user, path; the scene says an empty path.
 PAGES = [
     ("desk", "approver", "/"),
     ("requests", "approver", "/requests/"),
@@ -38,7 +38,7 @@ PAGES = [
     ("compare", "requester", ""),
     ("login", "", "/login/"),
 ]
-#: Suffix of the file, width, height, colour scheme.
+#: Suffix of the file, width, height, color scheme.
 SHAPES = [("", 1080, 720, "light"), ("-dark", 1080, 720, "dark"), ("-phone", 360, 700, "light")]
 
 
@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 def prepare(page: Page, name: str) -> None:
-    """What a person does before the picture is taken."""
+    """Do what a person does before the screenshot."""
     if name == "edit":
         page.get_by_text("Approve with changes…").click()
         page.get_by_label("amount").fill("945")
@@ -68,7 +68,7 @@ def prepare(page: Page, name: str) -> None:
 
 
 def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
-    """One page in each shape."""
+    """Take one page in each shape."""
     context = browser.new_context(reduced_motion="reduce")
     page, decoder = context.new_page(), context.new_page()
     if who:

@@ -1,4 +1,4 @@
-"""A picture with at most 256 colours: a third of the size, and a page of text looks the same."""
+"""Reduce a screenshot to 256 colors: a third of the size, and text looks the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import Counter
 
 from playwright.sync_api import Page
 
-#: Decodes a picture: its width, and its pixels as red, green, blue, alpha.
+#: Decodes a picture into its width, and its pixels as red, green, blue, alpha.
 DECODE = """async (png) => {
     const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
     const canvas = new OffscreenCanvas(picture.width, picture.height), context = canvas.getContext("2d");
@@ -25,7 +25,7 @@ DECODE = """async (png) => {
 
 
 def smaller(page: Page, png: bytes) -> bytes:
-    """The same picture with its most frequent colours; any other becomes the nearest of them. `page` decodes it."""
+    """Return the picture with its most frequent colors; every other color becomes the nearest of them. `page` decodes it."""
     width, encoded = page.evaluate(DECODE, base64.b64encode(png).decode())
     pixels = base64.b64decode(encoded)
     colours = [pixels[place : place + 3] for place in range(0, len(pixels), 4)]

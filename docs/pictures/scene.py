@@ -1,4 +1,4 @@
-"""What the pictures show beside the demo; run by `make.py` in the project's shell. Writes the addresses as JSON to stdout."""
+"""Create what the screenshots show in addition to the demo. `make.py` runs it; it prints the addresses as JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INVOICE = {"invoice": "R-2291", "customer": "Nordwind GmbH", "amount": 1890, "re
 
 
 def show() -> dict[str, str]:
-    """The address of each page that is taken."""
+    """Return the address of each page."""
     alice, bob = User.objects.get(username="requester"), User.objects.get(username="approver")
     flow = actions.open_workflow(
         scope="key:0", key="night-run", title="Night run", source="api", owner=alice, agent="billing"

@@ -4,7 +4,7 @@ import { defineConfig, loadEnv, type Connect, type Plugin } from "vite";
 export default defineConfig(({ mode }) => {
   const env = loadEnv(mode, process.cwd(), "PAUSEPOINT_");
   const url = (env.PAUSEPOINT_URL || "http://127.0.0.1:8000").replace(/\/+$/, "");
-  // Nothing is added on the way: the page calls with its own token, and reaches nothing else of Pausepoint's.
+  // The page sends its own token, and the proxy adds nothing. No other address of Pausepoint is reachable.
   const proxy = { "^/api/chat(/|$)": { target: url, changeOrigin: true } };
   return {
     plugins: [clientTokens(url, env.PAUSEPOINT_KEY ?? "")],
@@ -14,10 +14,10 @@ export default defineConfig(({ mode }) => {
 });
 
 /**
- * The part of your own backend: it holds the key, and gives a page a token for one chat (`POST {"chat": id}`).
+ * The part of your own backend: it holds the key and gives a page a token for one chat (`POST {"chat": id}`).
  *
- * Yours checks first who is signed in and whether the chat is theirs. This one answers whoever reaches it, so it listens
- * on this machine only, which is Vite's default.
+ * Yours must first check who is signed in and whether the chat is theirs. This one answers everybody, so it listens
+ * on this machine only, which is the default of Vite.
  */
 function clientTokens(url: string, key: string): Plugin {
   const answer: Connect.NextHandleFunction = async (request, response) => {
@@ -25,7 +25,7 @@ function clientTokens(url: string, key: string): Plugin {
       response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" }).end(body);
     };
     const refuse = (status: number, detail: string) => say(status, JSON.stringify({ status, detail }));
-    // A form on another site can send neither this content type nor read the answer.
+    // A form on another site cannot send this content type or read the response.
     if (request.method !== "POST" || request.headers["content-type"] !== "application/json") {
       return refuse(415, "POST a JSON object.");
     }

@@ -1,4 +1,4 @@
-"""The bakery's own tests, written as a user of Pausepoint would: `manage.py test` with the bakery installed (see README)."""
+"""Tests of the bakery, as an app of your own would have them: `manage.py test` with the bakery installed (see README)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chats.models import Turn
 
 
 class Story(TransactionTestCase):
-    """Conversations with the real runner and the scripted provider."""
+    """Run conversations with the real runner and the scripted provider."""
 
     def setUp(self) -> None:
         self.alice = User.objects.create_user("alice")
@@ -30,7 +30,7 @@ class Story(TransactionTestCase):
         self.bob = User.objects.get(pk=bob.pk)
 
     def _fixture_teardown(self) -> None:
-        # The flush between two tests deletes audit entries too, which only maintenance may.
+        # The flush between tests also deletes audit entries, which is only allowed in maintenance.
         with append_only.maintenance(connection, "test teardown"):
             super()._fixture_teardown()
 

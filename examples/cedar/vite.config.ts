@@ -1,9 +1,9 @@
 import { defineConfig, loadEnv } from "vite";
 
 /**
- * The part of your own backend: it holds the key, and adds it on the way. Yours adds the key of whoever is signed in, since the
- * key decides who it is to Pausepoint. This one adds the same for whoever reaches it, so it listens on this machine only, which
- * is Vite's default, and other sites' pages may not call it.
+ * The part of your own backend: it holds the key and adds it to each request. Yours must add the key of the user who is signed in,
+ * because the key decides who the user is. This one adds the same key for everybody, so it listens on this machine only, which
+ * is the default of Vite, and pages of other sites may not call it.
  */
 export default defineConfig(({ command, mode }) => {
   const env = loadEnv(mode, process.cwd(), "PAUSEPOINT_");

@@ -1,4 +1,4 @@
-"""A LangGraph graph whose `interrupt()` is answered at the desk. Its checkpoints are in a file: kill it, and start it again.
+"""A LangGraph graph whose interrupts people answer. Its checkpoints are in a file: you can kill it and start it again.
 
 python triage.py "My parcel never came" --thread ticket-1 --state triage.sqlite3
 """
@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from pausepoint import Desk
 
-#: What a node is told of an outcome.
+#: The fields of an outcome that a node receives.
 TOLD = ("status", "answer", "input", "comment")
 
 
@@ -25,7 +25,7 @@ class Ticket(TypedDict, total=False):
 
 
 def sort(ticket: Ticket) -> Ticket:
-    """Asks a person which team this is for."""
+    """Ask a person which team this is for."""
     team = interrupt(
         {
             "title": "Which team is this for?",
@@ -38,12 +38,12 @@ def sort(ticket: Ticket) -> Ticket:
 
 
 def write(ticket: Ticket) -> Ticket:
-    """Writes what would be sent. Where a model would be asked, this is a sentence."""
+    """Write the reply. A real graph would ask a model."""
     return {"reply": f"We are sorry. Our {ticket['team']} team looks into it."}
 
 
 def send(ticket: Ticket) -> Ticket:
-    """Sends the reply, as it was approved or as a person has changed it."""
+    """Send the reply, as it was approved or changed by a person."""
     ruling = interrupt({"title": "Send this reply?", "tool_name": "sendReply", "input": {"text": ticket["reply"]}})
     if ruling["status"] != "approved":
         return {"outcome": f"not sent: {ruling['comment'] or ruling['status']}"}
@@ -60,12 +60,12 @@ def build() -> StateGraph[Ticket]:
 
 
 def run(graph: Any, start: Ticket, thread: str, desk: Desk) -> Ticket:
-    """Run the graph to its end; whatever it is interrupted for is asked at the desk, all of it at once."""
+    """Run the graph to its end, and ask people for the answers to its interrupts, all at the same time."""
     config = {"configurable": {"thread_id": thread}}
     if not graph.get_state(config).created_at:
         graph.invoke(start, config)
     while (state := graph.get_state(config)).next:
-        # An interrupt's id stays the same when the program is started again, so nobody is asked twice.
+        # The id of an interrupt stays the same after a restart, so nobody is asked twice.
         asked = {
             each.id: desk.ask(
                 **each.value, idempotency_key=f"{thread}:{each.id}", workflow_id=thread, agent="triage.py"
@@ -74,7 +74,7 @@ def run(graph: Any, start: Ticket, thread: str, desk: Desk) -> Ticket:
         }
         outcomes = {id: desk.wait(request["id"]) for id, request in asked.items()}
         answers = {id: {name: getattr(one, name) for name in TOLD} for id, one in outcomes.items()}
-        # Without an interrupt it was killed between two nodes, and goes on by itself.
+        # Without an interrupt the program was killed between two nodes, and the graph just continues.
         graph.invoke(Command(resume=answers) if answers else None, config)
     return state.values
 

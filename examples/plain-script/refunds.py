@@ -1,4 +1,4 @@
-"""Pays the refunds of a list, one after the other, each when a person has said yes. Start it again whenever you like.
+"""Pay a list of refunds, each after an approval. You can stop it and start it again at any time.
 
 python refunds.py refunds.csv paid.csv
 """
@@ -12,12 +12,12 @@ from typing import Any
 
 from pausepoint import Desk, Outcome
 
-#: What may go out without a person.
+#: The amount up to which no approval is needed.
 SMALL = 20
 
 
 def pay(ledger: Path, order: str, amount: float) -> dict[str, Any]:
-    """The side effect. An order that is in the ledger has been paid, by a run that died before it could say so."""
+    """Pay one order. An order that is already in the ledger was paid by a run that died before it could report it."""
     with ledger.open("a+", newline="") as file:
         file.seek(0)
         if order not in {row[0] for row in csv.reader(file)}:
@@ -26,7 +26,7 @@ def pay(ledger: Path, order: str, amount: float) -> dict[str, Any]:
 
 
 def approved(desk: Desk, order: str, amount: float, reason: str) -> Outcome:
-    """What a person says to one refund. The call's id is the order's: asked again, it is the same request."""
+    """Return the decision on one refund. The id of the call is that of the order, so asking again finds the same request."""
     return desk.await_human(
         f"Refund {amount:.2f} for order {order}?",
         message=f"The customer says: {reason}",

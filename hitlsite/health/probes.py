@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 
 from approvals.live.echo import Echo
 from approvals.live.streaming import Application, Receive, Send
@@ -73,7 +74,7 @@ class Probes:
             await self.app(scope, receive, send)
             return
         known = scope["method"] in {"GET", "HEAD"}
-        answer = await answering(scope) if known else plain(405, "This address takes GET only.")
+        answer = await answering(scope) if known else plain(405, _("This URL only accepts GET."))
         headers = [
             (b"content-type", answer.kind.encode()),
             (b"content-length", str(len(answer.body)).encode()),
@@ -105,7 +106,7 @@ class Probes:
         except Exception as error:
             # Its words may name hosts and users, and are for the log.
             logger.warning("Not ready: the database does not answer (%s)", error)
-            return ["database: it does not answer"]
+            return [_("database: no answer")]
 
     async def _measure(self) -> Answer:
         try:
@@ -129,10 +130,12 @@ def refused(scope: Scope) -> Answer | None:
         # Compared as bytes: what a client sends need not be ASCII.
         wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
         good = len(sent) == 1 and constant_time_compare(sent[0].encode("latin-1"), wanted)
-        return None if good else plain(401, "Send the token of METRICS_TOKEN as `Authorization: Bearer ...`.")
+        if good:
+            return None
+        return plain(401, _("Authentication is required. Send METRICS_TOKEN as `Authorization: Bearer ...`."))
     forwarded = any(name in FORWARDED for name, _ in headers)
     if forwarded or not is_here(scope.get("client")):
-        return plain(403, "Without METRICS_TOKEN the metrics are for this machine only.")
+        return plain(403, _("Metrics are only available on this machine because METRICS_TOKEN is not set."))
     return None
 
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils.translation import gettext as _
 
 from approvals.live.echo import Echo
 from approvals.models import processes
@@ -27,12 +28,19 @@ def look() -> list[str]:
     """What the database says is wrong, a line each. Raises what the database raises when it is away."""
     missing = unapplied()
     if missing:
-        return [f"migrations: not all applied in {', '.join(missing)}; run `manage.py migrate`"]
+        return [
+            _("migrations: not all are applied in %(names)s; run `manage.py migrate`") % {"names": ", ".join(missing)}
+        ]
     if append_only.left_on(connection):
-        return [f"record: {append_only.LEFT_ON}; see `manage.py check --database default`"]
+        return [
+            _("record: %(problem)s; see `manage.py check --database default`")
+            % {"problem": append_only.about_left_on()}
+        ]
     if workers_run_turns() and not processes.alive().filter(kind=WorkerKind.WORKER).exists():
         seconds = int(processes.ALIVE.total_seconds())
-        return [f"workers: none was seen in the last {seconds} s; start `manage.py worker`"]
+        return [
+            _("workers: none was running in the last %(seconds)s s; start `manage.py worker`") % {"seconds": seconds}
+        ]
     return []
 
 
@@ -53,5 +61,5 @@ async def listen(echo: Echo, seconds: float) -> list[str]:
         await echo.come_back(seconds)
     except Exception as error:
         logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
-        return ["channel layer: it does not answer"]
+        return [_("channel layer: no answer")]
     return []

@@ -11,9 +11,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext_lazy as _
 
 from approvals.live.streaming import Application, Message, Receive, Send
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 #: Bytes; what the largest address takes (`/api/chat`: clients send the whole conversation every time).
 MAX_BODY = 8_000_000
@@ -35,28 +40,28 @@ class Bound:
     """A bound on requests, and the refusal of those that exceed it."""
 
     status: HTTPStatus
-    title: str
+    title: StrPromise
     code: str
-    words: str
+    words: StrPromise
 
 
 LARGE_BODY = Bound(
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    "Content Too Large",
+    _("Content Too Large"),
     "too_large",
-    f"The body is larger than {MAX_BODY:,} bytes, and was not read. Send less at a time.",
+    _("The body is larger than 8,000,000 bytes and was not read. Send less at a time."),
 )
 LONG_ADDRESS = Bound(
     HTTPStatus.REQUEST_URI_TOO_LONG,
-    "URI Too Long",
+    _("URI Too Long"),
     "address_too_long",
-    "The address is longer than 16,000 bytes, and was not read. Send what is long in the body.",
+    _("The URL is longer than 16,000 bytes and was not read. Send long values in the body."),
 )
 LONG_HEADERS = Bound(
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-    "Request Header Fields Too Large",
+    _("Request Header Fields Too Large"),
     "headers_too_large",
-    "The headers are larger than 16,000 bytes, and were not read. Send fewer cookies, or shorter headers.",
+    _("The headers are larger than 16,000 bytes and were not read. Send fewer cookies or shorter headers."),
 )
 
 
@@ -66,8 +71,8 @@ def refusal(bound: Bound, headers: Headers = ()) -> tuple[list[tuple[bytes, byte
     if b"text/html" in accepted:
         kind, body = b"text/plain; charset=utf-8", f"{bound.words}\n".encode()
     else:
-        problem = {"type": "about:blank", "title": bound.title, "status": bound.status, "code": bound.code}
-        kind, body = b"application/problem+json", json.dumps({**problem, "detail": bound.words}).encode()
+        problem = {"type": "about:blank", "title": str(bound.title), "status": bound.status, "code": bound.code}
+        kind, body = b"application/problem+json", json.dumps({**problem, "detail": str(bound.words)}).encode()
     return [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")], body
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from daphne import server
 from daphne.http_protocol import HTTPFactory, WebRequest
+from django.utils.translation import gettext as _
 from twisted.internet.interfaces import IPushProducer
 from twisted.web.http import HTTPChannel
 from zope.interface import implementer
@@ -140,7 +141,8 @@ class DeskServer(server.Server):
         super().listen_success(port)
         host, number = self.listening_addresses[-1]
         shown = f"[{host}]" if ":" in host else host
-        print(f"Pausepoint listens on http://{shown}:{number}/ (Ctrl+C stops it)", flush=True)
+        words = _("Pausepoint is listening on %(url)s (press Ctrl+C to stop)")
+        print(words % {"url": f"http://{shown}:{number}/"}, flush=True)
 
     def listen_error(self, failure: Any) -> None:
         self.stop()  # the command says why, in one line

@@ -85,8 +85,9 @@ class Remote:
         self.server = server
         place = server.log.with_name(f"key-of-{user}-{'-'.join(scopes)}")
         server.run(
-            "from approvals import auth; from django.contrib.auth.models import User; from pathlib import Path\n"
-            f"_, text = auth.create_key(User.objects.get(username={user!r}), name='remote', scopes={scopes!r})\n"
+            "from django.contrib.auth.models import User; from pathlib import Path\n"
+            "from approvals.access.permissions import create_key\n"
+            f"_, text = create_key(User.objects.get(username={user!r}), name='remote', scopes={scopes!r})\n"
             f"Path({str(place)!r}).write_text(text)"
         )
         self.key = place.read_text()

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import ValidationError
 from ninja.security import HttpBearer
@@ -42,7 +43,7 @@ def client_of(request: HttpRequest, scope: str) -> Caller:
     """Who calls. NotAuthenticated, ScopeMissing; NotAllowed for a token that is good for one chat only."""
     caller = caller_of(request)
     if caller.thread is not None:
-        raise NotAllowed("A client token is good for its chat only. Call this with a key.")
+        raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
     caller.need(scope)
     return caller
 
@@ -67,7 +68,7 @@ def _refused(request: HttpRequest, refusal: Any) -> HttpResponse:
 
 def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
     found = {_path(problem): _words(problem) for problem in reversed(error.errors[:MAX_ERRORS])}
-    return refusal_page(request, Invalid("What was sent does not fit.", found))
+    return refusal_page(request, Invalid(_("The request is invalid."), found))
 
 
 def _path(problem: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 
 from approvals.actions.rulings import MAX_COMMENT
@@ -23,7 +24,7 @@ VERDICT_WORDS = (Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND,
 
 def _known_verdict(word: str) -> str:
     if word not in VERDICT_WORDS:
-        raise ValueError(f"is none of {', '.join(VERDICT_WORDS)}")
+        raise ValueError(_("must be one of %(words)s") % {"words": ", ".join(VERDICT_WORDS)})
     return word
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from ninja.params.models import Body, BodyModel
 from pydantic import (
     AfterValidator,
@@ -20,6 +21,7 @@ from pydantic import (
 from approvals.api.bodies import json_body
 from approvals.exceptions import BadBody, Invalid
 from approvals.runtime.canonical import NotCanonical, canonical, utc
+from approvals.runtime.translation import translated
 
 
 class Document(BaseModel):
@@ -32,19 +34,19 @@ def _moment(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     if not isinstance(value, str):
-        raise ValueError("write it as text, like 2026-11-21T12:00:00Z")
+        raise ValueError(_("must be text, like 2026-11-21T12:00:00Z"))
     try:
         found = datetime.fromisoformat(value)
         if found.tzinfo is None or "T" not in value.upper():
             raise ValueError
         return found.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError("is no moment with a time zone; write it like 2026-11-21T12:00:00Z") from error
+        raise ValueError(_("must be a date and time with a time zone, like 2026-11-21T12:00:00Z")) from error
 
 
 def _web_address(value: str) -> str:
     if "@" in value.partition("//")[2].partition("/")[0]:
-        raise ValueError("holds a name or a password; sign with a secret instead")
+        raise ValueError(_("must not contain a username or password"))
     return value
 
 
@@ -73,7 +75,7 @@ class _JsonModel(BodyModel):
         try:
             canonical(value)
         except NotCanonical as error:
-            raise BadBody(f"The body cannot be used: {error}.") from error
+            raise BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)}) from error
         return {cls.__read_from_single_attr__: value}
 
 
@@ -92,10 +94,10 @@ def only_known(request: HttpRequest, known: set[str]) -> None:
     errors: dict[str, str] = {}
     for name, values in request.GET.lists():
         if name not in known:
-            errors[name[:100]] = "is not known here"
+            errors[name[:100]] = _("is unknown")
         elif len(values) != 1:
-            errors[name] = "is there more than once"
+            errors[name] = _("is given more than once")
         elif "\x00" in values[0] or len(values[0]) > 1000:
-            errors[name] = "holds a NUL or is too long"
+            errors[name] = _("contains a NUL or is too long")
     if errors:
-        raise Invalid("These parameters cannot be used.", errors)
+        raise Invalid(_("The query parameters are invalid."), errors)

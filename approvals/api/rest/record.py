@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Query, Router
 from pydantic import Field
 
@@ -52,7 +53,7 @@ def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -
     caller = client_of(request, "audit")
     only_known(request, set(Entries.model_fields))
     if not caller.user.has_perm("approvals.view_auditentry"):
-        raise NotAllowed("The audit log is for those who may view audit entries.")
+        raise NotAllowed(_("You do not have permission to view the audit log."))
     lookups = {
         "event": wanted.event,
         "scope": wanted.scope,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Header, Query, Router
 from ninja.responses import Status as Answer
 from pydantic import Field
@@ -79,7 +80,8 @@ def create_request(
     only_known(request, set())
     if sent.callback_url is not None and caller.key is None:
         raise Invalid(
-            "Nobody could sign that call.", {"callback_url": "needs a key: its webhook secret signs the call"}
+            _("A callback must be signed, which needs an API key."),
+            {"callback_url": _("needs an API key, whose webhook secret signs the callback")},
         )
     origin = actions.Origin(
         scope=caller.scope,
@@ -102,7 +104,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     only_known(request, set(Filters.model_fields))
     after = mark_from(filters.cursor) if filters.cursor is not None else None
     if filters.cursor is not None and after is None:
-        raise Invalid("This is no cursor.", {"cursor": "take it from `next` of the page before"})
+        raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
     wanted = queries.Wanted(
         status=filters.status,
         kind=filters.kind,
@@ -206,7 +208,7 @@ def report_result(
     given = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
     output = sent.output if given else ABSENT
     if (output is ABSENT) == (sent.error is None):
-        raise Invalid("Give an output or an error.", {"output": "give this or `error`, and not both"})
+        raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
     new = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
     found = queries.get_request_for(caller.user, request_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access.assignees import LAPSES, assignee_name, claimant
@@ -25,14 +26,14 @@ def ask_from(sent: NewRequest) -> Ask:
     """What the desk is to ask. Invalid for what no single field shows."""
     errors: dict[str, str] = {}
     if sent.timeout and sent.deadline:
-        errors["deadline"] = "give a timeout or a deadline, not both"
+        errors["deadline"] = _("send a timeout or a deadline, not both")
     if sent.kind == "form" and sent.response_schema is None:
-        errors["response_schema"] = "is missing: a form is made from it"
+        errors["response_schema"] = _("is required for a form")
     said_before = [message.model_dump() for message in sent.messages]
     if problem := transcripts.problem(said_before):
         errors["messages"] = problem
     if errors:
-        raise Invalid("The request cannot be asked like this.", errors)
+        raise Invalid(_("The request is invalid."), errors)
     return Ask(
         kind=Kind(sent.kind),
         title=sent.title,

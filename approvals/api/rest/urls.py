@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
@@ -76,7 +77,7 @@ def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         allowed = ", ".join(sorted(known | {"OPTIONS"} | ({"HEAD"} if "GET" in known else set())))
         if asked == HTTPMethod.OPTIONS:
             return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"Allow": allowed})
-        words = f"This address takes {allowed}."
+        words = _("This URL only accepts %(allowed)s.") % {"allowed": allowed}
         refused = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
         refused.headers["Allow"] = allowed
         return refused

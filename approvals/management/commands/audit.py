@@ -6,19 +6,21 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management import CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from approvals.record import integrity
 
 
 class Command(RefusingCommand):
-    help = (
+    help = gettext_noop(
         "Check the audit log: compare the columns of every entry with its body, and the body with its digest. Names the"
         " entries that differ, and ends with code 1 if there are any."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=["check"], help="what to do")
+        parser.add_argument("action", choices=["check"], help=_("what to do"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         number = altered = 0
@@ -26,7 +28,10 @@ class Command(RefusingCommand):
             number += 1
             if found is not None:
                 altered += 1
-                self.stdout.write(f"Changed since it was recorded: {found}")
+                self.stdout.write(_("Changed since it was recorded: %(found)s") % {"found": found})
         if altered:
-            raise CommandError(f"{altered:,} of {number:,} audit entries were changed since they were recorded.")
-        self.stdout.write(f"{number:,} audit entries say what was recorded.")
+            raise CommandError(
+                _("%(altered)s of %(number)s audit entries were changed since they were recorded.")
+                % {"altered": f"{altered:,}", "number": f"{number:,}"}
+            )
+        self.stdout.write(_("All %(number)s audit entries are unchanged.") % {"number": f"{number:,}"})

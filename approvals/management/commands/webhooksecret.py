@@ -6,6 +6,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management import CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
@@ -13,16 +15,18 @@ from approvals.outbound.signing import new_secret
 
 
 class Command(RefusingCommand):
-    help = (
+    help = gettext_noop(
         "Make the secret that signs what the callback addresses of a key's requests are told, and print it, alone, on"
         " standard output. It is shown this once; the one before it stays good for a day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--key", required=True, help="the key's prefix: what stands between the first two _ of it")
+        parser.add_argument(
+            "--key", required=True, help=_("the key's prefix: the part between its first two underscores")
+        )
 
     def handle(self, *args: Any, key: str, **options: Any) -> None:
         found = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
         if found is None:
-            raise CommandError(f"There is no live key with the prefix {key!r}. The admin lists them.")
+            raise CommandError(_("No active key has the prefix %(key)r. The admin lists all keys.") % {"key": key})
         self.stdout.write(new_secret(found))

@@ -83,7 +83,9 @@ def insights_csv(request: SignedIn) -> HttpResponse:
 def _period(request: SignedIn) -> int:
     wanted = request.GET.get("days", str(DEFAULT_PERIOD))
     if wanted not in map(str, PERIODS):
-        raise Invalid(gettext("Insights are over 7, 30 or 90 days."), {"days": "is none of 7, 30, 90"})
+        raise Invalid(
+            gettext("Insights are available for 7, 30, or 90 days."), {"days": gettext("must be 7, 30, or 90")}
+        )
     return int(wanted)
 
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.exceptions import Invalid
 from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical
+from approvals.runtime.translation import translated
 
 MAX_ID = 200
 #: So many problems are named, and no more: a client has enough to go on.
@@ -51,17 +54,17 @@ class Posted:
 def read(body: object) -> Posted:
     """The body in our words; Invalid, naming each field that does not fit."""
     if not isinstance(body, dict):
-        raise Invalid("The body has to be a JSON object.", {"": "is not an object"})
+        raise Invalid(_("The body must be a JSON object."), {"": _("is not an object")})
     errors: dict[str, str] = {}
     messages: Any = body["messages"] if "messages" in body else [body.get("message")]
     for name in ("id", "messageId", "agent"):
         if (name == "id" or body.get(name) is not None) and (problem := text_problem(body.get(name))):
             errors[name] = problem
     if body.get("trigger", SUBMIT) not in (SUBMIT, REGENERATE):
-        errors["trigger"] = f"is neither {SUBMIT} nor {REGENERATE}"
+        errors["trigger"] = _("must be %(submit)s or %(regenerate)s") % {"submit": SUBMIT, "regenerate": REGENERATE}
     errors |= _message_errors(messages)
     if errors:
-        raise Invalid("This is not what an AI SDK client sends.", errors)
+        raise Invalid(_("The body is not a valid AI SDK request."), errors)
     return _posted(body, messages)
 
 
@@ -87,22 +90,28 @@ def _check_kept(message: dict[str, Any]) -> None:
     try:
         # A quick look at the size before the careful one, which takes seconds for a message of megabytes.
         if len(json.dumps(message)) > MAX_BYTES:
-            raise NotCanonical(f"one is larger than {MAX_BYTES:,} bytes")
+            raise NotCanonical(_("one is larger than %(limit)s bytes") % {"limit": f"{MAX_BYTES:,}"})
         canonical(message)
     except RecursionError as error:
-        raise Invalid("A message cannot be used.", {"messages": "nested too deeply"}) from error
+        raise Invalid(_("A message is invalid."), {"messages": _("nested too deeply")}) from error
     except NotCanonical as error:
-        raise Invalid("A message cannot be used.", {"messages": str(error)}) from error
+        raise Invalid(_("A message is invalid."), {"messages": translated(error)}) from error
 
 
 def texts(message: Mapping[str, Any]) -> list[str]:
     """The texts of a user's message; Invalid where it holds anything else."""
     if message["role"] != "user":
-        raise Invalid("Only a user's message can be sent.", {"role": f"is {message['role']}"})
+        raise Invalid(
+            _("Only messages with the role “user” can be sent."),
+            {"role": _("is “%(role)s”") % {"role": message["role"]}},
+        )
     found = {index: part for index, part in enumerate(message["parts"]) if part["type"] != "text"}
     if found:
-        errors = {f"parts.{index}": f"of type {part['type'][:50]!r} cannot be taken" for index, part in found.items()}
-        raise Invalid("A message may hold text only.", errors)
+        errors = {
+            f"parts.{index}": _("has the type %(type)r, which is not supported") % {"type": part["type"][:50]}
+            for index, part in found.items()
+        }
+        raise Invalid(_("A message can only contain text."), errors)
     return [part["text"] for part in message["parts"]]
 
 
@@ -119,32 +128,32 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 def text_problem(value: object) -> str:
     """What is wrong with an id; "" if nothing is."""
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
-        return f"has to be a text of 1 to {MAX_ID} characters"
+        return _("must be text of 1 to %(limit)s characters") % {"limit": MAX_ID}
     try:
         canonical(value)
     except NotCanonical as error:
-        return str(error)
+        return translated(error)
     return ""
 
 
 def _message_errors(messages: object) -> dict[str, str]:
     if not isinstance(messages, list) or not messages:
-        return {"messages": "has to be a list with at least one message"}
+        return {"messages": _("must be a list with at least one message")}
     found = (problem for index, message in enumerate(messages) for problem in _problems(f"messages.{index}", message))
     return dict(islice(found, MAX_ERRORS))
 
 
 def _problems(at: str, message: object) -> Iterator[tuple[str, str]]:
     if not isinstance(message, dict):
-        yield at, "is not an object"
+        yield at, _("is not an object")
         return
     if problem := text_problem(message.get("id")):
         yield f"{at}.id", problem
     if message.get("role") not in ROLES:
-        yield f"{at}.role", "is not one of " + ", ".join(ROLES)
+        yield f"{at}.role", _("must be one of %(roles)s") % {"roles": ", ".join(ROLES)}
     parts = message.get("parts")
     if not isinstance(parts, list) or not (parts or message.get("role") == "assistant"):
-        yield f"{at}.parts", "has to be a list with at least one part"
+        yield f"{at}.parts", _("must be a list with at least one part")
         return
     for place, part in enumerate(parts):
         if problem := _part_problem(part):
@@ -153,12 +162,12 @@ def _problems(at: str, message: object) -> Iterator[tuple[str, str]]:
 
 def _part_problem(part: object) -> str:
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-        return "is not an object with a type"
+        return _("is not an object with a type")
     if part["type"] == "text" and not isinstance(part.get("text"), str):
-        return "has no text"
+        return _("has no text")
     if not _is_tool(part):
         return ""
     call_id, state = part.get("toolCallId"), part.get("state")
     if not isinstance(call_id, str) or not call_id:
-        return "has no toolCallId"
-    return "" if isinstance(state, str) and state in TOOL_STATES else "has no known state"
+        return _("has no toolCallId")
+    return "" if isinstance(state, str) and state in TOOL_STATES else _("has no known state")

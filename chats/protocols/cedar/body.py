@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from approvals.asking.asks import ABSENT
 from approvals.exceptions import Invalid, NotFound
 from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.translation import translated
 from approvals.states import Kind, Verdict
 from chats.protocols.ai_sdk.body import text_problem
 
@@ -58,7 +61,7 @@ def read_said(body: Mapping[str, Any]) -> Said:
     """Invalid names each field that does not fit."""
     errors = {}
     if not isinstance(body.get("prompt"), str):
-        errors["prompt"] = "is missing, or is not text"
+        errors["prompt"] = _("is missing or is not text")
     for name in ("threadId", "agent"):
         if problem := name_problem(body.get(name)):
             errors[name] = problem
@@ -66,7 +69,7 @@ def read_said(body: Mapping[str, Any]) -> Said:
     if problem := _context_problem(context):
         errors["additionalContext"] = problem
     if errors:
-        raise Invalid("This is not what a Cedar-OS front end sends.", errors)
+        raise Invalid(_("The body is not a valid Cedar-OS request."), errors)
     told = {name: value for name, value in (context or {}).items() if name not in PLUMBING}
     return Said(
         prompt=body["prompt"],
@@ -85,11 +88,11 @@ def _context_problem(value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, dict):
-        return "is not an object"
+        return _("is not an object")
     try:
         canonical({name: item for name, item in value.items() if name not in PLUMBING}, max_bytes=MAX_CONTEXT_BYTES)
     except NotCanonical as error:
-        return str(error)
+        return translated(error)
     return ""
 
 
@@ -103,13 +106,13 @@ def read_resumed(body: Mapping[str, Any]) -> Resumed:
 def read_run_id(body: Mapping[str, Any]) -> UUID:
     value = body.get("runId")
     if not isinstance(value, str) or not value:
-        raise Invalid("Say which run this is for.", {"runId": "is missing, or is not text"})
+        raise Invalid(_("The body names no run."), {"runId": _("is missing or is not text")})
     try:
         found = UUID(value)
     except ValueError as error:
-        raise NotFound("run") from error
+        raise NotFound(_("Run not found. It may not exist, or you may not have access.")) from error
     if str(found) != value.lower():
-        raise NotFound("run")
+        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return found
 
 
@@ -128,7 +131,7 @@ def check_path(sent: Any, path: Sequence[str]) -> None:
         case _:
             same = sent is ABSENT
     if not same:
-        raise Invalid("This is not the step that waits.", {"stepPath": "is not the one that was sent with the run"})
+        raise Invalid(_("This is not the waiting step."), {"stepPath": _("does not match the step path of the run")})
 
 
 def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
@@ -138,32 +141,36 @@ def word_on(kind: Kind, schema: Mapping[str, Any] | None, data: Any) -> Word:
     `{approved: false, feedback?}` declines it. A recovery is not answered here.
     """
     if data is ABSENT:
-        raise Invalid("Say what the answer is.", {"resumeData": "is missing"})
+        raise Invalid(_("The answer is missing."), {"resumeData": _("is missing")})
     if kind == Kind.APPROVAL:
         return _verdict(data)
     approves = isinstance(data, dict) and "approved" in data and "approved" not in (schema or {}).get("properties", {})
     if approves and data["approved"] is False:
         return _verdict(data)
     if approves:
-        raise Invalid("This is a question. Send its answer.", {"resumeData": "approves, but does not answer"})
+        raise Invalid(
+            _("This request is a question. Send an answer."), {"resumeData": _("approves but does not answer")}
+        )
     if schema is None and data in (None, "", [], {}):
-        raise Invalid("This is a question. Send its answer.", {"resumeData": "says nothing"})
+        raise Invalid(_("This request is a question. Send an answer."), {"resumeData": _("is empty")})
     return Word(verdict=Verdict.RESPOND, answer=data)
 
 
 def _verdict(data: Any) -> Word:
     if not isinstance(data, dict) or not isinstance(data.get("approved"), bool):
-        raise Invalid("This takes a yes or a no.", {"resumeData.approved": "is neither true nor false"})
+        raise Invalid(
+            _("This request must be approved or rejected."), {"resumeData.approved": _("must be true or false")}
+        )
     approved, errors = data["approved"], {}
     # Whoever changes something in a way that is not known here must not see the unchanged thing happen.
     for name in data.keys() - {"approved", "input", *WORDS}:
-        errors[f"resumeData.{name[:100]}"] = "is not known here; changes go into `input`, words into `feedback`"
+        errors[f"resumeData.{name[:100]}"] = _("is unknown; send changes in `input` and a comment in `feedback`")
     words = [name for name in WORDS if data.get(name) not in (None, "")]
-    errors |= {f"resumeData.{name}": "is not text" for name in words if not isinstance(data[name], str)}
+    errors |= {f"resumeData.{name}": _("is not text") for name in words if not isinstance(data[name], str)}
     if "input" in data and not approved:
-        errors["resumeData.input"] = "does not belong to a no"
+        errors["resumeData.input"] = _("is not allowed with a rejection")
     if errors:
-        raise Invalid("This cannot be taken.", errors)
+        raise Invalid(_("The answer is invalid."), errors)
     comment = "\n".join(data[name] for name in words)
     if not approved:
         return Word(verdict=Verdict.REJECT, comment=comment)

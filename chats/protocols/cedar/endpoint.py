@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
@@ -86,7 +87,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.need("read")
     thread = request.GET.get("threadId", "") or caller.thread or ""
     if problem := cedar_body.name_problem(thread):
-        raise Invalid("This is no thread.", {"threadId": problem})
+        raise Invalid(_("The thread is invalid."), {"threadId": problem})
     if caller.thread not in {None, thread}:
         raise ChatNotFound
     found = runs.open_runs_of(caller.user, thread=thread)
@@ -188,7 +189,7 @@ def _run(caller: Caller, run_id: UUID) -> Run:
     run = runs.run_for(caller.user, run_id)
     chat = run.call.turn.top.chat
     if caller.thread is not None and (chat.owner_id, chat.public_id) != (caller.user.pk, caller.thread):
-        raise NotFound("run")
+        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return run
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person, sees_everything
 from approvals.api.feed import ENDS
@@ -44,7 +45,7 @@ def run_for(user: Person, request_id: UUID) -> Run:
     """The run of that id. NotFound: it is absent, not for this person's eyes, or no chat asked it."""
     found = runs_of([get_request_for(user, request_id)])
     if not found:
-        raise NotFound("run")
+        raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return found[0]
 
 

@@ -1,4 +1,4 @@
-/** The page: which chat it shows (`#id`), reading what is stored of it, and the frame around it. */
+/** The page: which chat it shows (`#id`), loading it, and the layout. */
 
 import { useEffect, useState } from "react";
 import { Room } from "./room";
@@ -7,7 +7,7 @@ import { Desk, Problem } from "./desk";
 
 type Opened = { conversation: Conversation } | { problem: string } | null;
 
-/** A new chat gets its place in the address with its first message; reading it before would find nothing. */
+/** A new chat is added to the address with its first message; before that it does not exist. */
 function newId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

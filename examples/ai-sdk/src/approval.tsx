@@ -1,4 +1,4 @@
-/** The card of a call that may run only once a person has agreed. */
+/** The card of a call that needs an approval. */
 
 import { useId, useState } from "react";
 import { Values } from "./values";

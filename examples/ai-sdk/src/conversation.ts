@@ -1,8 +1,8 @@
 /**
- * One chat: the AI SDK's `Chat`, and what it needs when people may answer elsewhere too.
+ * One chat: the `Chat` of the AI SDK, and what it needs if people may also answer elsewhere.
  *
- * 1. What was answered here is sent at once, even if a sibling still waits, and only once.
- * 2. While something waits or runs that this page does not stream, the stored chat is read again and again.
+ * 1. An answer is sent at once and only once, even if another call is still waiting.
+ * 2. While a request is waiting, or a turn is running that this page does not stream, the stored chat is polled.
  */
 
 import { Chat } from "@ai-sdk/react";
@@ -10,13 +10,13 @@ import { DefaultChatTransport, isToolUIPart, type UIMessage } from "ai";
 import { BASE, Desk, Problem, type History, type Pending } from "./desk";
 import { lateWords, settledWords } from "./words";
 
-/** Milliseconds between two looks: while people are asked, and while the assistant goes on with what others answered. */
+/** Milliseconds between two polls: while a request is waiting, and while the assistant continues with an answer of others. */
 const WAITING = 2000;
 const WORKING = 700;
 
 export type Notice = { tone: "news" | "problem"; text: string };
 
-/** What the page shows beside the messages. `offline` says why the last look failed, "" if it did not. */
+/** What the page shows in addition to the messages. `offline` says why the last poll failed, "" if it did not. */
 export type View = {
   status: History["status"];
   pending: Pending[];
@@ -31,15 +31,15 @@ export class Conversation {
 
   readonly #desk: Desk;
   readonly #listeners = new Set<() => void>();
-  /** Calls answered here whose answer has not been sent yet. */
+  /** Calls that were answered here and whose answers have not been sent yet. */
   readonly #unsent = new Set<string>();
-  /** Calls answered here: no news. */
+  /** Calls that were answered here, which are not announced. */
   readonly #mine = new Set<string>();
-  /** The last message that was written here, until the stored chat was seen to hold it. */
+  /** The last message that was written here, until the stored chat contains it. */
   #written: { id: string; text: string } | null = null;
-  /** Of the stored chat that the page shows; "" if it shows anything else. */
+  /** ETag of the stored chat that the page shows; "" if it shows anything else. */
   #etag = "";
-  /** Counts what is done here: a look that began before does not count. */
+  /** Counts actions on this page: a poll that began before one is ignored. */
   #round = 0;
   #looking = false;
 
@@ -62,7 +62,7 @@ export class Conversation {
     if (history) this.#show(history.history, history.etag);
   }
 
-  /** Whether a response is on its way to this page. */
+  /** Whether a response is streaming to this page. */
   get streams(): boolean {
     return this.chat.status === "submitted" || this.chat.status === "streaming";
   }
@@ -113,7 +113,7 @@ export class Conversation {
     await this.look();
   }
 
-  /** Keep looking until the returned function is called. */
+  /** Poll until the returned function is called. */
   watch = (): (() => void) => {
     let timer: ReturnType<typeof setTimeout>;
     let over = false;
@@ -132,7 +132,7 @@ export class Conversation {
     if (due && !document.hidden) await this.look();
   }
 
-  /** Read the stored chat, and show it unless something was done here meanwhile. */
+  /** Read the stored chat, and show it unless there was an action on this page in the meantime. */
   async look(): Promise<void> {
     if (this.#looking || this.streams) return;
     this.#looking = true;
@@ -182,7 +182,7 @@ export class Conversation {
   #refused(error: Error): void {
     const problem = Problem.of(error);
     if (problem.status === 401) this.#desk.forget();
-    // Whatever it was, what is stored is the truth: the look that follows shows it, open questions open again.
+    // The stored chat counts: the next poll shows it, with unanswered questions open again.
     this.#unsent.clear();
     this.#etag = "";
     const late = problem.decision && lateWords(problem.decision, this.view.pending, this.chat.messages);
@@ -196,7 +196,7 @@ export class Conversation {
   }
 }
 
-/** The calls of the last message that hold an answer. */
+/** The calls of the last message that have an answer. */
 function answered(messages: UIMessage[]): string[] {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return [];

@@ -1,11 +1,11 @@
-/** Pausepoint over HTTP, beside the stream that the AI SDK reads itself: tokens, the stored chat, stop, refusals. */
+/** Pausepoint over HTTP, except for the stream, which the AI SDK reads: tokens, the stored chat, stop, errors. */
 
 import type { UIMessage } from "ai";
 
-/** Empty: through this page's own server. Else Pausepoint's address, which then needs this origin in CORS_ALLOWED_ORIGINS. */
+/** Empty: through the server of this page. Otherwise the address of Pausepoint, with this origin in its CORS_ALLOWED_ORIGINS. */
 export const BASE: string = import.meta.env.VITE_PAUSEPOINT_URL ?? "";
 
-/** What waits for a person; `url` is the request's page on the dashboard. */
+/** A waiting request; `url` is its page in Pausepoint. */
 export type Pending = {
   requestId: string;
   kind: "approval" | "question" | "form" | "recovery";
@@ -15,7 +15,7 @@ export type Pending = {
   deadline: string | null;
 };
 
-/** The chat as it is stored. */
+/** The stored chat. */
 export type History = {
   messages: UIMessage[];
   status: "idle" | "queued" | "running" | "suspended" | "failed";
@@ -24,7 +24,7 @@ export type History = {
 
 export type Decision = { request_id: string; verdict: string; by: string | null; decided_at: string };
 
-/** A refusal: a problem document (RFC 9457), or what stood in its place. `status` is 0 if nobody answered. */
+/** An error: a problem document (RFC 9457), or the text in its place. `status` is 0 if there was no response. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -35,7 +35,7 @@ export class Problem extends Error {
     super(detail);
   }
 
-  /** The AI SDK throws an error with the status, whose message is the body; a `TypeError` where nobody answered. */
+  /** The AI SDK throws an error with the status, whose message is the body; a `TypeError` if there was no response. */
   static of(error: unknown): Problem {
     if (error instanceof Problem) return error;
     if (error instanceof TypeError) return new Problem(0, `Pausepoint cannot be reached (${error.message}).`);
@@ -49,7 +49,7 @@ export class Problem extends Error {
       const { detail, code, decision } = JSON.parse(body);
       if (typeof detail === "string") return new Problem(status, detail, code, decision);
     } catch {
-      // No JSON: the words of a proxy, which are not for people.
+      // Not JSON: the text of a proxy, which is not meant for people.
     }
     return new Problem(status, `Pausepoint cannot be reached (status ${status}).`);
   }
@@ -63,19 +63,19 @@ export class Desk {
 
   constructor(readonly chatId: string) {}
 
-  /** The headers of every call; the AI SDK's transport takes this function as it is. */
+  /** Headers of every call; the transport of the AI SDK takes this function. */
   headers = async (): Promise<Record<string, string>> => {
     const known = await this.#token?.catch(() => undefined);
     if (!known || known.until - Date.now() < RENEW_EARLY) this.#token = this.#newToken();
     return { Authorization: `Bearer ${(await this.#token!).token}` };
   };
 
-  /** After a 401: the next call gets a new token. */
+  /** Get a new token for the next call, after a 401. */
   forget(): void {
     this.#token = undefined;
   }
 
-  /** The chat, or null if it still is what `etag` named. */
+  /** Return the chat, or null if it has not changed since `etag`. */
   async read(etag = ""): Promise<{ history: History; etag: string } | null> {
     const response = await this.#call("", { headers: etag ? { "If-None-Match": etag } : {} });
     if (response.status === 304) return null;

@@ -1,14 +1,14 @@
-/** The cards of Pausepoint's two ready-made questions: `askUser` (options) and `askHuman` (one's own words). */
+/** Cards for the two built-in questions of Pausepoint: `askUser` (options) and `askHuman` (free text). */
 
 import { useId, useState, type FormEvent } from "react";
 import { Values } from "./values";
 
 type Option = { label: string; description?: string };
 
-/** `fieldName` is empty for `askHuman`, whose answer is the text itself; its options are mere suggestions. */
+/** `fieldName` is empty for `askHuman`, whose answer is the text itself; its options are suggestions. */
 export type Asked = { question: string; options: Option[]; multiple: boolean; fieldName: string; context: unknown };
 
-/** The question in a call's input; null if this tool asks none, or not in a shape that this page knows. */
+/** Return the question in the input of a call, or null if there is none in a known shape. */
 export function questionOf(toolName: string, input: unknown): Asked | null {
   const { question, options, multiSelect, fieldName, suggestions, context } = (input ?? {}) as Record<string, unknown>;
   if (typeof question !== "string") return null;
@@ -78,7 +78,7 @@ function Words({ option }: { option: Option }) {
   );
 }
 
-/** What was answered, in words where it has one of the shapes above. */
+/** The answer, as text if it has one of the shapes above. */
 export function Answer({ output }: { output: unknown }) {
   const words = wordsOf(output);
   return words ? <p className="said">“{words}”</p> : <Values value={output} />;

@@ -1,4 +1,4 @@
-/** A chat on the screen: its messages, what is going on, and the field to write in. */
+/** A chat: its messages, its status, and the input field. */
 
 import { useChat } from "@ai-sdk/react";
 import { isToolUIPart, type UIMessage } from "ai";
@@ -7,12 +7,12 @@ import type { Conversation, View } from "./conversation";
 import { Text } from "./text";
 import { Tool } from "./tool";
 
-/** What the demo's agent understands. */
+/** Sentences that the agent of the demo understands. */
 const EXAMPLES = ["Please refund order 4711, 250 euros", "ask", "ask parallel", "ask human", "What is the weather in Paris"];
 
 export function Room({ conversation }: { conversation: Conversation }) {
   const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
-  // `resume` follows a first response that runs; the server says 204 for a continuation, and `watch` reads that.
+  // `resume` follows a first response that is running. For a continuation the server answers 204, and `watch` polls.
   const { messages, status } = useChat({ chat: conversation.chat, resume: conversation.works });
   useEffect(() => conversation.watch(), [conversation]);
   useStayAtEnd(messages);
@@ -73,14 +73,14 @@ function Doing({ view, streams }: { view: View; streams: boolean }) {
     const count = view.pending.length;
     return <p className="doing">{count > 1 ? `Waiting for ${count} answers.` : "Waiting for an answer."}</p>;
   }
-  return view.status === "failed" ? <p className="doing">The last answer failed. Write again to go on.</p> : null;
+  return view.status === "failed" ? <p className="doing">The last answer failed. Write again to continue.</p> : null;
 }
 
 function Welcome({ conversation }: { conversation: Conversation }) {
   return (
     <section className="welcome">
       <h1>How can I help?</h1>
-      <p>When the agent needs a person, it asks: here, and on Pausepoint’s dashboard. Whoever answers first counts.</p>
+      <p>When the agent needs a person, it asks here and in the Inbox of Pausepoint. The first answer counts.</p>
       <div className="examples">
         {EXAMPLES.map((text) => (
           <button key={text} type="button" onClick={() => say(conversation, text)}>
@@ -122,7 +122,7 @@ function Composer({ conversation, view, streams }: { conversation: Conversation;
         onKeyDown={press}
       />
       {going || waits ? (
-        <button type="button" title={waits ? "Stop, and cancel what is asked" : "Stop"} onClick={() => void conversation.stop()}>
+        <button type="button" title={waits ? "Stop, and cancel waiting requests" : "Stop"} onClick={() => void conversation.stop()}>
           Stop
         </button>
       ) : (
@@ -139,7 +139,7 @@ function say(conversation: Conversation, text: string): void {
   conversation.send(text);
 }
 
-/** Keep the end in sight while it grows, unless the reader has scrolled up. */
+/** Scroll to the end while it grows, unless the reader has scrolled up. */
 function useStayAtEnd(messages: UIMessage[]): void {
   const atEnd = useRef(true);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The little Markdown that models write, as elements: never as HTML, so that nothing in it can act. */
+/** Render simple Markdown as elements, never as HTML, so that text from a model cannot run anything. */
 
 import { Fragment, type ReactNode } from "react";
 
@@ -11,7 +11,7 @@ export function Text({ text }: { text: string }) {
   return <div className="text">{blocks(text.split("\n"))}</div>;
 }
 
-/** Paragraphs, lists, headings and code; a block that is still open at the end (text that arrives) counts as closed. */
+/** Paragraphs, lists, headings and code. A block that is still open at the end (streaming text) counts as closed. */
 function blocks(lines: string[]): ReactNode[] {
   const found: ReactNode[] = [];
   for (let at = 0; at < lines.length; ) {

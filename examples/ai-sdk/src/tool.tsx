@@ -1,4 +1,4 @@
-/** A tool call: a card where people are or were asked, else one line that opens. */
+/** A tool call: a card if people are or were asked, otherwise one line that expands. */
 
 import { getToolName } from "ai";
 import { useRef, type ReactNode } from "react";
@@ -16,7 +16,7 @@ export function Tool({ part, asked, conversation }: Props) {
   const question = part.state === "input-streaming" ? null : questionOf(getToolName(part), part.input);
   if (!question && !part.approval && !asked) return <Run part={part} />;
 
-  // The buttons that were pressed go away; the focus stays where the reader is.
+  // The buttons disappear after a press; keep the focus on the card.
   const settle = (act: () => void) => {
     card.current?.focus({ preventScroll: true });
     act();
@@ -54,7 +54,7 @@ export function Tool({ part, asked, conversation }: Props) {
   }
 }
 
-/** A call that nobody is asked about. */
+/** A call that needs no person. */
 function Run({ part }: { part: ToolPart }) {
   const [tone, badge] = standing(part, undefined);
   return (
@@ -84,7 +84,7 @@ function Outcome({ part }: { part: ToolPart }) {
   );
 }
 
-/** What this page has no card for: forms, and what became of a call that was cut off. */
+/** Requests that this page has no card for: forms, and calls whose outcome is unknown. */
 function Elsewhere({ asked }: { asked: Pending }) {
   return (
     <p>

@@ -1,4 +1,4 @@
-/** Any JSON, readably: an object as a table, the rest as it is written. */
+/** Show any JSON: an object as a table, everything else as text. */
 
 export function Values({ value }: { value: unknown }) {
   if (value === undefined || value === null) return null;

@@ -1,4 +1,4 @@
-/** What a person reads about decisions, tools and values. */
+/** Texts about decisions, tools and values. */
 
 import { getToolName, isToolUIPart, type DynamicToolUIPart, type ToolUIPart, type UIMessage } from "ai";
 import type { Decision, Pending } from "./desk";
@@ -11,20 +11,20 @@ const VERDICTS: Record<string, string> = {
   edit: "approved with changes",
   reject: "rejected",
   respond: "answered",
-  cancel: "withdrawn",
+  cancel: "cancelled",
 };
 
-/** Whose answer stands, where this page's came too late. */
+/** Who decided, if this page was too late. */
 export function lateWords(decision: Decision, pending: Pending[], messages: UIMessage[]): string {
   const asked = pending.find((one) => one.requestId === decision.request_id);
   const part = asked && partOf(asked.toolCallId, messages);
   const what = part ? `“${titleOf(part)}” was` : "it was";
   const at = new Date(decision.decided_at).toLocaleTimeString([], { timeStyle: "short" });
-  if (!decision.by) return `The deadline came first: ${what} closed at ${at}.`;
-  return `${decision.by} answered first: ${what} ${VERDICTS[decision.verdict] ?? decision.verdict} at ${at}. Your answer was not taken.`;
+  if (!decision.by) return `The deadline passed first: ${what} closed at ${at}.`;
+  return `${decision.by} answered first: ${what} ${VERDICTS[decision.verdict] ?? decision.verdict} at ${at}. Your answer was not used.`;
 }
 
-/** What became of requests that were settled elsewhere; "" for none. */
+/** The outcome of requests that others decided; "" for none. */
 export function settledWords(settled: Pending[], messages: UIMessage[]): string {
   return settled
     .map((asked) => {
@@ -39,7 +39,7 @@ function partOf(toolCallId: string, messages: UIMessage[]): ToolPart | undefined
   return parts.find((part) => part.toolCallId === toolCallId);
 }
 
-/** What stands above a call: the question, or the tool's name in words. */
+/** The heading of a call: the question, or the name of the tool in words. */
 export function titleOf(part: ToolPart): string {
   const name = getToolName(part);
   return (part.state !== "input-streaming" && questionOf(name, part.input)?.question) || spaced(name);

@@ -1,4 +1,4 @@
-"""Two agents: `baker` acts and asks above a threshold, `planner` agrees on a plan before it acts (HITL_AGENTS)."""
+"""Two agents for HITL_AGENTS: `baker` acts and asks above a threshold; `planner` gets a plan approved before it acts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THRESHOLD = 100
 @tool(idempotent=True, timeout=5)
 async def flour_price(kilograms: Annotated[int, Field(gt=0, le=10_000)]) -> str:
     """What the mill asks for that much flour, in euros."""
-    await asyncio.sleep(0)  # where a real tool would ask the mill over the network
+    await asyncio.sleep(0)  # a real tool would call the mill over the network
     return f"{PRICE * kilograms:.2f}"
 
 
@@ -66,7 +66,7 @@ def _confirm(plan: ConfirmPlan) -> Question:
     )
 
 
-#: An interactive tool: a schema and a question, no function. Nobody answers within two hours: the default does.
+#: An interactive tool has a schema and a question, and no function. After two hours the default is the answer.
 confirm_plan = Tool(
     name="confirm_plan", description="Show the plan and wait for a yes.", input_model=ConfirmPlan, ask=_confirm
 )

@@ -1,4 +1,4 @@
-"""A small app of one's own beside Pausepoint."""
+"""A small app of your own that runs inside Pausepoint."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""What the bakery hears from Pausepoint (HITL_EVENT_HANDLERS=bakery.events.remember)."""
+"""A handler for events of Pausepoint (HITL_EVENT_HANDLERS=bakery.events.remember)."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from bakery.models import Heard
 
 
 def remember(event: Event) -> None:
-    """Events come at least once; the unique id makes it exactly once here."""
+    """Record an event once: events are delivered at least once, and the id is unique."""
     Heard.objects.get_or_create(event_id=event.id, defaults={"name": event.name})

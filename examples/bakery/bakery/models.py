@@ -1,4 +1,4 @@
-"""What the bakery keeps."""
+"""Orders, and the events that were handled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Order(models.Model):
 
 
 class Heard(models.Model):
-    """Events that were handled; the id keeps a repeated one from counting twice."""
+    """An event that was handled; its unique id prevents handling it twice."""
 
     event_id = models.UUIDField(unique=True)
     name = models.CharField(max_length=40)

@@ -2,7 +2,7 @@ import { useCedarStore, useSubscribeStateToAgentContext, type Message } from "ce
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Asked, type Suspended } from "./asked";
 
-/** A chat over Cedar's store: its messages, and an input that Cedar sends. */
+/** A chat on Cedar's store: its messages, and the input that Cedar sends. */
 export function App() {
   const messages = useCedarStore((state) => state.messages);
   const busy = useCedarStore((state) => state.isProcessing);
@@ -17,7 +17,7 @@ export function App() {
       {messages.map((message) => (
         <Shown key={message.id} message={message} />
       ))}
-      {busy && <p role="status" className="soft">The assistant is at work.</p>}
+      {busy && <p role="status" className="soft">The assistant is working.</p>}
       {asked && <TellTheAssistant />}
       <Composer busy={busy} />
       <div ref={end} />
@@ -27,9 +27,9 @@ export function App() {
 
 type Run = { runId: string; state: string; suspendedAt: string; suspendPayload: { input: unknown } };
 
-/** What waits goes along with every message, so that the assistant can speak of it. Cedar has this state from the first run on. */
+/** Waiting requests are sent with every message, so that the assistant can talk about them. Cedar has this state after the first run. */
 function TellTheAssistant() {
-  // Not all of them: Cedar keeps every run that it ever knew, and Pausepoint takes 50,000 bytes along with a message.
+  // Only suspended runs: Cedar keeps every run that it ever saw, and Pausepoint accepts 50,000 bytes with a message.
   useSubscribeStateToAgentContext("humanInTheLoop", (runs: Record<string, Run>) => ({
     suspendedWorkflows: Object.values(runs)
       .filter((run) => run.state === "suspended")

@@ -1,7 +1,7 @@
 import { useCedarStore } from "cedar-os";
 import { useState } from "react";
 
-/** Cedar's message of a suspended run, with what Pausepoint puts into it. */
+/** Cedar's message for a suspended run, with the fields that Pausepoint sends. */
 export type Suspended = {
   id: string;
   runId: string;
@@ -12,7 +12,7 @@ export type Suspended = {
   cancelCallback(): Promise<void>;
 };
 
-/** What waits: a yes or a no, or an answer. Cedar adds a message for each further state of a run. */
+/** A waiting request: approve, reject or answer it. Cedar adds a message for each later state of a run. */
 export function Asked({ message }: { message: Suspended }) {
   const runs = useCedarStore((state) => state.registeredStates.humanInTheLoop?.value) as Record<string, { state: string }> | undefined;
   if (message.state !== "suspended") return <p className="soft">{message.content}</p>;

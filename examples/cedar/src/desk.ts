@@ -1,10 +1,10 @@
-/** What Cedar does not ask of a server itself: what waits, after a reload, and that a run was cancelled. */
+/** What Cedar does not ask of a server: the waiting requests after a reload, and cancelling a run. */
 
 import { useCedarStore } from "cedar-os";
 
 const JSON_BODY = { "Content-Type": "application/json" };
 
-/** Cedar keeps suspensions in memory only. */
+/** Cedar keeps suspended runs in memory only. */
 export async function handOverWhatWaits(thread: string): Promise<void> {
   const response = await fetch(`/chat/suspended?threadId=${encodeURIComponent(thread)}`);
   if (!response.ok) return tell(`Pausepoint cannot say what waits (status ${response.status}).`);

@@ -1,12 +1,12 @@
-// What cedar-os 0.1.20 to 0.1.23 need before their "human in the loop" does anything. The store calls a setter as
-// `execute(state, setValue, args)`; the two of human in the loop read `execute(state, runId, resumeData)`, take setValue
-// for the runId, find no such run, and return. Nothing is sent, and the state that they return is dropped.
+// The "human in the loop" of cedar-os 0.1.20 to 0.1.23 does nothing without this. The store calls a setter as
+// `execute(state, setValue, args)`; the two setters of human in the loop expect `execute(state, runId, resumeData)`, take setValue
+// for the runId, find no such run, and return. Nothing is sent, and the state that they return is ignored.
 
 /**
  * Makes Continue, Cancel, `resumeCallback`, `cancelCallback` and `executeCustomSetter` work. Call it once, before the first message.
  *
  * @param {typeof import("cedar-os").useCedarStore} store
- * @param {(runId: string) => unknown} [cancelled] is told of each cancelled run; Cedar itself tells no server.
+ * @param {(runId: string) => unknown} [cancelled] is called for each cancelled run; Cedar itself notifies no server.
  */
 export function repairHumanInTheLoop(store, cancelled = () => {}) {
   const key = "humanInTheLoop";
@@ -21,7 +21,7 @@ export function repairHumanInTheLoop(store, cancelled = () => {}) {
     if (params.key !== key || !state?.stateSetters?.[setterKey]) return original(params);
     const [runId, resumeData] = args ?? [];
     const run = state.value[runId];
-    // Clicked twice; or asked for by the assistant (a `setState` object), who is no person.
+    // A second click, or a `setState` object from the assistant, which must not decide.
     if (run?.state !== "suspended" || options?.isDiff) return;
     keep(runId, { ...run, state: setterKey === "resume" ? "resumed" : "cancelled" });
     const after = await state.stateSetters[setterKey].execute(state.value, runId, resumeData);

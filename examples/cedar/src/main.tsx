@@ -5,7 +5,7 @@ import { cancelRun, handOverWhatWaits } from "./desk";
 import { repairHumanInTheLoop } from "./humanInTheLoop";
 import "./style.css";
 
-// A thread is a chat of that name; kept, so that a reload finds it again.
+// A thread is a chat with that id; it is stored, so that a reload finds it again.
 const thread = sessionStorage.getItem("thread") ?? crypto.randomUUID();
 sessionStorage.setItem("thread", thread);
 

@@ -8,30 +8,39 @@ from typing import Any
 
 from django.core.management import CommandError
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.backups import BackupFailed, back_up
 
 
 class Command(RefusingCommand):
-    help = (
-        "Copy the SQLite database into a new file, while it is in use, and check the copy. For PostgreSQL use pg_dump."
+    help = gettext_noop(
+        "Copy the SQLite database to a new file, even while it is in use, and check the copy. For PostgreSQL, use pg_dump."
     )
     # Before an upgrade it is copied as it is; and what is copied is not written to by looking at it.
     requires_migrations_checks = False
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="the copy's name; it must not exist yet")
+        parser.add_argument("file", type=Path, help=_("the name of the copy; the file must not exist"))
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if connection.vendor != "sqlite":
-            raise CommandError("This database is PostgreSQL's. Use: pg_dump --format=custom --file=FILE DATABASE_URL")
+            raise CommandError(
+                _(
+                    "This command only copies SQLite databases. "
+                    "For PostgreSQL, use: pg_dump --format=custom --file=FILE DATABASE_URL"
+                )
+            )
         database = Path(str(connection.settings_dict["NAME"]))
         if not database.exists():
-            raise CommandError(f"There is no database at {database}. Run `manage.py migrate` first.")
+            raise CommandError(
+                _("No database exists at %(database)s. Run `manage.py migrate` first.") % {"database": database}
+            )
         try:
             size = back_up(database, file)
         except BackupFailed as failed:
             raise CommandError(str(failed)) from failed
-        self.stdout.write(f"{file}: {size:,} bytes, checked.")
+        self.stdout.write(_("%(file)s: %(size)s bytes, checked.") % {"file": file, "size": f"{size:,}"})

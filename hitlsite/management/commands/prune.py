@@ -11,6 +11,8 @@ from typing import Any
 
 from django.apps import apps
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from approvals import actions as desk
 from approvals.management.refusing import RefusingCommand
@@ -23,33 +25,37 @@ PAGE = 200
 
 #: What is in a chat, by table.
 INSIDE = {
-    "message": "messages",
-    "turn": "turns",
-    "step": "steps",
-    "toolcall": "tool calls",
-    "turncheckpoint": "checkpoints",
-    "turnevent": "stream events",
-    "chat": "sub-agents' conversations",
+    "message": gettext_lazy("messages"),
+    "turn": gettext_lazy("turns"),
+    "step": gettext_lazy("steps"),
+    "toolcall": gettext_lazy("tool calls"),
+    "turncheckpoint": gettext_lazy("checkpoints"),
+    "turnevent": gettext_lazy("stream events"),
+    "chat": gettext_lazy("sub-agents' conversations"),
 }
 
 
 def age(text: str) -> timedelta:
     """`180d`: whole days, 1 to 36500."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}d", text) or int(text[:-1]) > 36_500:
-        raise ArgumentTypeError(f"{text!r} is not an age. Write it in days, like 180d.")
+        raise ArgumentTypeError(_("%(text)r is not an age. Enter a number of days, like 180d.") % {"text": text})
     return timedelta(days=int(text[:-1]))
 
 
 class Command(RefusingCommand):
-    help = (
-        "Say what is old enough to go, and with --yes remove it: what was said in chats that nobody used for so long, "
-        "events that were delivered, sessions that are over. Requests, decisions and the audit log stay. It may be "
-        "killed and run again, beside running servers."
+    help = gettext_noop(
+        "List old data, and with --yes remove it: the contents of chats that nobody has used for this long, delivered "
+        "events, and ended sessions. Requests, decisions and the audit log are kept. You can interrupt this command and "
+        "run it again, also beside running servers."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--older-than", type=age, default=age("180d"), help="in days, like 180d (the default)")
-        parser.add_argument("--yes", action="store_true", help="remove it; without this nothing is changed")
+        parser.add_argument(
+            "--older-than", type=age, default=age("180d"), help=_("age in days, like 180d (the default)")
+        )
+        parser.add_argument(
+            "--yes", action="store_true", help=_("remove the data; without this option nothing is changed")
+        )
 
     def handle(self, *args: Any, older_than: timedelta, yes: bool, **options: Any) -> None:
         before = timezone.now() - older_than
@@ -62,25 +68,33 @@ class Command(RefusingCommand):
         while after is not None:
             removed, after = desk.prune_delivered(before, after=after)
             delivered += removed
-        self.stdout.write(f"{delivered:,} delivered events removed.")
+        self.stdout.write(
+            ngettext("Removed %(count)s delivered event.", "Removed %(count)s delivered events.", delivered)
+            % {"count": f"{delivered:,}"}
+        )
         sessions = 0
         while removed := desk.prune_sessions():
             sessions += removed
-        self.stdout.write(f"{sessions:,} ended sessions removed.")
+        self.stdout.write(
+            ngettext("Removed %(count)s ended session.", "Removed %(count)s ended sessions.", sessions)
+            % {"count": f"{sessions:,}"}
+        )
 
     def _say_what_would_go(self, before: datetime) -> None:
-        self.stdout.write(f"Older than {before:%Y-%m-%d %H:%M} UTC:")
+        self.stdout.write(_("Older than %(before)s UTC:") % {"before": f"{before:%Y-%m-%d %H:%M}"})
         if apps.is_installed("chats"):
-            self._say(chats.old_chats(before).count(), "chats, and in them:")
+            self._say(chats.old_chats(before).count(), _("chats, and in them:"))
             inside: Counter[str] = Counter()
             for pks in _pages(before):
                 inside.update(chats.contents(pks))
             for table, words in INSIDE.items():
                 self._say(inside[table], f"  {words}")
-            self._say(chats.half_pruned().count(), "chats of which a killed run has left something")
-        self._say(desk.old_delivered(before).count(), "delivered events")
-        self._say(desk.old_sessions().count(), "ended sessions, whatever their age")
-        self.stdout.write("Nothing was changed: add --yes to remove it. Requests, decisions and the audit log stay.")
+            self._say(chats.half_pruned().count(), _("chats partly removed by an interrupted run"))
+        self._say(desk.old_delivered(before).count(), _("delivered events"))
+        self._say(desk.old_sessions().count(), _("ended sessions of any age"))
+        self.stdout.write(
+            _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")
+        )
 
     def _say(self, number: int, words: str) -> None:
         self.stdout.write(f"{number:>12,} {words}")
@@ -95,7 +109,15 @@ class Command(RefusingCommand):
                     rows, removed = rows + self._empty(pk), removed + 1
                 else:
                     skipped += 1
-        self.stdout.write(f"{removed:,} chats removed, {rows:,} rows; {skipped:,} are in use and stay.")
+        self.stdout.write(
+            ngettext("Removed %(removed)s chat (%(rows)s rows).", "Removed %(removed)s chats (%(rows)s rows).", removed)
+            % {"removed": f"{removed:,}", "rows": f"{rows:,}"}
+        )
+        if skipped:
+            words = ngettext(
+                "%(count)s chat is in use and was kept.", "%(count)s chats are in use and were kept.", skipped
+            )
+            self.stdout.write(words % {"count": f"{skipped:,}"})
 
     def _empty(self, pk: int) -> int:
         rows = 0

@@ -1,8 +1,12 @@
-"""`manage.py seed_demo`: the demo's people and a few conversations, once; only with DEBUG."""
+"""`manage.py seed_demo`: the users, conversations and API key of the demo; only with DEBUG."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
+import json
+import shlex
 from typing import Any
 
 from django.apps import apps
@@ -10,13 +14,17 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from approvals.access.permissions import DEFAULT_SCOPES
 from approvals.management.refusing import RefusingCommand
+from approvals.models.keys import ApiKey
 
 if apps.is_installed("chats"):
     from hitlsite.demo.conversations import converse
 
-PASSWORD = "pausepoint"  # noqa: S105 - a demo on one's own machine
+PASSWORD = "pausepoint"  # noqa: S105 - a demo on your own machine
 PEOPLE = {
     "requester": ("chats with the agent and answers its questions", (), False),
     "approver": ("decides what agents may do", ("decide_approvalrequest", "view_approvalrequest"), False),
@@ -25,29 +33,53 @@ PEOPLE = {
         ("view_approvalrequest", "view_auditentry"),
         True,
     ),
-    "admin": ("may do everything, in the admin too", (), True),
+    "admin": ("may do everything, also in the admin", (), True),
 }
+QUESTION = {"kind": "question", "title": "Which size?", "options": [{"label": "S"}, {"label": "M"}]}
 
 
 class Command(RefusingCommand):
-    help = "Make the demo's accounts and conversations, where they are missing. Refused unless DEBUG is on."
+    help = gettext_noop("Create missing demo users, conversations and the demo API key. Only works with DEBUG=1.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
-            raise CommandError("The demo's accounts have a known password; they are only made with DEBUG=1.")
+            raise CommandError(_("Demo accounts have a public password, so they can only be created with DEBUG=1."))
         fresh = not User.objects.filter(username="requester").exists()
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
-        # Conversations are scripted: a real model would cost money, and say something else.
+            key = make_key(people["requester"])
+        # The conversations are scripted: a real model would cost money, and say something else.
         if fresh and apps.is_installed("chats") and settings.HITL_PROVIDER == "scripted":
             asyncio.run(converse(people["requester"], people["approver"]))
-        self.stdout.write(f"Log in with the password “{PASSWORD}” as:")
-        for name, (does, _, _) in PEOPLE.items():
-            self.stdout.write(f"  {name:<10} {does}")
+        self.stdout.write(first_steps(key))
+
+
+def first_steps(key: str) -> str:
+    """Say how to log in, and how a program asks its first question; `key` is empty if it was revoked."""
+    people = "\n".join(f"  {name:<10} {does}" for name, (does, *_rest) in PEOPLE.items())
+    log_in = _("Open %(url)s/ and log in with the password “%(password)s” as:\n%(people)s\n") % {
+        "url": settings.PUBLIC_URL,
+        "password": PASSWORD,
+        "people": people,
+    }
+    if not key:
+        return log_in + _("\nThe API key of the demo was revoked. To make another one: make key USER=requester\n")
+    return log_in + _(
+        "\nAPI key for programs (user requester):\n  %(key)s\n\nAsk your first question from another terminal:\n"
+        "  %(command)s\nIt appears in the Inbox of requester and of approver: %(url)s/requests/\n"
+    ) % {"key": key, "command": first_question(key), "url": settings.PUBLIC_URL}
+
+
+def first_question(key: str) -> str:
+    """Return a command that asks a question, in one line that a shell takes as it stands."""
+    command = ["curl", f"{settings.PUBLIC_URL}/api/v1/requests"]
+    for header in (f"Authorization: Bearer {key}", "Content-Type: application/json"):
+        command += ["-H", header]
+    return shlex.join([*command, "-d", json.dumps(QUESTION)])
 
 
 def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
-    """The demo's person of that name, made on first use."""
+    """Return the demo's user of that name, made on first use."""
     person, made = User.objects.get_or_create(
         username=name, defaults={"is_staff": staff, "is_superuser": name == "admin"}
     )
@@ -58,3 +90,16 @@ def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
             Permission.objects.filter(codename__in=permissions, content_type__app_label="approvals")
         )
     return person
+
+
+def make_key(person: User) -> str:
+    """Return the demo's API key, made on first use; empty if somebody has revoked it.
+
+    It is computed from SECRET_KEY: only its hash is stored, and every start of the demo prints the same key.
+    """
+    secret = hmac.new(settings.SECRET_KEY.encode(), b"pausepoint demo key", hashlib.sha256).hexdigest()
+    prefix, text = secret[:8], f"pp_{secret[:8]}_{secret[8:]}"
+    secret_hash = hashlib.sha256(text.encode()).hexdigest()
+    given = {"user": person, "name": "demo", "secret_hash": secret_hash, "scopes": list(DEFAULT_SCOPES)}
+    key, _made = ApiKey.objects.get_or_create(prefix=prefix, defaults=given)
+    return text if key.revoked_at is None else ""

@@ -11,6 +11,8 @@ from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import CommandError
 from django.db import connections
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from twisted.internet import defer, reactor
 
 from approvals.management.refusing import RefusingCommand
@@ -21,23 +23,32 @@ from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
-    help = "Serve Pausepoint: pages, and without workers also running turns and the sweep. Stops cleanly on SIGTERM."
+    help = gettext_noop(
+        "Serve Pausepoint. Without workers, this process also runs turns and the sweep. "
+        "It shuts down cleanly on SIGTERM."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default 8000)")
+        parser.add_argument("--host", default="127.0.0.1", help=_("the address to listen on (default 127.0.0.1)"))
+        parser.add_argument("--port", type=int, default=8000, help=_("the port to listen on (default 8000)"))
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         if settings.DEBUG and not is_loopback(host):
             raise CommandError(
-                f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
+                _(
+                    "With DEBUG=1 only this machine can be served, and %(host)s is not this machine. "
+                    "Unset DEBUG, or leave out --host."
+                )
+                % {"host": host}
             )
         timeouts.keep_to(timeouts.PAGES)
         self.check(databases=["default"])
         # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
         connections.close_all()
         if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
-            raise CommandError("The static files are not collected. Run `manage.py collectstatic --no-input` first.")
+            raise CommandError(
+                _("The static files have not been collected. Run `manage.py collectstatic --no-input` first.")
+            )
         server = DeskServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
@@ -46,7 +57,13 @@ class Command(RefusingCommand):
         )
         server.run()
         if not server.listening_addresses:
-            raise CommandError(f"Port {port} on {host} is taken or not allowed. Choose another one with --port.")
+            raise CommandError(
+                _(
+                    "Cannot listen on port %(port)s of %(host)s: it is in use or not permitted. "
+                    "Choose another port with --port."
+                )
+                % {"port": port, "host": host}
+            )
 
 
 def is_loopback(host: str) -> bool:

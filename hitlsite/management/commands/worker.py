@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import CommandError
 from django.db import connections
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.server import timeouts
@@ -16,13 +18,17 @@ from hitlsite.server.work import DeskWork
 
 
 class Command(RefusingCommand):
-    help = "Run turns, deadlines and deliveries, beside `serve`, on PostgreSQL. Hands running turns over on SIGTERM."
+    help = gettext_noop(
+        "Run turns, deadlines and deliveries beside `serve` on PostgreSQL. On SIGTERM, hand over running turns."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.HITL_DISPATCH != "workers":
             raise CommandError(
-                "Turns are run by `manage.py serve` here. For workers set DATABASE_URL=postgresql://… "
-                "and leave HITL_DISPATCH unset (or set it to workers)."
+                _(
+                    "Turns run in `manage.py serve` with these settings. To use workers, set DATABASE_URL=postgresql://… "
+                    "and leave HITL_DISPATCH unset, or set it to workers."
+                )
             )
         timeouts.keep_to(timeouts.WORK)
         self.check(databases=["default"])
@@ -38,6 +44,6 @@ async def work() -> None:
         loop.add_signal_handler(number, over.set)
     beside = DeskWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)
     beside.start()
-    print("Pausepoint works on turns (Ctrl+C stops it)", flush=True)
+    print(_("Pausepoint is running turns (press Ctrl+C to stop)"), flush=True)
     await over.wait()
     await beside.stop()

@@ -39,8 +39,8 @@ def test_the_secret_is_not_stored():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--user", "nobody", "--name", "x"], "no active user named 'nobody'"),
-        (["--user", "alice", "--name", " "], "say what the key is for"),
+        (["--user", "nobody", "--name", "x"], "No active user is named 'nobody'"),
+        (["--user", "alice", "--name", " "], "Say what the key is for"),
         (["--user", "alice", "--name", "x", "--scopes", "ask,rule"], "not rule"),
         (["--user", "alice", "--name", "x", "--scopes", ","], "not nothing"),
     ],

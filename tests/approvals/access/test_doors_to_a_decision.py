@@ -73,9 +73,7 @@ def test_what_is_critical_is_decided_on_its_page_only(verdict):
     request = request_of(Machine(alice()).ask(priority="critical"))
     for status, told in (by_session(by, request, verdict), Machine(by).decide({"id": request.pk}, verdict)[:2]):
         assert (status, told["code"], told["url"]) == (403, "decide_on_page", request.public_url)
-        assert (
-            told["detail"] == f"This is critical. It can only be decided on its own page in Pausepoint: {told['url']}"
-        )
+        assert told["detail"] == f"This request is critical. Decide it on its own page in Pausepoint: {told['url']}"
     bulk = {"pick": f"{request.pk}:{request.input_digest}", "verdict": verdict, "confirmed": "yes"}
     links = parse(browser(by).post("/requests/bulk/", bulk).text).find("td")[0].find("a")
     assert [link.attributes["href"] for link in links] == [request.get_absolute_url()]

@@ -85,7 +85,7 @@ def test_documents_and_refusals_name_the_key(decided):
     assert [one["by"] for one in reader.get(f"{path}/comments").body["items"]] == [BOBS]
     late = reader.decide({"id": decided.pk}, "reject")
     assert (late.refusal, late.body["decision"]["by"]) == ((409, "already_decided"), BOBS)
-    assert late.body["detail"].startswith(f"Too late: approved by {BOBS} at ")
+    assert late.body["detail"] == f"This request was approved just now by {BOBS}."
 
 
 def test_exports_name_the_key(decided):
@@ -119,7 +119,7 @@ def test_the_same_key_says_the_same_again_and_its_user_in_person_does_not():
     found = ApprovalRequest.objects.get()
     page = browser(by).post(f"{found.get_absolute_url()}decide/", {"verdict": "reject", "digest": found.input_digest})
     assert page.status_code == 409
-    assert f"Too late: rejected by {BOBS}" in page.text
+    assert f"This request was rejected just now by {BOBS}" in page.text
 
 
 @pytest.mark.parametrize(

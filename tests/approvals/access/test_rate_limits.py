@@ -86,7 +86,7 @@ def test_every_address_that_asks_counts(settings, address, body):
     response = Client().post(address, json.dumps(body), content_type="application/json", headers=headers)
     if address == "/chat/stream":
         # Of an error on a stream Cedar shows nothing: it is told in the chat.
-        assert (response.status_code, "Too many calls" in response.content.decode()) == (200, True)
+        assert (response.status_code, "Too many requests" in response.content.decode()) == (200, True)
     else:
         assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
 

@@ -132,7 +132,7 @@ def test_what_is_over_says_so_whatever_the_door():
     request = asked(OUTSIDE, "", people, Kind.APPROVAL, Priority.CRITICAL)
     assert outcome(request, people[1], Door.DASHBOARD) == YES
     late = make_person("late", "decide_approvalrequest")
-    with pytest.raises(Refusal, match="Too late: rejected by somebody who may decide") as refused:
+    with pytest.raises(Refusal, match="This request was rejected just now by somebody who may decide") as refused:
         actions.decide(request.pk, by=late, via=Door.REST, verdict=Verdict.APPROVE)
     assert refused.value.code == "already_decided"
 

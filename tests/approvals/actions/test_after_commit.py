@@ -114,7 +114,7 @@ def test_a_replay_and_a_refusal_send_nothing():
     decide(request, decider, Verdict.APPROVE)
     with heard_signals() as heard:
         assert decide(request, decider, Verdict.APPROVE).replayed is True
-        with pytest.raises(Exception, match="Too late"):
+        with pytest.raises(Exception, match="was approved"):
             decide(request, decider, Verdict.REJECT)
     assert heard == []
 

@@ -36,7 +36,7 @@ def test_owner_assignee_and_deciders_talk_auditors_read_and_mallory_knows_of_not
     request = make_request(owner, Kind.QUESTION, assigned_to=assignee)
     for person in (owner, by, assignee):
         say(request, person, f"I am {person.username}.")
-    with pytest.raises(NotAllowed, match="may read this thread"):
+    with pytest.raises(NotAllowed, match="can read these comments"):
         say(request, auditor := carol(), "Me too.")
     with pytest.raises(NotFound):
         say(request, stranger := mallory(), "Me too.")

@@ -51,7 +51,7 @@ def test_each_kind_takes_its_own_verdicts_and_refuses_the_others(kind, verdict):
     ends = ENDS.get((kind.value, verdict.value))
     if ends is None:
         assert refused(Invalid, decide, request, decider, verdict, **SAID.get(verdict, {})).errors == {
-            "verdict": "does not fit"
+            "verdict": "is not possible for this kind of request"
         }
         assert (stored(request).status, decisions(request), events(request)) == ("pending", [], ["request.created"])
         return
@@ -68,12 +68,12 @@ def test_each_kind_takes_its_own_verdicts_and_refuses_the_others(kind, verdict):
 
 
 ENDINGS = {
-    "approved by bob": lambda r, by: decide(r, by, Verdict.APPROVE),
-    "approved with changes by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
-    "rejected by bob": lambda r, by: decide(r, by, Verdict.REJECT),
-    "cancelled by bob": lambda r, by: cancel(r, by),
-    "cancelled by nobody (the system)": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
-    "answered by nobody (the system)": lambda r, by: actions.settle(
+    "approved just now by bob": lambda r, by: decide(r, by, Verdict.APPROVE),
+    "approved with changes just now by bob": lambda r, by: decide(r, by, Verdict.EDIT, edited_input=LESS),
+    "rejected just now by bob": lambda r, by: decide(r, by, Verdict.REJECT),
+    "cancelled just now by bob": lambda r, by: cancel(r, by),
+    "cancelled just now by Pausepoint": lambda r, by: actions.withdraw([r.pk], by=None, via=Door.SYSTEM, comment=""),
+    "answered just now by Pausepoint": lambda r, by: actions.settle(
         r.pk, verdict=Verdict.RESPOND, comment="", answer="done"
     ),
 }
@@ -85,7 +85,7 @@ def test_a_closed_request_never_changes_and_every_refusal_names_who_ended_it(win
     ENDINGS[winner](request, bob())
     before = (ApprovalRequest.objects.values().get(), Decision.objects.values().get(), events(request))
     decision = Decision.objects.get()
-    words = f"Too late: {winner} at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC."
+    words = f"This request was {winner}."
     refusals = [refused(AlreadyDecided, decide, request, late, v, **SAID.get(v, {})) for v in SPOKEN]
     refusals.append(refused(AlreadyDecided, cancel, request, late))
     assert [(str(refusal), refusal.decision) for refusal in refusals] == [(words, decision)] * 5
@@ -154,11 +154,16 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
     ("kind", "verdict", "said", "errors"),
     [
         (Kind.QUESTION, Verdict.RESPOND, {}, {"answer": "is missing"}),
-        (Kind.QUESTION, Verdict.RESPOND, {"answer": "a\x00b"}, {"answer": "text holds a NUL or half a character"}),
-        (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "does not belong to this verdict"}),
+        (
+            Kind.QUESTION,
+            Verdict.RESPOND,
+            {"answer": "a\x00b"},
+            {"answer": "text contains a NUL or half of a surrogate pair"},
+        ),
+        (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "is not allowed with this verdict"}),
         (Kind.APPROVAL, Verdict.EDIT, {}, {"edited_input": "is missing"}),
-        (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "does not belong to this verdict"}),
-        (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "holds more than 5,000 characters"}),
+        (Kind.APPROVAL, Verdict.APPROVE, {"edited_input": LESS}, {"edited_input": "is not allowed with this verdict"}),
+        (Kind.APPROVAL, Verdict.REJECT, {"comment": "x" * 5001}, {"comment": "is longer than 5,000 characters"}),
     ],
 )
 def test_what_is_missing_too_much_or_too_long_is_refused_by_field(kind, verdict, said, errors):
@@ -172,7 +177,7 @@ def test_a_comment_is_stripped_cleaned_and_bounded_when_deciding_and_when_withdr
     one, two = make_request(decider), make_request(decider)
     assert decide(one, decider, Verdict.REJECT, comment=" a\x00 ").decision.comment == "a\ufffd"
     assert refused(Invalid, cancel, two, decider, "x" * (MAX_COMMENT + 1)).errors == {
-        "comment": "holds more than 5,000 characters"
+        "comment": "is longer than 5,000 characters"
     }
     assert cancel(two, decider, f" {'x' * MAX_COMMENT}\n").decision.comment == "x" * MAX_COMMENT
 
@@ -214,7 +219,7 @@ def test_the_same_person_saying_the_same_gets_the_decision_back_and_nobody_else_
     assert (again.replayed, again.decision, decisions(request)) == (True, first, [first])
     assert refused(AlreadyDecided, decide, request, decider, otherwise[0], **otherwise[1]).decision == first
     other = refused(AlreadyDecided, decide, request, make_person("dora", "decide_approvalrequest"), verdict, **said)
-    assert f"{first.get_verdict_display().lower()} by bob" in str(other)
+    assert f"{first.get_verdict_display().lower()} just now by bob" in str(other)
     assert events(request) == ["request.created", "request.decided"]
 
 
@@ -227,7 +232,7 @@ def test_absent_and_not_yours_look_alike_to_every_action():
         found.append(refused(NotFound, actions.cancel, request_id, **said))
         found.append(refused(NotFound, queries.get_request_for, stranger, request_id))
     assert {(str(refusal), refusal.code, refusal.status) for refusal in found} == {
-        ("There is no such request, or you may not see it.", "not_found", 404)
+        ("Request not found. It may not exist, or you may not have access.", "not_found", 404)
     }
     assert actions.expire(uuid4()) is False
 

@@ -20,7 +20,7 @@ from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
-TOO_LATE = "The deadline passed at 2026-01-01 12:00:00 UTC, so this can no longer be answered."
+TOO_LATE = "This request expired at 2026-01-01 12:00:00 UTC and can no longer be decided."
 
 
 def test_deciding_after_the_deadline_records_the_expiry_and_says_so():
@@ -48,7 +48,7 @@ def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_ans
     given = {"deadline_at": PAST, "default_response": "M"}
     withdrawn, stopped = make_request(owner, Kind.QUESTION, **given), make_request(owner, Kind.QUESTION, **given)
     for _ in range(2):
-        with pytest.raises(Expired, match="The deadline passed"):
+        with pytest.raises(Expired, match="This request expired"):
             actions.cancel(withdrawn.pk, by=owner, via=Door.REST)
     assert actions.withdraw([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
     for request in (withdrawn, stopped):

@@ -59,7 +59,7 @@ def test_of_twenty_contrary_verdicts_one_is_recorded_and_nineteen_are_told_whose
     losers = found[:winner] + found[winner + 1 :]
     assert (found[winner].decision, found[winner].replayed) == (decision, False)
     assert (decision.by_id, decision.verdict) == (people[winner].pk, verdicts[winner].value)
-    assert {(type(loser), loser.decision, f"by decider{winner} at" in str(loser)) for loser in losers} == {
+    assert {(type(loser), loser.decision, f"by decider{winner}." in str(loser)) for loser in losers} == {
         (AlreadyDecided, decision, True)
     }
     assert stored(request).status == ("rejected" if verdicts[winner] == Verdict.REJECT else "approved")

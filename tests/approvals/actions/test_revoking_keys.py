@@ -52,5 +52,5 @@ def test_the_admin_s_action_is_on_record_for_each_key():
     browser.force_login(root)
     selected = {"action": "revoke", "_selected_action": [key.pk for key in keys]}
     page = browser.post("/admin/approvals/apikey/", selected, follow=True).content.decode()
-    assert "2 revoked." in page
+    assert "2 keys were revoked." in page
     assert [(entry.data["name"], entry.actor_name) for entry in entries()] == [("billing", "root"), ("triage", "root")]

@@ -47,7 +47,7 @@ def root() -> Client:
 @pytest.mark.parametrize("address", NUL)
 def test_a_nul_in_an_address_is_refused_in_words(root, address):
     page = root.get(f"/admin/{address}")
-    assert (page.status_code, "There is a NUL in what was sent" in page.content.decode()) == (400, True)
+    assert (page.status_code, "The request contains a NUL" in page.content.decode()) == (400, True)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_filters_of_people_still_filter(root):
 
 @pytest.mark.parametrize("selected", ["x", "", "\0", "1.5", "9" * 30, "True"])
 def test_what_is_no_rows_id_cannot_be_selected(root, selected):
-    words = "There is a NUL in what was sent" if selected == "\0" else "What was selected is no row of this list."
+    words = "The request contains a NUL" if selected == "\0" else "The selected row is not in this list."
     for model, action in ACTIONS:
         page = root.post(f"/admin/{model}/", {"action": action, "_selected_action": selected})
         assert (model, page.status_code, words in page.content.decode()) == (model, 400, True)

@@ -66,10 +66,10 @@ def test_a_new_endpoint_shows_its_secret_this_once(root):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"url": "http://app.example.org/"}, "must begin with https://"),
-        ({"url": "https://127.0.0.1/"}, "inside a private network"),
+        ({"url": "http://app.example.org/"}, "must start with https://"),
+        ({"url": "https://127.0.0.1/"}, "which is in a private network"),
         ({"url": "https://169.254.169.254/"}, "which is never called"),
-        ({"url": "javascript:alert(1)"}, "must be an address like"),
+        ({"url": "javascript:alert(1)"}, "must be a URL such as"),
         ({"events": []}, "This field is required"),
         ({"events": ["request.made_up"]}, "is not one of the available choices"),
     ],
@@ -109,7 +109,7 @@ def test_two_secrets_are_never_on_one_page(root):
     page = root.post(
         ENDPOINTS, {"action": "new_webhook_secret", "_selected_action": pair}, follow=True
     ).content.decode()
-    assert ("Select exactly one." in page, "whsec_" in page) == (True, False)
+    assert ("Select exactly one item." in page, "whsec_" in page) == (True, False)
 
 
 def test_who_may_only_look_gets_no_secret():
@@ -171,9 +171,9 @@ def test_a_rule_is_made_and_refused_in_words(root, settings):
     assert NotificationRule.objects.values_list("person", "route", "min_priority").get() == (bob.pk, "mail", "high")
     refusals = {
         "Choose a person or a group": form | {"person": ""},
-        "is needed to tell people in Slack": form | {"route": "slack"},
-        "belongs to Slack only": form | {"slack_url": "https://hooks.slack.example/x"},
-        "inside a private network": form | {"route": "slack", "slack_url": "https://10.0.0.1/"},
+        "Enter the Slack address": form | {"route": "slack"},
+        "Remove the Slack address": form | {"slack_url": "https://hooks.slack.example/x"},
+        "which is in a private network": form | {"route": "slack", "slack_url": "https://10.0.0.1/"},
     }
     assert [words in root.post(f"{RULES}add/", sent).content.decode() for words, sent in refusals.items()] == [True] * 4
     settings.HITL_MAIL = False
@@ -217,7 +217,7 @@ def test_the_command_prints_a_keys_new_secret_alone():
 
 
 def test_the_command_knows_no_such_key():
-    with pytest.raises(CommandError, match="no live key with the prefix 'nonsense'"):
+    with pytest.raises(CommandError, match="No active key has the prefix 'nonsense'"):
         webhooksecret("--key", "nonsense")
 
 

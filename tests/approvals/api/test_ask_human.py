@@ -142,7 +142,7 @@ def test_a_withdrawn_question_is_gone_and_its_workflow_cancelled():
     actions.cancel(only().pk, by=owner, via=Door.DASHBOARD, comment="Solved.")
     answer = outcome_of(asker)
     assert (answer.status, answer.code) == (410, "cancelled")
-    assert answer.json["detail"] == "Withdrawn by alice before it was answered. Their words: Solved."
+    assert answer.json["detail"] == "This request was cancelled just now by alice. Their comment: Solved."
     assert Workflow.objects.get().state == "cancelled"
 
 

@@ -27,7 +27,7 @@ HOSTILE = {
     "a huge integer": (b'{"kind": "approval", "title": "x", "context": 9007199254740993}', 400),
     "an integer of 5,000 digits": (b'{"kind": "approval", "title": "x", "context": ' + b"9" * 5000 + b"}", 400),
     "NUL": (b'{"kind": "approval", "title": "x\\u0000"}', 400),
-    "half a character": (b'{"kind": "approval", "title": "\\ud800"}', 400),
+    "part of a character": (b'{"kind": "approval", "title": "\\ud800"}', 400),
     "a key with NUL": (b'{"kind": "approval", "title": "x", "input": {"\\u0000": 1}}', 400),
     "no UTF-8": (b'{"kind": "approval", "title": "\xff"}', 400),
     "another encoding": ('{"kind": "approval", "title": "é"}'.encode("utf-16"), 400),

@@ -60,7 +60,7 @@ def test_what_is_absent_and_what_is_not_yours_look_alike():
             stranger.post(f"/requests/{request}/result", {"input_digest": "sha256:" + "0" * 64, "output": 1}),
         ]
         assert {(reply.refusal, reply.body["detail"]) for reply in replies} == {
-            ((404, "not_found"), "There is no such request, or you may not see it.")
+            ((404, "not_found"), "Request not found. It may not exist, or you may not have access.")
         }
     found = [stranger.get(f"/workflows/run-1?scope={asked['scope']}"), stranger.get("/workflows/run-1")]
     found.append(stranger.post("/workflows/run-1/end", {"outcome": "failed"}))

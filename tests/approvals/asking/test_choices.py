@@ -49,20 +49,24 @@ def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
 @pytest.mark.parametrize(
     ("fields", "sent", "errors"),
     [
-        ({}, "XXL", {"answer": "is not among the options"}),
-        ({}, ["S", 1], {"answer": "is not among the options"}),
-        ({}, ["S", "M"], {"answer": "holds more than one option"}),
+        ({}, "XXL", {"answer": "is not one of the options"}),
+        ({}, ["S", 1], {"answer": "is not one of the options"}),
+        ({}, ["S", "M"], {"answer": "has more than one option"}),
         ({}, [], {"answer": "is empty"}),
         ({}, {}, {"answer": "is empty"}),
-        ({}, None, {"answer": "is no label, no list of labels and no answer"}),
-        ({}, 0, {"answer": "is no label, no list of labels and no answer"}),
+        ({}, None, {"answer": "is not a label, a list of labels, or an answer object"}),
+        ({}, 0, {"answer": "is not a label, a list of labels, or an answer object"}),
         ({}, {"selected": "S"}, {"answer.selected": "is not a list of labels"}),
-        ({}, {"selected": ["S"], "text": "!"}, {"answer": "takes no text"}),
+        ({}, {"selected": ["S"], "text": "!"}, {"answer": "does not accept text"}),
         ({}, {"selected": ["S"], "text": 1}, {"answer.text": "is not text"}),
-        ({}, {"selected": ["S"], "selectedIndex": 1}, {"answer.selectedIndex": "names other options than `selected`"}),
-        ({}, {"selectedIndex": True}, {"answer.selectedIndex": "is not among the options"}),
-        ({}, {"selectedIndex": 3}, {"answer.selectedIndex": "is not among the options"}),
-        ({}, {"selected": ["S"], "extra": 1}, {"answer.extra": "is not expected here"}),
+        (
+            {},
+            {"selected": ["S"], "selectedIndex": 1},
+            {"answer.selectedIndex": "does not match the options in `selected`"},
+        ),
+        ({}, {"selectedIndex": True}, {"answer.selectedIndex": "is not one of the options"}),
+        ({}, {"selectedIndex": 3}, {"answer.selectedIndex": "is not one of the options"}),
+        ({}, {"selected": ["S"], "extra": 1}, {"answer.extra": "is not allowed here"}),
         ({}, S | {"fieldName": "colour"}, {"answer.fieldName": "is not “size”, which was asked about"}),
         ({"allow_text": True}, " ", {"answer": "is empty"}),
     ],
@@ -100,7 +104,7 @@ def test_any_json_becomes_an_answer_that_stays_as_it_is_or_is_refused(sent, mult
 def test_over_rest_a_label_answers_and_the_same_label_again_is_a_repeat():
     decider = Machine(bob())
     asked = Machine(alice()).ask(QUESTION, options=SIZES, field_name="size")
-    assert decider.decide(asked, "respond", answer="XXL").body["errors"] == {"answer": "is not among the options"}
+    assert decider.decide(asked, "respond", answer="XXL").body["errors"] == {"answer": "is not one of the options"}
     first, again = (decider.decide(asked, "respond", answer="S") for _ in range(2))
     assert (first.body["decision"]["answer"], first.replayed, again.replayed) == (S, False, True)
     assert decider.decide(asked, "respond", answer="M").refusal == (409, "already_decided")
@@ -112,8 +116,8 @@ def test_a_default_is_one_of_the_options_and_is_given_in_their_shape():
     asked = agent.ask(QUESTION, options=SIZES, field_name="size", default_response="S")
     assert asked["default_response"] == S
     for default, errors in (
-        ("XXL", {"default_response": "is not among the options"}),
-        (["S", "M"], {"default_response": "holds more than one option"}),
+        ("XXL", {"default_response": "is not one of the options"}),
+        (["S", "M"], {"default_response": "has more than one option"}),
         ({"selected": 1}, {"default_response.selected": "is not a list of labels"}),
     ):
         refused = agent.post("/requests", QUESTION | {"options": SIZES, "default_response": default})

@@ -40,9 +40,9 @@ def test_what_is_kept_of_a_conversation_is_its_end_and_can_be_asked_with(message
     [
         ([{"role": "user", "text": "x"}] * (MAX_MESSAGES + 1), "more than 6 messages"),
         ([{"role": "user", "text": "\u20ac" * (MAX_TEXT_BYTES // 3 + 1)}], "more than 20,000 bytes"),
-        ([{"role": "robot", "text": "x"}], "every message has a role"),
-        ([{"role": "user"}], "no {role, text} object"),
-        (["x"], "no {role, text} object"),
+        ([{"role": "robot", "text": "x"}], "every message must have a role"),
+        ([{"role": "user"}], "not a {role, text} object"),
+        (["x"], "not a {role, text} object"),
     ],
 )
 def test_what_is_out_of_bounds_is_refused_in_words(messages, words):

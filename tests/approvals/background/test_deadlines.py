@@ -36,7 +36,7 @@ def test_an_approval_takes_no_default_at_all_for_its_only_default_is_a_no():
         actions.request_approval(workflow, make_ask(default_response="yes"), requested_by=workflow.owner)
     assert (refusal.value.status, refusal.value.errors) == (
         422,
-        {"default_response": "an approval can only be rejected by default"},
+        {"default_response": "is not allowed for an approval, which is rejected at the deadline"},
     )
 
 

@@ -60,7 +60,7 @@ def test_a_form_that_does_not_say_what_it_showed_is_refused_in_words(refund):
 
 def test_a_form_that_showed_something_else_is_refused_in_words(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": OTHER}, 409)
-    assert words == "This is not what your page showed, so nothing was decided. Read it as it is now, then decide."
+    assert words == "This request is not what your page showed, so nothing was decided. Read it again, then decide."
     assert stored(refund).status == "pending"
 
 
@@ -78,7 +78,7 @@ def test_a_machine_may_say_what_it_showed():
 def test_what_is_critical_is_not_approved_without_its_name(critical, verdict, typed):
     data = {"verdict": verdict, "typed_name": typed, "input.amount": "1", "comment": "Mine."}
     words = refused(critical, bob(), data, 422, comment="Mine.")
-    assert words.startswith("This is critical: to approve it, type “issueRefund” first.")
+    assert words.startswith("This request is critical. To approve it, type “issueRefund”.")
     assert stored(critical).status == "pending"
 
 

@@ -188,11 +188,11 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_field():
     errors = refused(form(), data)
     assert {name: words.partition(":")[0] for name, words in errors.items()} == {
         "answer.name": "is missing",
-        "answer.mail": "'nobody' is no email",
-        "answer.day": "'tomorrow' is no date",
+        "answer.mail": "'nobody' is not a valid email",
+        "answer.day": "'tomorrow' is not a valid date",
         "answer.seats": "12 is greater than the maximum of 9",
-        "answer.class": "is not among the options",
-        "answer.refundable": "is not among the options",
+        "answer.class": "is not one of the options",
+        "answer.refundable": "is not one of the options",
         "answer.stops.1": "'x' is too short",
         "answer.odd": "not valid JSON",
     }

@@ -33,7 +33,7 @@ def test_a_person_gets_a_mail_with_title_agent_and_link_and_nothing_else():
     (message,) = mail.outbox
     assert (message.to, message.subject) == (["bob@example.org"], "[Pausepoint] Refund 4711? (support)")
     assert message.body == (
-        "A request waits for a person:\n\nRefund 4711? (support)\n"
+        "1 request is waiting:\n\nRefund 4711? (support)\n"
         f"https://desk.example.org/requests/{request.pk}/\n"
     )  # fmt: skip
     rows = OutboxEvent.objects.order_by("pk")
@@ -73,7 +73,7 @@ def test_who_loses_the_right_or_leaves_meanwhile_is_not_told():
     people[1].save()
     carry()
     rows = OutboxEvent.objects.filter(channel=Channel.MAIL)
-    assert (mail.outbox, {row.last_error for row in rows}) == ([], {"nobody had to be told any more"})
+    assert (mail.outbox, {row.last_error for row in rows}) == ([], {"no longer needed"})
 
 
 def test_an_assignee_is_told_of_their_own_and_of_no_other():
@@ -130,7 +130,7 @@ def test_fifty_requests_a_minute_are_two_mails():
     later(timedelta(seconds=101))
     carry()
     carry()
-    assert [subject for _, subject in sent()[1:]] == ["[Pausepoint] 50 requests wait for people"]
+    assert [subject for _, subject in sent()[1:]] == ["[Pausepoint] 50 requests are waiting"]
     body = mail.outbox[1].body
     assert body.count("https://desk.example.org/requests/") == 20
     assert "… and 30 more: https://desk.example.org/" in body

@@ -73,7 +73,7 @@ def test_without_a_mail_server_it_is_said_and_not_swallowed(settings):
     make_request(alice())
     carry()
     row = OutboxEvent.objects.get(channel=Channel.MAIL)
-    assert (row.delivered_at, row.last_error) == (None, "no mail can be sent: EMAIL_HOST is not set")
+    assert (row.delivered_at, row.last_error) == (None, "no e-mail can be sent because EMAIL_HOST is not set")
 
 
 def test_a_channel_in_slack_gets_links_and_no_markup_of_a_titles_own():
@@ -85,7 +85,7 @@ def test_a_channel_in_slack_gets_links_and_no_markup_of_a_titles_own():
     link = f"https://desk.example.org/requests/{request.pk}/"
     words = "&lt;!channel&gt; &amp; &lt;https://evil.example¦click&gt; @\u200ball (support)"
     assert (got.path, got.headers["content-type"]) == ("/services/T0/B0/x", "application/json")
-    assert got.body.decode() == f'{{"text": "A request waits for a person:\\n• <{link}|{words}>"}}'
+    assert got.body.decode() == f'{{"text": "1 request is waiting:\\n• <{link}|{words}>"}}'
 
 
 def test_a_groups_channel_is_told_only_what_all_of_the_group_may_see():

@@ -67,10 +67,10 @@ def test_the_body_of_an_answer_is_not_read():
     [
         (receiver.silent, SOON, r"no answer within 0\.5 s"),
         (receiver.drip, SOON, r"no answer within 0\.5 s"),
-        (receiver.die, PATIENCE, "the connection ended before there was an answer"),
-        (lambda handler: None, PATIENCE, "the connection ended before there was an answer"),
-        (receiver.nonsense, PATIENCE, "the answer is no HTTP"),
-        (receiver.endless, PATIENCE, "the head of the answer is longer than 16,384 bytes"),
+        (receiver.die, PATIENCE, "the connection was closed before an answer arrived"),
+        (lambda handler: None, PATIENCE, "the connection was closed before an answer arrived"),
+        (receiver.nonsense, PATIENCE, "the answer is not HTTP"),
+        (receiver.endless, PATIENCE, "the headers of the answer are longer than 16,384 bytes"),
     ],
     ids=["silent", "dripping", "dying", "hanging up", "nonsense", "endless"],
 )
@@ -100,9 +100,9 @@ def test_a_name_without_an_address_is_told(monkeypatch):
 
 def test_a_private_address_gets_nothing():
     with Receiver() as there:
-        with pytest.raises(Undelivered, match=r"the address leads to 127\.0\.0\.1, inside a private network"):
+        with pytest.raises(Undelivered, match=r"the address points to 127\.0\.0\.1, which is in a private network"):
             post(there.url().replace("http:", "https:"), allow_private=False)
-        with pytest.raises(Undelivered, match="the address must begin with https"):
+        with pytest.raises(Undelivered, match="the address must start with https"):
             post(there.url(), allow_private=False)
     assert there.got == []
 

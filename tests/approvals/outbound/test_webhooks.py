@@ -137,7 +137,7 @@ def test_nothing_is_told_for_a_key_that_is_good_for_nothing_any_more(ended):
         decide(request, bob(), Verdict.APPROVE)
         carry()
         assert there.got == []
-    words = "the key that asked was revoked, or its user is not active any more"
+    words = "the request's API key was revoked, or its user is no longer active"
     assert states() == [("request.decided", False, True, words)]
 
 
@@ -148,7 +148,7 @@ def test_a_callback_that_no_key_asked_for_is_given_up_aloud():
         carry()
         assert there.got == []
     assert states() == [
-        ("request.decided", False, True, "the request was not asked with an API key, whose secret could sign this")
+        ("request.decided", False, True, "the request was not made with an API key, so there is no secret to sign with")
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_name_that_leads_inside_is_refused_when_it_is_called(settings):
     carry()
     ((name, delivered, dead, error),) = states()
     assert (name, delivered, dead) == ("request.decided", False, False)
-    assert error in {f"the address leads to {at}, inside a private network" for at in ("127.0.0.1", "::1")}
+    assert error in {f"the address points to {at}, which is in a private network" for at in ("127.0.0.1", "::1")}
 
 
 def test_what_is_rolled_back_is_not_sent():
@@ -190,7 +190,7 @@ def test_what_is_rolled_back_is_not_sent():
     [
         (answer(500), "answered 500"),
         (answer(302, "Location: http://169.254.169.254/"), "answered 302; redirects are not followed"),
-        (die, "the connection ended before there was an answer"),
+        (die, "the connection was closed before an answer arrived"),
         (silent, "no answer within 0.2 s"),
     ],
     ids=["500", "redirect", "dying", "silent"],
@@ -273,4 +273,4 @@ def test_an_endpoint_that_is_gone_or_switched_off_meanwhile_gets_nothing():
         gone.delete()
         carry()
         assert there.got == []
-    assert [error for *_, error in states()] == ["the endpoint is switched off", "the endpoint was deleted"]
+    assert [error for *_, error in states()] == ["the endpoint is not active", "the endpoint was deleted"]

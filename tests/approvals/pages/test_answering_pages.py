@@ -85,15 +85,15 @@ def test_a_question_can_be_declined_with_a_reason():
 def test_a_reason_that_is_too_long_comes_back_whole():
     asked, reason = question(), "long " * 1001
     words = refused(asked, asked.requested_by, {"verdict": "reject", "comment": reason}, 422, comment=reason)
-    assert words == "This cannot be stored as it is. comment holds more than 5,000 characters"
+    assert words == "The decision is invalid. comment is longer than 5,000 characters"
 
 
 def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():
     asked = question(allow_text=True)
     for choice, said in (
-        (["7"], "That choice is not among the options. answer is not among the options"),
-        (["-1"], "That choice is not among the options. answer is not among the options"),
-        (["0", "1"], "Choose one option. answer holds more than one option"),
+        (["7"], "That choice is not one of the options. answer is not one of the options"),
+        (["-1"], "That choice is not one of the options. answer is not one of the options"),
+        (["0", "1"], "Choose one option. answer has more than one option"),
     ):
         data = seen(asked) | {"verdict": "respond", "choice": choice, "text": "My words"}
         assert refused(asked, asked.requested_by, data, 422, text="My words") == said

@@ -81,8 +81,8 @@ def test_each_request_has_its_own_outcome(asked):
     picks = [pick(asked[0]), pick(asked[1]), pick(asked[2], OTHER), pick(critical), pick(question), pick(late)]
     done = confirm(browser(decider), picks)
     found = outcomes(done.text)
-    assert found.pop("late").startswith("The deadline passed at 2026-01-01 12:00:00 UTC")
-    assert found.pop("r1").startswith("Too late: rejected by erin at ")
+    assert found.pop("late").startswith("This request expired at 2026-01-01 12:00:00 UTC")
+    assert found.pop("r1") == "This request was rejected just now by erin."
     assert found == {
         "r0": "Approved.",
         "r2": "This request changed after you loaded the page. Review it again.",
@@ -129,7 +129,7 @@ def test_who_may_only_look_decides_nothing_and_others_see_nothing(asked):
         "You can view this request but not decide it."
     }
     stranger = confirm(browser(make_person("mallory")), picks)
-    assert outcomes(stranger.text) == {ABSENT: "There is no such request, or you may not see it."}
+    assert outcomes(stranger.text) == {ABSENT: "Request not found. It may not exist, or you may not have access."}
     shown = parse(stranger.text).words
     assert [one.title for one in asked if one.title in shown] == []
     assert Decision.objects.count() == 0

@@ -184,12 +184,12 @@ def test_a_changed_field_changes_that_value_and_no_other(name, typed, value):
     ("name", "typed", "error"),
     [
         ("integer", "", "is missing"),
-        ("yes", "7", "is not among the options"),
+        ("yes", "7", "is not one of the options"),
         ("integer", "twelve", "must be a number"),
         ("integer", "true", "must be a number"),
-        ("integer", "9007199254740993", "is too large, or too exact, for a number; a text could hold it"),
-        ("integer", "1,000", "can be read in two ways; write it without a thousands separator"),
-        ("integer", "1,234,567.8", "can be read in two ways; write it without a thousands separator"),
+        ("integer", "9007199254740993", "is too large or too precise for a number"),
+        ("integer", "1,000", "is ambiguous; write it without a thousands separator"),
+        ("integer", "1,234,567.8", "is ambiguous; write it without a thousands separator"),
         (
             "nested.b",
             "{",
@@ -280,11 +280,11 @@ def test_an_answer_has_the_one_shape_for_its_kind(fields, sent, answer):
     [
         ({}, {}, "is empty"),
         ({"options": []}, {"text": " \r\n"}, "is empty"),
-        ({}, {"choice": "3"}, "is not among the options"),
-        ({}, {"choice": "-1"}, "is not among the options"),
-        ({}, {"choice": "\u0661"}, "is not among the options"),
-        ({}, {"choice": ["0", "1"]}, "holds more than one option"),
-        ({}, {"choice": "0", "text": "x"}, "takes no text"),
+        ({}, {"choice": "3"}, "is not one of the options"),
+        ({}, {"choice": "-1"}, "is not one of the options"),
+        ({}, {"choice": "\u0661"}, "is not one of the options"),
+        ({}, {"choice": ["0", "1"]}, "has more than one option"),
+        ({}, {"choice": "0", "text": "x"}, "does not accept text"),
         ({"kind": Kind.FORM}, {"text": ""}, "not valid JSON: Expecting value: line 1 column 1 (char 0)"),
     ],
 )

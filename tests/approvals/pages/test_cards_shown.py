@@ -199,7 +199,7 @@ def test_a_card_offers_each_person_their_own_buttons_and_nobody_any_once_it_is_c
 def test_a_refused_edit_shows_what_was_typed_unticked_boxes_too():
     request = make_request(alice(), input={"amount": 5, "dry": True, "sure": False, "note": "x"})
     typed = QueryDict("verdict=edit&input.amount=lots&input.sure=0&input.note=")
-    refusal = Invalid("The changed input cannot be read.", {"edited_input.amount": "must be a number"})
+    refusal = Invalid("The changed input could not be read.", {"edited_input.amount": "must be a number"})
     card = refused_card(bob(), request, refusal, typed, Door.CHAT)
     fields = [(field.name, field.value, sorted(field.chosen), field.error) for field in card.edit_form.children]
     assert fields == [

@@ -79,7 +79,7 @@ def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
         refused = client.post(early.action, early.fields, headers=headers)
         assert refused.status_code == 409
         assert [one.words for one in parse(refused.text).find("p", class_="refusal")] == [
-            "bob is on it. Take it over, or leave it to them."
+            "This request is assigned to bob. To take over, assign it to yourself."
         ]
         assert line(refused.text)[1] == ["Reassign to me"]
     (form,) = forms(refused.text, "claim/")
@@ -118,7 +118,7 @@ def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "It cannot be assigned to that user. to is not the name of a user who can be asked this",
+            "This request cannot be assigned to that user. to is not the name of a user who can answer this request",
         )
     assert stored(request).assigned_to is None
 
@@ -128,7 +128,10 @@ def test_who_was_slower_at_handing_over_reads_who_has_it():
     actions.assign(request.pk, by=by, via=Door.DASHBOARD, to=to)
     refused = browser(by).post(f"{request.get_absolute_url()}assign/", {"to": "bob"}, headers=HTMX)
     (alert,) = parse(refused.text).find("div", class_="refusal")
-    assert (refused.status_code, alert.words) == (409, "Somebody was faster: it is assigned to mallory by now.")
+    assert (refused.status_code, alert.words) == (
+        409,
+        "The assignee has changed: this request is now assigned to mallory.",
+    )
 
 
 @pytest.mark.parametrize(

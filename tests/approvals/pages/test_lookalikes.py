@@ -42,13 +42,13 @@ HIDDEN = ["\u00ad", "\u034f", "\u115f", "\u1160", "\u17b4", "\u180b", "\u180e", 
           "\U000e0101"]  # fmt: skip
 A = "\u0430"  # CYRILLIC SMALL LETTER A
 OTHER_NAMES = {
-    "pay ": "holds a space that nobody sees",
-    " pay": "holds a space that nobody sees",
-    "pay  it": "holds a space that nobody sees",
-    "pay\u00a0it": "holds a space that nobody sees",
-    f"p{A}y": f"mixes letters of different scripts: {A} (U+0430, CYRILLIC SMALL LETTER A)",
-    "\u0441\u043e\u0440\u0443": "reads like 'copy' and is something else",
-    "\uff50\uff41\uff59": "reads like 'pay' and is something else",
+    "pay ": "contains an invisible space",
+    " pay": "contains an invisible space",
+    "pay  it": "contains an invisible space",
+    "pay\u00a0it": "contains an invisible space",
+    f"p{A}y": f"mixes letters of different alphabets: {A} (U+0430, CYRILLIC SMALL LETTER A)",
+    "\u0441\u043e\u0440\u0443": "looks like 'copy' but is a different name",
+    "\uff50\uff41\uff59": "looks like 'pay' but is a different name",
 }
 GOOD = [
     "issueRefund",
@@ -100,7 +100,7 @@ def test_marks_that_do_nothing_where_they_stand_are_shown(text, shown):
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_no_tool_is_named_with_a_hidden_character(hidden):
-    assert lookalikes.tool_name_problem(f"pay{hidden}ment") == "holds a character that nobody sees"
+    assert lookalikes.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
 
 
 @pytest.mark.parametrize(("name", "problem"), OTHER_NAMES.items())

@@ -111,27 +111,27 @@ def test_groups_have_headings(desk):
 @pytest.mark.parametrize(
     ("query", "named"),
     [
-        ("status=open", "status is none of: pending, decided,"),
-        ("kind=x", "kind is none of: approval, question, form, recovery"),
-        ("priority=urgent", "priority is none of"),
-        ("group=person", "group is none of: agent, tool, workflow"),
-        ("age=1", "age is none of"),
-        ("mine=yes", "mine is none of: 1"),
-        ("after=x", "after is no place in this list"),
-        ("colour=red", "colour is not known here"),
-        ("tool=a&tool=b", "tool is there more than once"),
-        ("q=%00", "q holds a character that cannot be shown"),
+        ("status=open", "status must be one of: pending, decided,"),
+        ("kind=x", "kind must be one of: approval, question, form, recovery"),
+        ("priority=urgent", "priority must be one of"),
+        ("group=person", "group must be one of: agent, tool, workflow"),
+        ("age=1", "age must be one of"),
+        ("mine=yes", "mine must be one of: 1"),
+        ("after=x", "after is not a cursor of this list"),
+        ("colour=red", "colour is unknown"),
+        ("tool=a&tool=b", "tool is given more than once"),
+        ("q=%00", "q contains a character that cannot be shown"),
         ("tool=" + "x" * 101, "tool is longer than 100 characters"),
         ("q=" + "x" * 201, "q is longer than 200 characters"),
-        ("by=bob&status=pending", "by goes with what is decided"),
-        ("%3Cscript%3E=1", "<script> is not known here"),
+        ("by=bob&status=pending", "by only applies to decided requests"),
+        ("%3Cscript%3E=1", "<script> is unknown"),
     ],
 )
 def test_what_the_list_does_not_know_is_said_and_nothing_is_shown(desk, query, named):
     answer = desk.get(f"/requests/?{query}")
     (words,) = [one.words for one in parse(answer.text).find("div", class_="refusal")]
     assert (answer.status_code, titles(answer.text)) == (422, "")
-    assert words.startswith("This address asks for something the list does not know, so it shows nothing.")
+    assert words.startswith("This URL has invalid filters, so the list shows nothing.")
     assert named in words
 
 

@@ -75,7 +75,7 @@ def test_a_tool_is_called_by_a_name_that_everybody_reads():
     refused = Machine(alice()).post("/requests", APPROVAL | {"tool_name": "pay\u200b"})
     assert (refused.refusal, refused.body["errors"]) == (
         (422, "invalid"),
-        {"tool_name": "holds a character that nobody sees"},
+        {"tool_name": "contains an invisible character"},
     )
 
 

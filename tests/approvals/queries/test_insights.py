@@ -223,7 +223,7 @@ def test_another_period_is_refused_in_words(days):
     client = browser(bob())
     for address in ("/insights/", "/insights/csv/"):
         refused = client.get(address, {"days": days})
-        assert (refused.status_code, "Insights are over 7, 30 or 90 days." in refused.text) == (422, True)
+        assert (refused.status_code, "Insights are available for 7, 30, or 90 days." in refused.text) == (422, True)
 
 
 def test_the_insights_are_for_who_is_logged_in_and_only_to_read():

@@ -54,16 +54,16 @@ def refused() -> tuple[list[str], str]:
 
 def test_a_record_that_nobody_touched_is_whole(monkeypatch):
     monkeypatch.setattr(integrity, "PAGE", 2)
-    assert check() == "0 audit entries say what was recorded.\n"
+    assert check() == "All 0 audit entries are unchanged.\n"
     record()
-    assert check() == "3 audit entries say what was recorded.\n"
+    assert check() == "All 3 audit entries are unchanged.\n"
 
 
 def test_a_repeat_of_a_result_is_no_change():
     record()
     call = audit.Subject(scope="key:1", tool_call_id="call-1")
     assert audit.record_once("tool.result", call, data={}, actor=None, via="rest") is False
-    assert check() == "3 audit entries say what was recorded.\n"
+    assert check() == "All 3 audit entries are unchanged.\n"
 
 
 @pytest.mark.parametrize(

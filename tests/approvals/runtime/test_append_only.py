@@ -118,7 +118,7 @@ def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_
         errors = check_triggers(databases=["default"])
         assert [(error.id, error.level) for error in errors] == [("approvals.E001", 40)] * 2
         assert [error.msg for error in errors] == [
-            f"The trigger {name} is missing: its rows can be changed." for name in lost
+            f"The trigger {name} is missing, so protected rows can be changed." for name in lost
         ]
     finally:
         emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
@@ -139,7 +139,7 @@ def test_every_trigger_that_is_gone_is_missed_aloud_and_put_back():
         vendors.drop_trigger(name, table)
         assert append_only.missing(connection) == [name]
         assert [error.msg for error in check_triggers(databases=["default"])] == [
-            f"The trigger {name} is missing: its rows can be changed."
+            f"The trigger {name} is missing, so protected rows can be changed."
         ]
         append_only.install(connection)
         assert append_only.missing(connection) == []

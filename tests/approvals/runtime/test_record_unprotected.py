@@ -18,7 +18,7 @@ from tests.support.people import alice, make_person
 
 pytestmark = pytest.mark.django_db
 
-WORDS = "A row left in pausepoint_maintenance switches all append-only triggers off: protected rows can be changed"
+WORDS = "A row in pausepoint_maintenance turns off all append-only triggers, so protected rows can be changed"
 
 
 def leave_it_on(reason: str = "a script that died") -> None:

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from approvals.schema import check
 from approvals.schema.check import schema_errors, schema_problem
 
-TOO_COSTLY = {"": "takes too long to check against the request's schema; send something smaller"}
+TOO_COSTLY = {"": "takes too long to check against the request's schema; send a smaller value"}
 #: Of computing, whatever else the machine does; whoever answers waits for it. Measured: below 0.4 seconds.
 SECONDS = 10
 
@@ -87,8 +87,8 @@ def test_a_catastrophic_pattern_costs_nothing(pattern):
         ({"pattern": "("}, "cannot be used"),
         ({"pattern": "(a{900}){900}"}, "very large repetitions"),
         ({"properties": {"a": {"patternProperties": {"(?!x)": {}}}}}, "look-around"),
-        ({"$ref": "https://example.org/schema"}, "only references within it"),
-        ({"$ref": "#name"}, "only references within it"),
+        ({"$ref": "https://example.org/schema"}, "only references within the schema"),
+        ({"$ref": "#name"}, "only references within the schema"),
         ({"$id": "https://example.org/"}, "not supported"),
         ({"unevaluatedProperties": False}, "not supported"),
         ({"enum": list(range(3000))}, "more than 2,000 values"),
@@ -115,12 +115,12 @@ def test_a_reference_into_what_no_schema_is_cannot_smuggle_a_pattern():
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"$ref": "#/enum/0", "enum": ["abc"]}, "refers to '#/enum/0', which is no JSON Schema"),
-        ({"$ref": "#/enum/0", "enum": [{"type": 5}]}, "refers to '#/enum/0', which is no JSON Schema"),
-        ({"$ref": "#/required", "required": ["a"]}, "refers to '#/required', which is no JSON Schema"),
-        ({"$ref": "#/$defs/a"}, "refers to '#/$defs/a', which is not in it"),
-        ({"items": {"$ref": "#/prefixItems/1"}, "prefixItems": [{}]}, "which is not in it"),
-        ({"default": {"not": {"$ref": "#/required"}}, "$ref": "#/default", "required": []}, "is no JSON Schema"),
+        ({"$ref": "#/enum/0", "enum": ["abc"]}, "refers to '#/enum/0', which is not a JSON Schema"),
+        ({"$ref": "#/enum/0", "enum": [{"type": 5}]}, "refers to '#/enum/0', which is not a JSON Schema"),
+        ({"$ref": "#/required", "required": ["a"]}, "refers to '#/required', which is not a JSON Schema"),
+        ({"$ref": "#/$defs/a"}, "refers to '#/$defs/a', which it does not contain"),
+        ({"items": {"$ref": "#/prefixItems/1"}, "prefixItems": [{}]}, "which it does not contain"),
+        ({"default": {"not": {"$ref": "#/required"}}, "$ref": "#/default", "required": []}, "is not a JSON Schema"),
     ],
 )
 def test_a_reference_has_to_lead_to_a_schema(schema, words):
@@ -162,7 +162,7 @@ def test_classes_of_unicode_are_understood_and_bytes_are_none():
         {},
         True,
     )
-    assert "half a character" in schema_problem({"pattern": r"a\\\C"})
+    assert "part of a character" in schema_problem({"pattern": r"a\\\C"})
     assert schema_problem({"pattern": r"a\\C"}) == ""
 
 

@@ -55,7 +55,7 @@ def test_two_agents_may_not_share_a_name(settings):
 def test_an_unknown_agent_is_named():
     with pytest.raises(registry.UnknownAgent) as refused:
         registry.get([f"{HERE}.first"], "second")
-    assert str(refused.value) == "There is no agent named 'second' here."
+    assert str(refused.value) == "No agent is named 'second'."
 
 
 def test_a_set_up_that_works_passes_the_checks():

@@ -244,7 +244,7 @@ def test_a_sub_agent_that_ended_unheard_is_found_by_the_sweep():
 def test_nobody_writes_in_a_sub_agents_conversation_and_no_list_shows_it():
     converse("accountant ask")
     below = Chat.objects.get(agent="accountant")
-    with pytest.raises(actions.arriving.BadMessage, match="one above it"):
+    with pytest.raises(actions.arriving.BadMessage, match="the chat that started it"):
         say(below, "and me?")
     assert [chat.agent for chat in queries.listed_chats_for(asker())] == ["boss"]
     assert (below.title, below.shown.count()) == ("ask", 2)

@@ -112,7 +112,7 @@ def test_what_was_said_goes_and_what_was_asked_decided_and_done_stays():
     entries = list(AuditEntry.objects.order_by("pk").values())
     kept = [list(model.objects.values()) for model in (ApprovalRequest, Decision, Workflow)]
     counted = inside(turn.chat)
-    assert "1 chats removed" in prune("--yes")
+    assert "Removed 1 chat" in prune("--yes")
 
     assert inside(turn.chat) == [0] * len(INSIDE)
     assert [list(model.objects.values()) for model in (ApprovalRequest, Decision, Workflow)] == kept
@@ -129,7 +129,7 @@ def test_chats_that_wait_or_are_young_stay():
     waits, young = converse(asks, "Please refund order 4713, 180 euros"), refunded(asks, decides)
     age(waits)
     before = inside(waits.chat), inside(young.chat)
-    assert "0 chats removed" in prune("--yes")
+    assert "Removed 0 chats" in prune("--yes")
     assert (inside(waits.chat), inside(young.chat)) == before
     decide(only_request(waits), decides, Verdict.APPROVE)
     assert run(reload(waits)).state == TurnState.COMPLETED
@@ -240,5 +240,5 @@ def test_nobody_writes_in_a_removed_chat():
 
 @pytest.mark.parametrize("wrong", ["180", "0d", "1.5d", "36501d", "six months", ""])
 def test_an_age_that_is_none_is_refused(wrong):
-    with pytest.raises(CommandError, match="Write it in days, like 180d"):
+    with pytest.raises(CommandError, match="Enter a number of days, like 180d"):
         call_command("prune", "--older-than", wrong)

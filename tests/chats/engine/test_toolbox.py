@@ -131,7 +131,7 @@ def test_sync_tools_run_on_threads_of_their_own_and_async_ones_on_the_loop():
         (silent, "silent failed."),
         (round_and_round, "round_and_round ran, but its result cannot be kept: Circular reference detected"),
         (raw, "raw ran, but its result cannot be kept: 'utf-8' codec can't decode byte 0xff"),
-        (enormous, "enormous ran, but its result cannot be kept: an integer is beyond 2^53"),
+        (enormous, "enormous ran, but its result cannot be kept: an integer is larger than 2^53"),
     ],
     ids=lambda given: getattr(given, "name", ""),
 )

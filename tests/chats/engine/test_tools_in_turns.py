@@ -58,7 +58,7 @@ def test_a_turn_that_would_go_on_for_ever_ends_with_a_closing_text():
         ("huge", "huge ran, but its result cannot be kept: larger than 256,000 bytes."),
         ("odd", "odd ran, but its result cannot be kept:"),
         ("infinite", "infinite ran, but its result cannot be kept: NaN and Infinity are not JSON."),
-        ("too many", "tooMany cannot be asked like this. options: more than 100"),
+        ("too many", "tooMany cannot be asked like this. options: has more than 100"),
         ("broken", "broken could not make its question. The server's log has the details."),
     ],
 )
@@ -89,7 +89,7 @@ def test_a_predicate_that_raises_asks_a_person():
 
 def test_an_edited_input_that_does_not_fit_the_tool_is_refused_before_it_is_stored():
     turn = converse(people.alice(), "pay")
-    with pytest.raises(Exception, match="cannot be stored") as refused:
+    with pytest.raises(Exception, match="decision is invalid") as refused:
         decide(only_request(turn), people.bob(), Verdict.EDIT, edited_input={"amount": "ten", "to": "Eve"})
     assert refused.value.errors == {"edited_input.amount": "'ten' is not of type 'integer'"}
     assert only_request(turn).status == "pending"
@@ -123,7 +123,7 @@ def test_an_agent_that_is_gone_by_the_answer_ends_the_turn_in_words(settings):
     settings.HITL_AGENTS = ["chats.agent.demo.support"]
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     turn = run(turn)
-    assert (turn.state, turn.error) == ("failed", "There is no agent named 'oddball' here.")
+    assert (turn.state, turn.error) == ("failed", "No agent is named 'oddball'.")
     assert (agents.ran, kinds(turn)) == ([], ["partial", "final"])
     assert [p["state"] for p in tool_parts(turn)] == ["output-error"]
     assert paired(turn)

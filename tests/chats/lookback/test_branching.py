@@ -55,8 +55,8 @@ def test_a_branch_of_a_pause_asks_anew_and_the_old_answer_answers_nothing(oddbal
     assert (again.status, again.input, again.scope) == (Status.PENDING, asked.input, f"chat:{made.pk}")
     assert again.tool_call_id != asked.tool_call_id
     assert again.message.endswith(
-        f"*Requested again: this chat is a branch of chat {turn.chat_id}. The first request ended on "
-        f"{asked.__class__.objects.get(pk=asked.pk).decision.decided_at:%Y-%m-%d %H:%M} UTC: approved by bob.*"
+        f"*Asked again: this chat is a branch of chat {turn.chat_id}. There, the request was approved by bob on "
+        f"{asked.__class__.objects.get(pk=asked.pk).decision.decided_at:%Y-%m-%d %H:%M} UTC.*"
     )
     assert agents.ran == [("pay", (5, "Eve"))]
     assert {table: old.items() - rows()[table].items() for table, old in before.items()} == {

@@ -28,7 +28,7 @@ def test_a_pause_of_a_sub_agent_is_refused_in_words_and_its_end_is_not():
     before = rows()
     with pytest.raises(BranchRefused, match="A sub-agent was at work"):
         branch(turn, 0)
-    with pytest.raises(BranchRefused, match="An agent writes in this conversation"):
+    with pytest.raises(BranchRefused, match="Only an agent writes in this conversation"):
         branch(Turn.objects.get(root=turn), 0)
     assert rows() == before
 

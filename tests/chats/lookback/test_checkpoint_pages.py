@@ -60,7 +60,7 @@ def test_the_history_lists_every_message_with_its_partial_checkpoints_and_its_fi
         for panel in parse(page).find("section", class_="panel")
     ]
     first, second = Message.objects.filter(role="assistant").order_by("position")
-    assert shown == [(first.message_id, [["final"]]), (second.message_id, [["partial"], ["final"]])]
+    assert shown == [(first.message_id, [["Final"]]), (second.message_id, [["Partial"], ["Final"]])]
     links = [link.attributes["href"] for link in parse(page).find("a", class_="row-title")]
     assert links == [
         f"/chats/checkpoints/{pk}/" for pk in TurnCheckpoint.objects.order_by("id").values_list("pk", flat=True)
@@ -73,7 +73,7 @@ def test_a_stopped_turns_checkpoint_says_so():
     assert actions.stop_turn(chat, by=chat.owner, via=Door.CHAT)
     page = browser(chat.owner).get(f"{chat.get_absolute_url()}checkpoints/").text
     badges = [badge.words for badge in parse(page).find("span", class_="badge")]
-    assert badges == ["partial", "final", "stopped"]
+    assert badges == ["Partial", "Final", "stopped"]
 
 
 def test_a_checkpoint_reads_as_the_message_read_then(chat):

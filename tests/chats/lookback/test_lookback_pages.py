@@ -135,7 +135,7 @@ def test_an_agent_that_is_gone_is_a_reason_to_refuse(paid, settings):
     settings.HITL_AGENTS = [agents.PATIENT]
     first, client = checkpoints(paid)[0], browser(paid.chat.owner)
     refused = client.post(f"/chats/checkpoints/{first.pk}/branch/", {"token": "a" * 32})
-    assert (refused.status_code, "There is no agent named" in refused.text) == (422, True)
+    assert (refused.status_code, "No agent is named" in refused.text) == (422, True)
 
 
 def test_a_chat_client_reads_answers_and_follows_a_branch_like_any_chat(paid):

@@ -63,13 +63,13 @@ def test_a_chat_is_started_with_its_first_message():
     [
         (
             {"agent": "support", "text": "x" * (MAX_TEXT + 1)},
-            "A message has 1 to 20,000 characters; this one has 20,001.",
+            "A message must have 1 to 20,000 characters. This one has 20,001.",
         ),
         (
             {"agent": "nobody", "text": "Hello"},
-            "There is no agent named 'nobody' here. Start a new chat with another agent.",
+            "No agent is named 'nobody'. Start a new chat with another agent.",
         ),
-        ({"text": "Hello"}, "There is no agent named '' here. Start a new chat with another agent."),
+        ({"text": "Hello"}, "No agent is named ''. Start a new chat with another agent."),
     ],
     ids=["too-long", "unknown-agent", "no-agent"],
 )
@@ -115,7 +115,7 @@ def refusal(chat, data) -> tuple[int, str, str]:
 
 def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(chat):
     turn = say(chat, "hello")
-    busy = "The assistant is still answering. Wait for it, or stop it first."
+    busy = "The assistant is still answering. Wait for it to finish, or stop it."
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
     begin(turn)
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
@@ -124,7 +124,7 @@ def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(cha
 
 def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
     paused(chat)
-    words = "The assistant waits for: “Run issueRefund?”. Answer that first, or stop the turn."
+    words = "The assistant is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
     assert refusal(chat, {"text": "Hurry up"}) == (409, words, "Hurry up")
 
 
@@ -132,7 +132,7 @@ def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
     ("written", "length"), [("  ", 0), ("", 0), ("y" * 20_001, 20_001)], ids=["blank", "empty", "long"]
 )
 def test_a_message_that_is_empty_or_too_long_is_refused_and_its_draft_kept(chat, written, length):
-    words = f"A message has 1 to 20,000 characters; this one has {length:,}."
+    words = f"A message must have 1 to 20,000 characters. This one has {length:,}."
     assert refusal(chat, {"text": written}) == (422, words, written)
 
 

@@ -211,12 +211,13 @@ async def test_calls_in_the_history_do_not_keep_an_agent_without_tools_from_answ
     assert claude.requests[0].body["tool_choice"] == {"type": "none"}
 
 
-TOO_LONG = "This chat has become too long for the model. Start a new one."
-NO_CREDIT = "The account behind ANTHROPIC_API_KEY has no credit left. Add some, then send your message again."
-LIMIT = f"Claude limits how often it may be asked, and the limit is reached. {WAIT}"
+TOO_LONG = "This chat is too long for the model. Start a new chat."
+NO_CREDIT = "The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again."
+NO_ACCESS = f"The API key does not have access to the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."
+LIMIT = f"Claude's rate limit is reached. {WAIT}"
 REFUSALS = {
-    "403": (refuses(403, "permission_error"), f"The key may not use the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."),
-    "404": (refuses(404, "not_found_error"), f"There is no model named {NEW}. Check HITL_MODEL, or the agent's model."),
+    "403": (refuses(403, "permission_error"), NO_ACCESS),
+    "404": (refuses(404, "not_found_error"), f"No model is named {NEW}. Check HITL_MODEL, or the agent's model."),
     "402": (refuses(402, "billing_error"), NO_CREDIT),
     "credit": (refuses(400, "invalid_request_error", "Your credit balance is too low"), NO_CREDIT),
     "400": (refuses(400, "invalid_request_error", "prompt is too long: 2 tokens > 1 maximum"), TOO_LONG),
@@ -239,12 +240,12 @@ async def test_who_is_asked_to_come_back_much_later_gives_up(claude):
 
 
 async def test_a_wrong_key_is_told_at_once(claude):
-    assert await refusal(claude, key="sk-ant-wrong") == ("Claude refused the key. Check ANTHROPIC_API_KEY.", 1)
+    assert await refusal(claude, key="sk-ant-wrong") == ("Claude rejected the API key. Check ANTHROPIC_API_KEY.", 1)
 
 
 USELESS_KEYS = {
-    "": "There is no key for Claude. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.",
-    "sk-änt": "ANTHROPIC_API_KEY holds characters that no key has. Copy it once more.",
+    "": "No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.",
+    "sk-änt": "ANTHROPIC_API_KEY contains invalid characters. Copy it again.",
 }
 
 

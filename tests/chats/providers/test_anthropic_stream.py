@@ -34,7 +34,7 @@ from tests.support.anthropic_server import (
 
 AGENT = Agent(name="clerk", tools=[getWeather])
 HELLO = [ModelMessage("user", [text("Hello")])]
-BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+BROKEN_OFF = "The model's answer ended before it was complete. Send your message again."
 WAIT = "Wait a minute, then send your message again."
 START = answer()[0]
 
@@ -141,10 +141,10 @@ UNREADABLE = {
     "[1, 2]": "not an object",
     '{"a": NaN}': "NaN is not JSON",
     '{"a": 1e999}': "NaN and Infinity are not JSON",
-    '{"a": 9007199254740993}': "an integer is beyond 2^53; send it as a string",
-    '{"a": "\\ud83d"}': "text holds a NUL or half a character",
+    '{"a": 9007199254740993}': "an integer is larger than 2^53; send it as a string",
+    '{"a": "\\ud83d"}': "text contains a NUL or half of a surrogate pair",
     '{"a":' * 900 + "1" + "}" * 900: "nested too deeply",
-    '{"a":' * 100_000: "holds more than 10,000 values",
+    '{"a":' * 100_000: "has more than 10,000 values",
 }
 
 
@@ -228,8 +228,8 @@ ENDINGS = {
     "rubbish": ([b"event: message_delta\ndata: {half\n\n"], BROKEN_OFF),
     "broken utf-8": ([b"event: message_delta\ndata: \xff\n\n"], BROKEN_OFF),
     "overload": ([error("overloaded_error")], f"Claude is overloaded right now. {WAIT}"),
-    "an error": ([error("api_error")], f"Claude has a problem of its own right now. {WAIT}"),
-    "an unknown error": ([error("surprise")], f"Claude has a problem of its own right now. {WAIT}"),
+    "an error": ([error("api_error")], f"Claude has a problem right now. {WAIT}"),
+    "an unknown error": ([error("surprise")], f"Claude has a problem right now. {WAIT}"),
 }
 
 
@@ -265,7 +265,7 @@ async def test_an_endless_answer_is_cut_off_and_the_connection_closed(claude, wh
     with pytest.raises(ProviderError) as failure:
         async for _ in loop.stream_step(AGENT, provider_at(claude), HELLO, 0):
             pass
-    assert str(failure.value) == "The model's answer is longer than 400,000 characters; it was cut off."
+    assert str(failure.value) == "The model's answer was cut off because it is longer than 400,000 characters."
     assert await asyncio.to_thread(claude.requests[0].gone.wait, 60)
 
 
@@ -289,5 +289,5 @@ async def test_an_answer_that_takes_too_long_is_cut_off(claude):
     claude.will(Reply(items=chain(BEGINNING, repeat(PING))))
     with pytest.raises(ProviderError) as failure:
         await ask(claude, longest=0.3)
-    assert str(failure.value) == "Claude's answer took too long and was cut off. Ask for less at once."
+    assert str(failure.value) == "Claude's answer took too long and was cut off. Ask for less at a time."
     assert await asyncio.to_thread(claude.requests[0].gone.wait, 60)

@@ -143,7 +143,7 @@ def test_parallel_calls_are_answered_in_one_message(claude):
     ]
 
 
-BROKEN_OFF = "The model's answer broke off before it was complete. Send your message again."
+BROKEN_OFF = "The model's answer ended before it was complete. Send your message again."
 STOP_REASONS = {
     "end_turn": (TurnState.COMPLETED, "stop", ""),
     "stop_sequence": (TurnState.COMPLETED, "stop", ""),
@@ -236,7 +236,7 @@ def test_a_claude_that_speaks_for_ever_is_cut_off_with_clear_words(claude):
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "la " * 700}}
     claude.will(Reply(items=itertools.chain([START, block_events(0, text("x"))[0]], itertools.repeat(delta))))
     turn = converse()
-    words = "The model's answer is longer than 400,000 characters; it was cut off."
+    words = "The model's answer was cut off because it is longer than 400,000 characters."
     assert (turn.state, turn.error) == (TurnState.FAILED, words)
     assert claude.requests[0].gone.wait(60)
 
@@ -247,10 +247,10 @@ def test_a_failure_is_told_on_the_page_and_the_chat_goes_on(claude, client):
     second = run(say(turn.chat, "Hello?"))
     assert [turn.error, second.error] == [
         BROKEN_OFF,
-        "There is no model named claude-sonnet-4-6. Check HITL_MODEL, or the agent's model.",
+        "No model is named claude-sonnet-4-6. Check HITL_MODEL, or the agent's model.",
     ]
     client.force_login(turn.chat.owner)
-    assert "There is no model named claude-sonnet-4-6." in client.get(turn.chat.get_absolute_url()).content.decode()
+    assert "No model is named claude-sonnet-4-6." in client.get(turn.chat.get_absolute_url()).content.decode()
     claude.will(says(text("Here I am.")))
     assert run(say(turn.chat, "Hello??")).state == TurnState.COMPLETED
     assert sent(claude) == [[text("Hello")], [text("Hello?")], [text("Hello??")]]

@@ -68,7 +68,7 @@ def test_a_late_resume_is_refused_where_the_person_sees_it(page, server, key):
     other.do("resume", run=run, data={"approved": False})
     _, refused = one.do("resume", run=run, data=YES)
     assert (refused["type"], refused["state"]) == ("progress_update", "error")
-    assert refused["text"].startswith("Too late: rejected by API key tests of approver at ")
+    assert refused["text"].startswith("This request was rejected just now by API key tests of approver.")
     assert verdicts(server, run) == [("reject", "cedar", "")]
 
 
@@ -156,4 +156,4 @@ def test_what_is_decided_on_the_dashboard_shows_in_the_chat_of_that_thread(page,
     run = one.suspended("approve payment")
     assert server.person("approver").decide(run, verdict="approve").status == 302
     _, refused = one.do("resume", run=run, data=YES)
-    assert refused["text"].startswith("Too late: approved by approver")
+    assert refused["text"].startswith("This request was approved just now by approver")

@@ -1,69 +1,221 @@
-"""What the documentation tells a newcomer to type works as it stands, in a shell that knows nothing of Pausepoint."""
+"""What the documentation tells you to type works as it stands, in a fresh clone and a shell that knows nothing of Pausepoint.
+
+Every shell block of every page is run, in the order of its page, or is listed here with the reason why it is not.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from approvals.access.permissions import KEY
-from tests.support.processes.deployed import KEPT
-from tests.support.processes.server import PATIENCE
+from tests.support.processes.clone import Clone
+from tests.support.processes.ports import free_port
 from tests.support.root import ROOT
-from tests.support.services import real_processes  # noqa: F401 - a fixture
+from tests.support.services import missing, real_processes  # noqa: F401 - a fixture
 
-GUIDES = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*/README.md"), *ROOT.glob("clients/*/README.md")]
+SHELLS = {"sh", "bash", "shell", "console", ""}
+FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.S | re.M)
+DOCUMENTED = "http://127.0.0.1:8000"
+#: Pages for a server whose settings are loaded: their commands find them in the environment.
+INSTALLED = {"docs/how-to/back-up-and-restore.md", "docs/how-to/run-it-for-a-team.md"}
+#: Commands that run until they are stopped, and what they print when they work.
+ENDLESS = {"manage.py serve": "Pausepoint listens on", "curl -N": ": connected"}
+
+DEMO = "every command here runs beside the server that it starts"
+ENVIRONMENT = "changes the environment, which all tests share"
+DOCKER = "needs Docker; tests/proofs/site/test_composition.py runs what the containers run"
+POSTGRESQL = "needs a database server of your own; tests/proofs/site/test_backups.py does the same"
+TESTS = "runs tests"
+AGENTS = "waits for people; tests/contract/examples/test_agent_examples.py runs it"
+NPM = "installs from npm and serves; tests/proofs/browser runs it"
+DEPLOYED = "reads the settings of an installation from /etc"
+#: The blocks that are not run, by page and beginning.
+NOT_RUN = {
+    "README.md: make demo": DEMO,
+    "README.md: make test": TESTS,
+    "README.md: python3 -m venv": ENVIRONMENT,
+    "README.md: .venv/bin/python -m pytest": TESTS,
+    "CONTRIBUTING.md: make demo": DEMO,
+    "CONTRIBUTING.md: make test  ": TESTS,
+    "CONTRIBUTING.md: make test ARGS": TESTS,
+    "docs/quick-start.md: make demo": DEMO,
+    "docs/quick-start.md: python3 -m venv": ENVIRONMENT,
+    "docs/how-to/ask-from-any-agent.md: docker compose": DOCKER,
+    'docs/how-to/ask-from-any-agent.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': (
+        "refused, since a person has decided the request by then; test_ask_from_any_agent.py runs it"
+    ),
+    "docs/how-to/back-up-and-restore.md: mv var/pausepoint.sqlite3": (
+        "replaces the database of the running server; tests/proofs/site/test_backups.py restores one"
+    ),
+    "docs/how-to/back-up-and-restore.md: pg_dump": POSTGRESQL,
+    "docs/how-to/back-up-and-restore.md: docker compose": DOCKER,
+    "docs/how-to/run-it-for-a-team.md: docker compose up": DOCKER,
+    "docs/how-to/run-it-for-a-team.md: docker compose exec": DOCKER,
+    "docs/how-to/run-it-for-a-team.md: set -a; . /etc/pausepoint.env; set +a\n.venv/bin/pip": DEPLOYED,
+    "docs/how-to/run-it-for-a-team.md: set -a; . /etc/pausepoint.env; set +a\n.venv/bin/python": DEPLOYED,
+    "examples/ai-sdk/README.md: cd examples/ai-sdk": NPM,
+    "examples/bakery/README.md: .venv/bin/python manage.py test": "test_examples.py runs it",
+    "examples/cedar/README.md: cd examples/cedar": NPM,
+    "examples/langgraph/README.md: .venv/bin/pip": ENVIRONMENT,
+    "examples/langgraph/README.md: .venv/bin/python": AGENTS,
+    "examples/plain-script/README.md: .venv/bin/pip": ENVIRONMENT,
+    "examples/plain-script/README.md: .venv/bin/python": AGENTS,
+    "benchmarks/README.md: .venv/bin/python -m benchmarks": "measures for a minute, with a server of its own",
+}
 
 
-def commands() -> dict[str, str]:
-    """Every line that makes a key, by the page and the name that it has there."""
-    fenced = {
-        guide: "\n".join(re.findall(r"```(?:sh|console)?\n(.*?)```", guide.read_text(), re.S)) for guide in GUIDES
-    }
-    return {
-        f"{guide.relative_to(ROOT)}:{number}": line
-        for guide, text in fenced.items()
-        for number, line in enumerate(text.splitlines())
-        if "manage.py createkey" in line
-    }
+class Block(NamedTuple):
+    page: str
+    commands: str
+
+    @property
+    def not_run(self) -> list[str]:
+        """The entries of NOT_RUN that mean it."""
+        return [entry for entry in NOT_RUN if f"{self.page}: {self.commands}".startswith(entry)]
+
+    @property
+    def endless(self) -> str:
+        """What it prints when it works, if it runs until it is stopped."""
+        return next((words for command, words in ENDLESS.items() if command in self.commands), "")
 
 
-def shell(command: str, database: Path) -> str:
-    """What a command of the guides prints in a clone of its own; only the database is another one."""
-    bare = {name: os.environ[name] for name in KEPT if name in os.environ}
-    env = bare | {"DATABASE_URL": f"sqlite:///{database}", "PYTHONDONTWRITEBYTECODE": "1"}
-    line = command.replace(".venv/bin/python", sys.executable)
-    ended = subprocess.run(["sh", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert (ended.returncode, ended.stderr) == (0, ""), ended
-    return ended.stdout
+def guides() -> list[Path]:
+    """Every page that people read, on GitHub and in the documentation's site."""
+    patterns = ("*.md", "docs/**/*.md", "examples/*/README.md", "clients/*/README.md", "benchmarks/README.md")
+    return sorted(path for pattern in patterns for path in ROOT.glob(pattern))
+
+
+def typed(language: str, text: str) -> str:
+    """What is typed of a block: of a console, the lines behind a prompt."""
+    if language != "console":
+        return text
+    return "\n".join(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ "))
+
+
+def shell_blocks() -> list[Block]:
+    return [
+        Block(path.relative_to(ROOT).as_posix(), typed(language.strip(), re.sub(f"^{indent}", "", text, flags=re.M)))
+        for path in guides()
+        for indent, language, text in FENCE.findall(path.read_text())
+        if language.strip() in SHELLS
+    ]
+
+
+BLOCKS = shell_blocks()
+PAGES = sorted({block.page for block in BLOCKS if not block.not_run})
+
+
+class Demo(NamedTuple):
+    clone: Clone
+    address: str
+    #: What `make demo` printed until it served.
+    printed: str
+
+    def shell(self, commands: str) -> str:
+        """The commands of a page, for the port of this server."""
+        return commands.replace(DOCUMENTED, self.address).replace("/backups/", f"{self.clone.path.parent}/")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """The database of a fresh `make demo`."""
-    database = tmp_path_factory.mktemp("demo") / "demo.sqlite3"
-    shell("DEBUG=1 .venv/bin/python manage.py migrate --verbosity 0", database)
-    shell("DEBUG=1 .venv/bin/python manage.py seed_demo", database)
-    return database
+def demo(real_processes, tmp_path_factory) -> Iterator[Demo]:  # noqa: F811 - the fixture that is imported
+    """`make demo PORT=...` in a fresh clone, with somebody who answers what is asked there."""
+    for program in ("make", "curl"):
+        if shutil.which(program) is None:
+            missing(f"no {program}", f"apt-get install {program}")
+    clone, port = Clone(tmp_path_factory.mktemp("clone")), free_port()
+    with clone.running(f"exec make demo PORT={port}", "Pausepoint listens on") as printed:
+        demo = Demo(clone, f"http://127.0.0.1:{port}", printed)
+        leaving = threading.Event()
+        approver = threading.Thread(target=answer_everything, args=(demo, leaving))
+        approver.start()
+        yield demo
+        leaving.set()
+        approver.join()
+
+
+def answer_everything(demo: Demo, leaving: threading.Event) -> None:
+    """Approve approvals and answer questions of programs, as a colleague would."""
+    key = demo.clone.run("make key USER=approver SCOPES=ask,decide,read").strip()
+    call = f"curl -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' {demo.address}/api/v1/requests"
+    while not leaving.wait(0.3):
+        for request in json.loads(demo.clone.run(f"{call}?status=pending"))["items"]:
+            answer = {"approval": {"verdict": "approve"}, "question": {"verdict": "respond", "answer": "blue"}}
+            if request["title"] in {"Refund order 4711?", "Which colour?"}:
+                decision = shlex.quote(json.dumps(answer[request["kind"]]))
+                demo.clone.run(f"{call}/{request['id']}/decision -d {decision}")
 
 
 @pytest.mark.server
-@pytest.mark.usefixtures("real_processes")
-@pytest.mark.parametrize("place", commands())
-def test_every_guide_s_command_makes_a_key(demo, place):
-    line = commands()[place]
-    name = re.search(r"(\w+)=\$\(", line)
-    printed = shell(f'{line}\nprintf %s "${name[1]}"' if name else line, demo)
-    assert KEY.fullmatch(printed.strip()), printed
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_work_when_they_are_pasted(demo, page, tmp_path):
+    variables = tmp_path / "variables"
+    variables.touch()
+    settings = {"DEBUG": "1"} if page in INSTALLED else {}
+    for block in BLOCKS:
+        if block.page != page or block.not_run:
+            continue
+        # One shell after the other, each with the variables of the one before: an endless one is stopped.
+        commands = f"set -a; . {variables}\n{demo.shell(block.commands)}"
+        if "manage.py serve" in block.commands:
+            commands = commands.replace("manage.py serve", f"manage.py serve --port {free_port()}")
+        if block.endless:
+            own = {"DATABASE_URL": f"sqlite:///{tmp_path}/own.sqlite3"} if "manage.py serve" in commands else {}
+            with demo.clone.running(commands, block.endless, **settings, **own):
+                pass
+        else:
+            demo.clone.run(f"{commands}\nexport -p > {variables}", **settings)
 
 
-def test_there_are_such_commands():
-    assert len(commands()) >= 6
+def test_every_exception_is_one_block_that_exists():
+    meant = [entry for block in BLOCKS for entry in block.not_run]
+    assert sorted(set(meant)) == sorted(NOT_RUN)
+    assert all(len(block.not_run) < 2 for block in BLOCKS)
+    assert len([block for block in BLOCKS if not block.not_run]) >= 20
+
+
+@pytest.mark.server
+def test_the_command_that_the_demo_prints_asks_a_question_in_the_inbox(demo):
+    (command,) = re.findall(r"^ +(curl .+)$", demo.printed, re.M)
+    asked = json.loads(demo.clone.run(command))
+    (key,) = KEY.finditer(demo.printed.split("API key", 1)[1].split("curl", 1)[0])
+    listed = json.loads(
+        demo.clone.run(f"curl -H 'Authorization: Bearer {key[0]}' '{demo.address}/api/v1/requests?status=pending'")
+    )
+    assert asked["url"] == f"{demo.address}/requests/{asked['id']}/"
+    assert (asked["status"], asked["title"]) == ("pending", "Which size?")
+    assert asked["id"] in {request["id"] for request in listed["items"]}
+    assert DOCUMENTED not in demo.printed
+    assert f"{demo.address}/requests/" in demo.printed
+
+
+@pytest.mark.server
+def test_a_second_start_of_the_demo_prints_the_same_key(demo):
+    again = demo.clone.run("DEBUG=1 .venv/bin/python manage.py seed_demo")
+    assert KEY.search(again)[0] == KEY.search(demo.printed)[0]
+
+
+@pytest.mark.server
+def test_make_key_prints_a_key_and_nothing_else(demo):
+    assert KEY.fullmatch(demo.clone.run('make key USER=requester NAME="billing agent"').strip())
+
+
+@pytest.mark.server
+def test_make_key_without_a_user_says_how_to_name_one(demo):
+    process = demo.clone.start("make key", USER="somebody-from-the-environment")
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "make key USER=requester" in printed
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")

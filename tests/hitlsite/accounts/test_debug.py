@@ -15,7 +15,8 @@ def test_with_debug_a_server_listens_on_this_machine_only(settings, host):
     with pytest.raises(CommandError) as refusal:
         call_command("serve", host=host)
     assert (
-        str(refusal.value) == f"DEBUG=1 is for this machine alone, and {host} is not. Unset DEBUG, or leave --host out."
+        str(refusal.value)
+        == f"With DEBUG=1 only this machine can be served, and {host} is not this machine. Unset DEBUG, or leave out --host."
     )
 
 

@@ -94,7 +94,7 @@ async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
     monkeypatch.setattr(metrics.Metrics, "_count_new", lambda self: away())
     app = Probes(nothing_else)
     status, _, body = await ask(app, "/readyz")
-    assert (status, json.loads(body)) == (503, {"ready": False, "wrong": ["database: it does not answer"]})
+    assert (status, json.loads(body)) == (503, {"ready": False, "wrong": ["database: no answer"]})
     status, _, body = await ask(app, "/metrics")
     assert (status, body.splitlines()[-1]) == (200, "pausepoint_up 0.0")
     assert (await ask(app, "/healthz"))[0] == 200
@@ -162,7 +162,7 @@ async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
     layers = [Deaf()]
     monkeypatch.setattr(echo, "get_channel_layer", lambda: layers[0])
     probe = echo.Echo()
-    assert await readiness.listen(probe, 0.05) == ["channel layer: it does not answer"]
+    assert await readiness.listen(probe, 0.05) == ["channel layer: no answer"]
     layers[0] = InMemoryChannelLayer()
     assert await readiness.listen(probe, 30) == []
     assert await readiness.listen(probe, 30) == []
@@ -187,7 +187,7 @@ def test_a_migration_that_has_not_run_is_said():
     assert {"approvals", "chats", "auth", "sessions"} <= set(apps)
     last = next(name for app, name in readiness._last_migrations() if app == "chats")
     recorder.record_unapplied("chats", last)
-    assert readiness.look() == ["migrations: not all applied in chats; run `manage.py migrate`"]
+    assert readiness.look() == ["migrations: not all are applied in chats; run `manage.py migrate`"]
     recorder.record_applied("chats", last)
     assert readiness.look() == []
 
@@ -195,7 +195,7 @@ def test_a_migration_that_has_not_run_is_said():
 @pytest.mark.django_db
 def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(monkeypatch):
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
-    missing = ["workers: none was seen in the last 30 s; start `manage.py worker`"]
+    missing = ["workers: none was running in the last 30 s; start `manage.py worker`"]
     now = timezone.now()
     assert readiness.look() == missing
     actions.seen("web", WorkerKind.WEB, started_at=now, running=0)

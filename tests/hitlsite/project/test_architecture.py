@@ -131,6 +131,7 @@ def test_agents_history_and_checkpoints_know_no_django():
         ROOT / "chats/lookback/alignment.py",
         ROOT / "chats/lookback/differences.py",
         ROOT / "approvals/runtime/canonical.py",
+        ROOT / "approvals/runtime/translatable.py",
     ]
     assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
 

@@ -109,11 +109,38 @@ def test_every_sentence_of_the_demo_is_in_the_quick_start():
     assert [c.example for c in SCRIPT if c.example != "approve refund" and f"`{c.example}`" not in text] == []
 
 
-def test_links_between_documents_lead_somewhere():
-    documents = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+def test_links_between_documents_lead_to_files():
+    patterns = ("*.md", "docs/**/*.md", "examples/*/README.md", "clients/*/README.md", "benchmarks/*.md")
+    documents = [path for pattern in patterns for path in ROOT.glob(pattern)]
     links = [(page, target) for page in documents for target in re.findall(r"\]\(([^)#]+)", page.read_text())]
-    assert [f"{page.name}: {to}" for page, to in links if "://" not in to and not (page.parent / to).exists()] == []
-    assert len(links) > 10
+    assert [f"{page.name}: {to}" for page, to in links if "://" not in to and not (page.parent / to).is_file()] == []
+    assert len(links) > 150
+
+
+def test_the_architecture_page_and_the_decisions_name_files_that_exist():
+    pages = [ROOT / "docs" / "architecture.md", *(ROOT / "docs" / "decisions").glob("*.md")]
+    named = {path for page in pages for path in re.findall(r"`([a-z_]+/[\w/.-]+)`", page.read_text())}
+    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+    assert len(named) > 20
+
+
+def test_the_map_of_the_architecture_page_names_every_room():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    (drawn,) = re.findall(r"## Map.+?```text\n(.+?)```", text, re.S)
+    for app in ("approvals", "chats"):
+        (part,) = re.findall(rf"^{app}/.+?(?=^\w)", drawn, re.S | re.M)
+        rooms = {path.name for path in (ROOT / app).iterdir() if path.is_dir()}
+        rooms -= {"__pycache__", "migrations", "management", "templatetags"}
+        assert set(re.findall(r"\b([a-z]+)/", part)) >= rooms, app
+
+
+def test_every_dependency_is_on_the_architecture_page():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.split("## Dependencies")[1].split("Considered and not taken")[0]
+    explained = {name for row in re.findall(r"^\| ([^|]+) \|", table, re.M) for name in row.split(", ")}
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    required = {re.split(r"[^\w.-]", line)[0] for line in lines if line and not line.startswith("#")}
+    assert sorted(required - explained) == []
 
 
 def test_nothing_mentions_the_workplace():

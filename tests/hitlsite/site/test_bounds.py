@@ -78,7 +78,7 @@ async def test_people_are_told_in_words():
     headers = [(b"content-length", b"9999999"), (b"accept", b"text/html,*/*")]
     _, (start, body) = await through([], headers)
     assert dict(start["headers"])[b"content-type"] == b"text/plain; charset=utf-8"
-    assert body["body"].decode() == "The body is larger than 8,000,000 bytes, and was not read. Send less at a time.\n"
+    assert body["body"].decode() == "The body is larger than 8,000,000 bytes and was not read. Send less at a time.\n"
 
 
 @pytest.mark.asyncio

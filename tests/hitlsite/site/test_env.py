@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from hitlsite import env
 
-URLS = "Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
+URLS = "Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
 
 
 @pytest.mark.parametrize(
@@ -33,38 +33,38 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
 @pytest.mark.parametrize(
     ("read", "value", "words"),
     [
-        (lambda: env.boolean("NAME", default=False), "maybe", "NAME='maybe' is not a yes or no. Use 1 or 0."),
-        (lambda: env.boolean("NAME", default=False), "2", "NAME='2' is not a yes or no. Use 1 or 0."),
-        (lambda: env.choice("NAME", {"b", "a"}), "c", "NAME='c' is not known. Use one of: a, b."),
+        (lambda: env.boolean("NAME", default=False), "maybe", "NAME='maybe' is not valid. Set it to 1 or 0."),
+        (lambda: env.boolean("NAME", default=False), "2", "NAME='2' is not valid. Set it to 1 or 0."),
+        (lambda: env.choice("NAME", {"b", "a"}), "c", "NAME='c' is not valid. Set it to one of: a, b."),
         (
             lambda: env.origins("NAME"),
             "https://a.example, b.example",
-            "NAME: 'b.example' is not an origin. Write it like https://desk.example.org.",
+            "NAME: 'b.example' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
             lambda: env.origins("NAME"),
             "https://a.example/path",
-            "NAME: 'https://a.example/path' is not an origin. Write it like https://desk.example.org.",
+            "NAME: 'https://a.example/path' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
             lambda: env.origins("NAME"),
             "ftp://a.example",
-            "NAME: 'ftp://a.example' is not an origin. Write it like https://desk.example.org.",
+            "NAME: 'ftp://a.example' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
             lambda: env.database("NAME", Path("x")),
             "mysql://db",
-            f"NAME is not understood. {URLS}",
+            f"NAME is not valid. {URLS}",
         ),
         (
             lambda: env.database("NAME", Path("x")),
             "sqlite:///",
-            f"NAME is not understood. {URLS}",
+            f"NAME is not valid. {URLS}",
         ),
         (
             lambda: env.database("NAME", Path("x")),
             "postgresql://db.example/",
-            "NAME names no database. Write it like postgresql://user:password@host:5432/name.",
+            "NAME has no database name. Set it to a URL like postgresql://user:password@host:5432/name.",
         ),
         (
             lambda: env.database("NAME", Path("x")),
@@ -111,3 +111,16 @@ def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", "")
     assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
     assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))
+
+
+def test_a_language_is_one_that_django_knows_or_that_a_folder_has(monkeypatch, tmp_path):
+    for value, found in [("", "en"), ("de", "de"), ("PT-BR", "pt-br")]:
+        monkeypatch.setenv("LANGUAGE", value)
+        assert env.language("LANGUAGE", [tmp_path], default="en") == found
+    monkeypatch.setenv("LANGUAGE", "xx")
+    with pytest.raises(ImproperlyConfigured, match="'xx' is not a known language"):
+        env.language("LANGUAGE", [tmp_path], default="en")
+    made = tmp_path / "xx" / "LC_MESSAGES"
+    made.mkdir(parents=True)
+    (made / "django.mo").touch()
+    assert env.language("LANGUAGE", [tmp_path], default="en") == "xx"

@@ -40,7 +40,7 @@ POLICY = {
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
-LOG_INS = {"/login/", "/admin/login/"}  # the second leads to the first
+LOG_INS = {"/login/", "/admin/login/"}  # the second points to the first
 RESETS = {"/password/reset/", "/password/reset/sent/", "/password/reset/x/x/"}
 OPEN = {"/login/", *RESETS, "/favicon.ico", "/words.js"}  # to everybody: one has to get in somehow
 #: Addresses that are no plain route, by their pattern.

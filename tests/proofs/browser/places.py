@@ -17,6 +17,10 @@ WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table":
 
 @pytest.fixture(scope="package")
 def places(server, people) -> dict[str, tuple[str, str]]:
+    return places_of(server, people)
+
+
+def places_of(server, people) -> dict[str, tuple[str, str]]:
     """Name of the page: who looks, and where. Words without end are on them, too."""
     alice, bob = people("requester"), people("approver")
     _, decided = alice.pause("Please refund order 90, 500 euros")
@@ -51,10 +55,8 @@ def places(server, people) -> dict[str, tuple[str, str]]:
     workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
     bob.post(f"/requests/{refund}/comments/", text=f"Has anybody asked the shop? {LONG}")
     bob.post(f"/requests/{refund}/claim/")
-    until(
-        lambda: "Expired" in bob.get(f"/requests/{expired['id']}/").text,
-        "the request expires",
-    )
+    state = "SELECT status FROM approvals_approvalrequest WHERE id = ?"
+    until(lambda: server.value(state, expired["id"].replace("-", "")) == "expired", "the request expires")
     return {
         "desk": ("approver", "/"),
         "own desk": ("requester", "/"),

@@ -90,7 +90,7 @@ def test_who_comes_too_late_is_told_who_was_first(asker):
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.decide(verdict="reject")
     asker.press("Approve")
-    asker.sees("Too late: rejected by approver at ")
+    asker.sees("This request was rejected just now by approver.")
 
 
 def test_a_cancelled_run_is_withdrawn_on_the_desk(asker):

@@ -42,7 +42,7 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     made = int(path(page).strip("/").split("/")[-1])
     assert made != chat
     wait_for_state(page, "suspended")
-    assert "Requested again" in page.locator(".request.is-pending").inner_text()
+    assert "Asked again" in page.locator(".request.is-pending").inner_text()
     window = windows.open(bob, f"/chats/{made}/")
     window.get_by_role("button", name="Approve", exact=True).click()
     wait_for_state(page, "completed")

@@ -256,7 +256,11 @@ def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people
     page.get_by_role("button", name="Approve 3 requests").click()
     assert page.locator("h1").inner_text().startswith("2 requests approved")
     words = page.locator(".bulk-table tbody td:last-child").all_inner_texts()
-    assert (words[0], words[1][:27], words[2]) == ("Approved.", "Too late: rejected by admin", "Approved.")
+    assert (words[0], words[1][:27], words[2]) == (
+        "Approved.",
+        "This request was rejected just now by admin",
+        "Approved.",
+    )
     assert [status(server, one) for one in requests] == ["approved", "rejected", "approved"]
     page.get_by_role("link", name="Back to the inbox").click()
     assert page.url == f"{server.address}/requests/?q={word}"

@@ -67,7 +67,7 @@ def race(*works: Callable[[], Any]) -> list[Any]:
 
 
 def failures(found: list[Any], *expected: type[Exception]) -> list[str]:
-    """What was raised and is none of the expected refusals, in words: a deadlock, a lost row."""
+    """What was raised and must be one of the expected refusals, in words: a deadlock, a lost row."""
     return [
         f"{type(one).__name__}: {one}" for one in found if isinstance(one, Exception) and not isinstance(one, expected)
     ]

@@ -169,7 +169,10 @@ def test_of_two_sub_agents_whose_models_give_one_id_at_once_one_fails_in_words()
         found = race(*(lambda sub=sub, call_id=call_id: commit(sub, call_id) for sub in subs))
         assert failures(found, ProviderError) == []
         (said,) = [str(one) for one in found if isinstance(one, ProviderError)]
-        assert said == "The model gave a tool call the id of an earlier one; its answer cannot be used."
+        assert (
+            said
+            == "The model used the id of an earlier tool call again, so its answer cannot be used. Send your message again."
+        )
         (winner,) = [sub for sub, one in zip(subs, found, strict=True) if one is None]
         assert ToolCall.objects.get(tool_call_id=call_id).turn == winner
         pause(winner)

@@ -42,6 +42,6 @@ def test_a_server_that_is_killed_between_pause_and_resume_goes_on_where_it_was(t
         (text,) = shown(post(server, key, "/chat/resume/stream", word))
         assert text.startswith("The payment is settled: status sent")
         late = refusal(post(server, key, "/chat/resume/stream", word))
-        assert late.startswith("Too late: approved by API key tests of approver")
+        assert late.startswith("This request was approved just now by API key tests of approver")
         parts = server.value("SELECT parts FROM chats_message WHERE role = 'user' ORDER BY id DESC LIMIT 1")
         assert json.loads(parts)[-1] == {"type": "data-page-context", "data": {"order": {"data": 4711}}}

@@ -30,7 +30,8 @@ def test_a_port_that_is_taken_is_refused_in_one_line(server):
     command = [sys.executable, "manage.py", "serve", "--port", str(server.port)]
     env = environment(server.database)
     second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
-    line = f"CommandError: Port {server.port} on 127.0.0.1 is taken or not allowed. Choose another one with --port.\n"
+    line = f"CommandError: Cannot listen on port {server.port} of 127.0.0.1: it is in use or not permitted. "
+    line += "Choose another port with --port.\n"
     said = second.stderr.splitlines(keepends=True)
     assert (second.returncode, second.stdout, said[-1]) == (1, "", line)
     assert "(hitlsite.W006) Another process serves this SQLite database: " in second.stderr
@@ -64,7 +65,7 @@ def winner_of(server: Server, request: str) -> tuple[str, str, str, str]:
 
 def refusals(pages: list[Page]) -> Counter[str]:
     texts = [page.text for page in pages if page.status == 409]
-    return Counter(re.search(r"Too late: ([a-z ]+ by \w+) at", text)[1] for text in texts)
+    return Counter(re.search(r"This request was ([a-z ]+ by \w+)\.", text)[1] for text in texts)
 
 
 def test_of_fifty_who_approve_different_amounts_at_once_one_wins_and_the_refund_is_paid_once(server):
@@ -75,7 +76,7 @@ def test_of_fifty_who_approve_different_amounts_at_once_one_wins_and_the_refund_
     assert Counter(page.status for page in pages) == {302: 1, 409: AT_ONCE - 1}
     _, name, comment, edited = winner_of(server, request)
     assert pages[int(comment)].status == 302
-    assert refusals(pages) == {f"approved with changes by {name}": AT_ONCE - 1}
+    assert refusals(pages) == {f"approved with changes just now by {name}": AT_ONCE - 1}
     server.wait_for_turn(chat, "completed")
     ((state, attempt, output),) = server.rows(
         "SELECT state, attempt, output FROM chats_toolcall WHERE chat_id = ?", chat
@@ -92,7 +93,7 @@ def test_of_fifty_who_approve_and_reject_at_once_one_wins_and_everybody_else_is_
     assert Counter(page.status for page in pages) == {302: 1, 409: AT_ONCE - 1}
     verdict, name, comment, _ = winner_of(server, request)
     assert (verdict, name) == [("approve", "approver"), ("reject", "admin")][int(comment) % 2]
-    assert refusals(pages) == {f"{'approved' if verdict == 'approve' else 'rejected'} by {name}": AT_ONCE - 1}
+    assert refusals(pages) == {f"{'approved' if verdict == 'approve' else 'rejected'} just now by {name}": AT_ONCE - 1}
     server.wait_for_turn(chat, "completed")
     ended_as = {"approve": ("succeeded", 1), "reject": ("denied", 0)}
     assert server.rows("SELECT state, attempt FROM chats_toolcall WHERE chat_id = ?", chat) == [ended_as[verdict]]

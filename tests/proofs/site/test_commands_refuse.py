@@ -45,8 +45,8 @@ def test_a_database_without_tables_is_not_worked_on(tmp_path, command):
     path.touch()
     said = refusal(f"sqlite:///{path}", *command)
     assert said == (
-        f"CommandError: The database {path} is not migrated: not all is applied in "
-        "account, admin, approvals, auth, chats, contenttypes, sessions; run `manage.py migrate`."
+        f"CommandError: The database {path} has unapplied migrations in "
+        "account, admin, approvals, auth, chats, contenttypes, sessions. Run `manage.py migrate`."
     )
 
 
@@ -54,14 +54,14 @@ def test_a_database_without_tables_is_not_worked_on(tmp_path, command):
 def test_a_mistyped_path_is_named_and_no_file_is_made_there(tmp_path, command):
     path = tmp_path / "typo.sqlite3"
     said = refusal(f"sqlite:///{path}", *command)
-    assert said == f"CommandError: There is no database {path}. Check DATABASE_URL, or run `manage.py migrate`."
+    assert said == f"CommandError: The database {path} does not exist. Check DATABASE_URL, or run `manage.py migrate`."
     assert not path.exists()
 
 
 def test_a_copy_of_what_is_not_there_is_refused_and_nothing_is_made(tmp_path):
     path = tmp_path / "typo.sqlite3"
     said = refusal(f"sqlite:///{path}", "backup", str(tmp_path / "copy.sqlite3"))
-    assert said == f"CommandError: There is no database at {path}. Run `manage.py migrate` first."
+    assert said == f"CommandError: No database exists at {path}. Run `manage.py migrate` first."
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,7 +69,7 @@ def test_a_copy_of_what_is_not_there_is_refused_and_nothing_is_made(tmp_path):
 def test_a_server_that_does_not_answer_is_named_without_the_password(command):
     port = free_port()
     said = refusal(f"postgresql://alice:hunter2@127.0.0.1:{port}/desk", *command)
-    assert said.startswith(f"CommandError: The database 'desk' at 127.0.0.1:{port} cannot be used: connection failed: ")
+    assert said.startswith(f"CommandError: Cannot use the database 'desk' at 127.0.0.1:{port}: connection failed: ")
     assert ("Connection refused" in said, "hunter2" in said) == (True, False)
 
 
@@ -77,7 +77,7 @@ def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("Not a database at all. " * 100)
     assert refusal(f"sqlite:///{path}", "prune") == (
-        f"CommandError: The database {path} cannot be used: file is not a database"
+        f"CommandError: Cannot use the database {path}: file is not a database"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_database_of_a_version_before_this_one_is_not_served(tmp_path):
         older.execute(f"DELETE FROM django_migrations WHERE id = ({last})")
         older.commit()
     said = refusal(f"sqlite:///{path}", "serve", "--port", "0")
-    assert said.endswith("is not migrated: not all is applied in approvals; run `manage.py migrate`.")
+    assert said.endswith("has unapplied migrations in approvals. Run `manage.py migrate`.")
     # Before an upgrade is when one wants a copy.
     copy = tmp_path / "copy.sqlite3"
     subprocess.run([sys.executable, "manage.py", "backup", str(copy)], cwd=ROOT, env=env, check=True)
@@ -102,7 +102,7 @@ def test_a_postgresql_without_tables_is_not_worked_on():
     for command in (["serve", "--port", "0"], ["worker"]):
         said = refusal(url, *command)
         assert (
-            "is not migrated: not all is applied in account, admin, approvals, " in said,
+            "has unapplied migrations in account, admin, approvals, " in said,
             "procrastinate" in said,
         ) == (
             True,
@@ -124,5 +124,5 @@ def test_a_postgresql_without_tables_is_not_worked_on():
 )
 def test_what_is_no_text_is_refused_in_words(tmp_path, words, name):
     said = refusal(f"sqlite:///{tmp_path}/none.sqlite3", *words)
-    assert said == f"CommandError: What is given for {name} is no UTF-8: 'a\\udcff'. Write it in UTF-8."
+    assert said == f"CommandError: {name} is not valid UTF-8: 'a\\udcff'."
     assert list(Path(tmp_path).iterdir()) == []

@@ -24,10 +24,10 @@ def check(**environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        ({}, "SECRET_KEY is not set. Set it to a long random text, or DEBUG=1 for a trial on this machine."),
+        ({}, "SECRET_KEY is not set. Set it to a long random text, or set DEBUG=1 to try Pausepoint on this machine."),
         ({"DEBUG": "0", "SECRET_KEY": " "}, "SECRET_KEY is not set. Set it to a long random text"),
         *(({"SECRET_KEY": weak}, "SECRET_KEY is too easy to guess: use at least 32 characters") for weak in WEAK),
-        ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not a yes or no. Use 1 or 0."),
+        ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not valid. Set it to 1 or 0."),
         ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not known."),
         ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not understood. "),
     ],

@@ -121,7 +121,7 @@ def test_a_postgresql_that_dies_and_comes_back_costs_nothing_but_the_time(desk, 
     refused = Call(desk.ports["web 2"], key, "GET", f"/api/v1/requests/{request}")
     refused.wait()
     assert (refused.status, refused.json["code"]) == (503, "unavailable")
-    until(lambda: desk.ready()[1][:1] == ["database: it does not answer"], "the probe says so")
+    until(lambda: desk.ready()[1][:1] == ["database: no answer"], "the probe says so")
     # The model says the rest, and the tool ends, while there is nowhere to write it down.
     desk.release.write_text("go on")
     cluster.start()

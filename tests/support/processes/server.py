@@ -100,7 +100,7 @@ class Server:
     def _listens(self) -> bool:
         written = self.log.read_text()
         assert self.process is not None and self.process.poll() is None, f"serve ended at once:\n{written}"
-        return f"listens on {self.address}/" in written
+        return f" {self.address}/ " in written
 
     def stop(self, seconds: float = PATIENCE) -> int:
         """SIGTERM, and the exit code."""

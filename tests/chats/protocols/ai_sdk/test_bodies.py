@@ -86,7 +86,7 @@ HOSTILE = {
     "huge integer": (b'{"id":' + b"9" * 10_000 + b"}", 400, "bad_body"),
     "a list": (b"[]", 422, "invalid"),
     "deep in a part": (body(message=None).replace(b'"hello"', b"[" * 500 + b"]" * 500), 422, "invalid"),
-    "half a character": (body().replace(b'"hello"', b'"\\ud800"'), 422, "invalid"),
+    "part of a character": (body().replace(b'"hello"', b'"\\ud800"'), 422, "invalid"),
     "NUL in a text": (body().replace(b'"hello"', b'"\\u0000"'), 422, "invalid"),
     "NUL in the id": (body(id="a\0b"), 422, "invalid"),
     "a long id": (body(id="x" * 201), 422, "invalid"),

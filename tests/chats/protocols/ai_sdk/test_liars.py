@@ -194,4 +194,4 @@ def test_what_bob_decided_on_the_dashboard_stands_and_names_him():
     desk.decide(ApprovalRequest.objects.get().pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.RESPOND, answer="Bob's")
     answer = client.answer("Alice's")
     assert (answer.status, answer.json["decision"]["by"], answer.json["decision"]["via"]) == (409, "bob", "dashboard")
-    assert "Too late: answered by bob at " in answer.json["detail"]
+    assert "This request was answered just now by bob." in answer.json["detail"]

@@ -124,7 +124,7 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
     answer = served(story)
     assert answer.chunks == [
         {"type": "start", "messageId": turn.message_id},
-        {"type": "error", "errorText": "There is no agent named 'gone' here."},
+        {"type": "error", "errorText": "No agent is named 'gone'."},
     ]
     assert client.read()["status"] == "failed"
 

@@ -28,7 +28,7 @@ BODIES = {
     "a context that is too large": ({"additionalContext": {"page": {"data": "x" * 50_000}}}, "additionalContext"),
     "a context that is too deep": ({"additionalContext": DEEP}, "additionalContext"),
     "a context with a NUL": ({"additionalContext": {"page": {"data": "a\x00"}}}, "additionalContext"),
-    "a context with half a character": ({"additionalContext": {"\ud800": 1}}, "additionalContext"),
+    "a context with part of a character": ({"additionalContext": {"\ud800": 1}}, "additionalContext"),
     "a number beyond 2^53": ({"additionalContext": {"page": {"data": 2**60}}}, "additionalContext"),
 }
 
@@ -51,7 +51,7 @@ def test_an_odd_field_is_named(page, name):
 def test_an_empty_message_and_one_that_is_too_long_are_refused(page, prompt):
     answer = page.ask(prompt)
     assert (answer.status, answer.code) == (422, "bad_message")
-    assert refusal(page.say(prompt)).startswith("A message has 1 to 20,000 characters")
+    assert refusal(page.say(prompt)).startswith("A message must have 1 to 20,000 characters")
     assert Chat.objects.count() == 0
 
 
@@ -86,7 +86,9 @@ def test_another_content_type_is_refused(page):
     # A form on another site could send it, without asking first.
     sent = {"content-type": "text/plain"}
     assert page.machine.post("/chat", page.body("hello"), headers=sent).code == "not_json"
-    assert refusal(page.machine.post("/chat/stream", page.body("hello"), headers=sent)).startswith("Send JSON")
+    assert refusal(page.machine.post("/chat/stream", page.body("hello"), headers=sent)).startswith(
+        "The body must be JSON"
+    )
 
 
 def test_fields_that_are_not_known_are_not_read(page):

@@ -28,7 +28,7 @@ def test_of_four_resumes_at_once_one_wins_and_the_others_are_told_so(page):
     won = [answer for answer in answers if "The payment is settled" in "".join(map(str, shown(answer)))]
     assert len(won) == 1
     assert [
-        refusal(answer).startswith("Too late: approved by API key test of bob")
+        refusal(answer).startswith("This request was approved just now by API key test of bob")
         for answer in answers
         if answer not in won
     ] == [True] * 3

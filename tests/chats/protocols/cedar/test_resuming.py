@@ -94,7 +94,7 @@ def test_of_two_runs_the_last_one_goes_on(page):
 def test_what_was_decided_on_the_dashboard_is_gone_on_with_and_a_late_word_is_refused(page):
     run = page.paused("approve payment")
     desk.decide(run["runId"], by=User.objects.get(), via=Door.DASHBOARD, verdict=Verdict.REJECT)
-    assert refusal(page.resume(run, YES)).startswith("Too late: rejected by bob at ")
+    assert refusal(page.resume(run, YES)).startswith("This request was rejected just now by bob.")
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code, answer.json["decision"]["via"]) == (409, "already_decided", "dashboard")
 
@@ -102,7 +102,7 @@ def test_what_was_decided_on_the_dashboard_is_gone_on_with_and_a_late_word_is_re
 def test_resuming_twice_is_refused_even_with_the_same_word(page):
     run = page.paused("approve payment")
     page.resume(run, YES)
-    assert refusal(page.resume(run, YES)).startswith("Too late: approved by API key test of bob")
+    assert refusal(page.resume(run, YES)).startswith("This request was approved just now by API key test of bob")
     assert page.resume(run, YES, stream=False).code == "already_decided"
     assert ToolCall.objects.get().attempt == 1
 
@@ -114,7 +114,7 @@ def test_after_the_deadline_nothing_is_taken(page):
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code) == (410, "expired")
     again = page.resume(run, YES)
-    assert refusal(again).startswith("The deadline passed at ")
+    assert refusal(again).startswith("This request expired at ")
     assert ToolCall.objects.get().attempt == 0
 
 
@@ -123,7 +123,7 @@ def test_an_unknown_run_is_not_found(page, run_id):
     run = {"runId": run_id, "stepPath": [["sendPayment"]]}
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code) == (404, "not_found")
-    assert "There is no such" in refusal(page.resume(run, YES))
+    assert "not found" in refusal(page.resume(run, YES))
 
 
 @pytest.mark.parametrize("sent", ["sendPayment", ["sendPayment"], [["sendPayment"]]])
@@ -140,7 +140,7 @@ def test_another_step_path_is_refused(page, sent):
     run = page.paused("approve payment")
     answer = page.resume(run, YES, stream=False, stepPath=sent)
     assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["stepPath"])
-    assert refusal(page.resume(run, YES, stepPath=sent)).startswith("This is not the step that waits.")
+    assert refusal(page.resume(run, YES, stepPath=sent)).startswith("This is not the waiting step.")
     assert page.open_runs() == [run["runId"]]
 
 
@@ -219,7 +219,7 @@ def test_a_cancelled_run_is_withdrawn_and_its_assistant_is_told(page):
     assert (answer.status, answer.json) == (200, {"runId": run["runId"], "cancelled": True})
     assert (ApprovalRequest.objects.get().status, ToolCall.objects.get().state) == ("cancelled", "cancelled")
     assert page.machine.post("/chat/cancel", {"runId": run["runId"]}).code == "already_decided"
-    assert refusal(page.resume(run, YES)).startswith("Too late: cancelled by API key test of bob")
+    assert refusal(page.resume(run, YES)).startswith("This request was cancelled just now by API key test of bob")
     assert page.machine.post("/chat/cancel", {"runId": "nonsense"}).code == "not_found"
     assert page.machine.post("/chat/cancel", {}).code == "invalid"
 

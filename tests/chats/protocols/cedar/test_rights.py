@@ -52,7 +52,10 @@ def test_a_claimed_resource_and_thread_lead_to_ones_own_chat_only():
     before = stored()
     answer = mallory.resume(run, YES, stream=False, resourceId="alice")
     assert (answer.status, answer.code) == (404, "not_found")
-    assert refusal(mallory.resume(run, YES, resourceId="alice")) == "There is no such request, or you may not see it."
+    assert (
+        refusal(mallory.resume(run, YES, resourceId="alice"))
+        == "Request not found. It may not exist, or you may not have access."
+    )
     assert mallory.machine.post("/chat/cancel", {"runId": run["runId"]}).code == "not_found"
     assert mallory.open_runs("shared") == mallory.open_runs() == []
     assert stored() == before
@@ -63,7 +66,7 @@ def test_the_owner_without_the_right_to_decide_may_answer_and_cancel_but_not_app
     run = alice.paused("approve payment")
     answer = alice.resume(run, YES, stream=False)
     assert (answer.status, answer.code) == (403, "not_allowed")
-    assert "deciding it is for others" in refusal(alice.resume(run, YES))
+    assert "you cannot decide it" in refusal(alice.resume(run, YES))
     assert alice.machine.post("/chat/cancel", {"runId": run["runId"]}).status == 200
     alice.thread = "thread-2"
     assert shown(alice.resume(alice.paused("ask human"), "fine")) == ["I was told: fine"]
@@ -110,7 +113,7 @@ def test_each_act_needs_its_scope():
     reader, asker = FrontEnd(machine(bob, "read")), FrontEnd(machine(bob, "ask"))
     run = asker.paused("approve payment")
     assert reader.ask("hello").code == "scope_missing"
-    assert "lacks the scope “ask”" in refusal(reader.say("hello"))
+    assert "does not have the scope “ask”" in refusal(reader.say("hello"))
     assert asker.resume(run, YES, stream=False).code == "scope_missing"
     assert asker.machine.get("/chat/suspended").code == "scope_missing"
     assert reader.machine.post("/chat/cancel", {"runId": run["runId"]}).code == "scope_missing"

@@ -1,0 +1,67 @@
+"""The texts of errors, statuses and outcomes in the current language."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from http import HTTPStatus
+
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from approvals.runtime.translatable import TranslatableError, gettext_noop
+from approvals.states import Verdict
+
+#: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
+TITLES = (
+    gettext_noop("Bad Request"),
+    gettext_noop("Unauthorized"),
+    gettext_noop("Forbidden"),
+    gettext_noop("Not Found"),
+    gettext_noop("Method Not Allowed"),
+    gettext_noop("Conflict"),
+    gettext_noop("Gone"),
+    gettext_noop("Request Entity Too Large"),
+    gettext_noop("Content Too Large"),
+    gettext_noop("Unsupported Media Type"),
+    gettext_noop("Unprocessable Entity"),
+    gettext_noop("Unprocessable Content"),
+    gettext_noop("Too Many Requests"),
+    gettext_noop("Internal Server Error"),
+    gettext_noop("Service Unavailable"),
+)
+#: What happened to a request that cannot be decided any more.
+DECIDED = {
+    Verdict.APPROVE: _("This request was approved %(when)s by %(who)s."),
+    Verdict.EDIT: _("This request was approved with changes %(when)s by %(who)s."),
+    Verdict.REJECT: _("This request was rejected %(when)s by %(who)s."),
+    Verdict.RESPOND: _("This request was answered %(when)s by %(who)s."),
+    Verdict.CANCEL: _("This request was cancelled %(when)s by %(who)s."),
+    Verdict.EXPIRE: _("This request expired %(when)s."),
+}
+
+
+def decided_words(verdict: str, who: str, at: datetime) -> str:
+    """Return who decided a request, how and when; without a name it was Pausepoint itself."""
+    return str(DECIDED[Verdict(verdict)]) % {"who": who or "Pausepoint", "when": ago(at)}
+
+
+def ago(moment: datetime) -> str:
+    """Return how long ago this was, such as “2 minutes ago”."""
+    recent = timezone.now() - moment < timedelta(minutes=1)
+    # With plain blanks, because programs get these words too.
+    return gettext("just now") if recent else naturaltime(moment).replace("\xa0", " ")
+
+
+def title_of(status: HTTPStatus) -> str:
+    """Return the title of an error with this status."""
+    return gettext(status.phrase)
+
+
+def translated(error: Exception) -> str:
+    """Return the text of an error in the current language."""
+    if not isinstance(error, TranslatableError) or not error.text:
+        return str(error)
+    text = gettext(error.text)
+    return text % error.values if error.values else text

@@ -1,0 +1,122 @@
+"""Build the documentation as a site: `make docs`. The result is build/docs/site; nothing is loaded from elsewhere.
+
+The pages lie where GitHub shows them (README.md, docs/, examples/...). They are copied with their folders first, so that
+the links between them hold in the site too. The build fails on any warning, missing file or missing page.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG = ROOT / "docs" / "zensical.toml"
+PAGES = ("*.md", "docs/**/*.md", "examples/*/README.md", "clients/*/README.md", "benchmarks/README.md")
+#: Attributes by which a browser loads something on its own.
+LOADING = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "src"), ("iframe", "src")}
+
+
+def pages() -> list[Path]:
+    """Return every page of the documentation."""
+    return sorted(path for pattern in PAGES for path in ROOT.glob(pattern))
+
+
+def linked_files(page: Path) -> set[Path]:
+    """Return the local files that a page links to or shows."""
+    targets = re.findall(r"\]\(([^)\s#]+)", page.read_text())
+    return {(page.parent / target).resolve() for target in targets if "://" not in target}
+
+
+def navigation(config: Path = CONFIG) -> list[str]:
+    """Return the pages that the navigation lists, in order."""
+
+    def listed(entry: object) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        parts = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+        return [name for part in parts for name in listed(part)]
+
+    return listed(tomllib.loads(config.read_text())["project"]["nav"])
+
+
+def navigation_problems() -> list[str]:
+    """Return the pages that only the navigation or only the repository has."""
+    listed, existing = set(navigation()), {page.relative_to(ROOT).as_posix() for page in pages()}
+    return [f"{name} is not in the navigation" for name in sorted(existing - listed)] + [
+        f"{name} is in the navigation and does not exist" for name in sorted(listed - existing)
+    ]
+
+
+class Links(HTMLParser):
+    """Collect what an HTML page links to and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.add(value)
+            if (name == "href" or (tag, name) in LOADING) and value:
+                (self.loaded if (tag, name) in LOADING else self.links).add(value)
+
+
+def problems(site: Path) -> list[str]:
+    """Return broken links, missing files, and anything that a page would load from another host."""
+    found = []
+    for page in sorted(site.rglob("*.html")):
+        name = page.relative_to(site).as_posix()
+        read = Links(page.read_text())
+        found += [f"{name}: loads {address}" for address in sorted(read.loaded) if urlsplit(address).netloc]
+        if name == "404.html":
+            continue  # its links start at the root of a host
+        for address in sorted(read.links | read.loaded):
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file():
+                found.append(f"{name}: {address} does not exist")
+            elif parts.fragment and target.suffix == ".html" and parts.fragment not in Links(target.read_text()).ids:
+                found.append(f"{name}: {address} has no such anchor")
+    return found
+
+
+def copy_pages(folder: Path) -> None:
+    """Copy the pages, the files that they link to, and the configuration."""
+    for path in {*pages(), *(file for page in pages() for file in linked_files(page) if file.is_file())}:
+        copy = folder / "pages" / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    shutil.copyfile(CONFIG, folder / CONFIG.name)
+
+
+def build(folder: Path) -> list[str]:
+    """Build the site in `folder`/site and return what is wrong with it."""
+    if missing := navigation_problems():
+        return missing
+    shutil.rmtree(folder, ignore_errors=True)
+    copy_pages(folder)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", CONFIG.name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return [done.stdout + done.stderr]
+    return problems(folder / "site")
+
+
+if __name__ == "__main__":
+    wrong = build(ROOT / "build" / "docs")
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print("The documentation is in build/docs/site. `make docs-serve` shows it.")

@@ -1,0 +1,116 @@
+"""The documentation as a site: it builds without a warning, has every page, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.examples.test_first_commands import guides
+from tests.support.root import ROOT
+from tests.support.services import CHROMIUM, missing
+
+SCRIPT = ROOT / "docs" / "build.py"
+
+
+def loaded() -> Any:
+    """docs/build.py, which is a script and in no package."""
+    spec = importlib.util.spec_from_file_location("build_docs", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+builder = loaded()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("documentation")
+    assert builder.build(folder) == []
+    return folder / "site"
+
+
+def test_every_page_is_in_the_navigation_and_in_the_site(site):
+    names = [path.relative_to(ROOT).as_posix() for path in guides()]
+    assert sorted(builder.navigation()) == names
+    built = {path.relative_to(site).parent.as_posix() for path in site.rglob("index.html")}
+    assert built == {name.removesuffix("README.md").removesuffix(".md").rstrip("/") or "." for name in names}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[gone](nowhere.md)", "page does not exist"),
+        ("[gone](architecture.md#nowhere)", "anchor does not exist"),
+        ("![gone](pictures/nowhere.png)", "does not exist"),
+        ("[gone](../examples/nowhere.py)", "does not exist"),
+        ('<img src="https://example.org/pixel.png">', "loads https://example.org/pixel.png"),
+    ],
+)
+def test_a_broken_page_fails_the_build(tmp_path, monkeypatch, text, problem):
+    real = builder.copy_pages
+
+    def copy_and_break(folder: Path) -> None:
+        real(folder)
+        page = folder / "pages" / "docs" / "quick-start.md"
+        page.write_text(f"{page.read_text()}\n{text}\n")
+
+    monkeypatch.setattr(builder, "copy_pages", copy_and_break)
+    (found,) = builder.build(tmp_path)
+    assert problem in found
+
+
+def test_a_page_that_is_not_in_the_navigation_fails_the_build(tmp_path, monkeypatch):
+    listed = builder.navigation()
+    monkeypatch.setattr(builder, "navigation", lambda: [*listed[1:], "docs/nowhere.md"])
+    assert builder.build(tmp_path) == [
+        f"{listed[0]} is not in the navigation",
+        "docs/nowhere.md is in the navigation and does not exist",
+    ]
+
+
+@pytest.fixture
+def address(site) -> Iterator[str]:
+    """The built site, served as `make docs-serve` does."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+BROWSE = """
+import sys
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=sys.argv[1], args=["--no-sandbox", "--disable-gpu"])
+    page = browser.new_page()
+    page.on("request", lambda request: print(request.url))
+    for path in ("/", "/docs/architecture/", "/docs/reference/api/"):
+        page.goto(sys.argv[2] + path, wait_until="networkidle")
+    page.keyboard.press("/")
+    page.keyboard.type("checkpoint")
+    page.wait_for_timeout(500)
+"""
+
+
+@pytest.mark.browser
+def test_a_browser_loads_nothing_from_elsewhere(address):
+    if not Path(CHROMIUM).exists():
+        missing("no Chromium", "apt-get install chromium.")
+    command = [sys.executable, "-c", BROWSE, CHROMIUM, address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    requested = done.stdout.split()
+    assert len(requested) > 6
+    assert [url for url in requested if not url.startswith((address, "data:", "blob:"))] == []
