@@ -99,7 +99,7 @@ def _thread(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, 
         context = {"thread": thread, "focus": True, "card": card_for(request.user, found), "swapped": True}
         return render(request, "approvals/people/_notes.html", context, status=_status(refusal))
     if refusal is None:
-        return HttpResponseRedirect(found.get_absolute_url() + "#talk")
+        return HttpResponseRedirect(found.get_absolute_url() + "#notes")
     card = card_for(request.user, found)
     return request_response(request, card, status=refusal.status, thread=thread, focus=True)
 

@@ -4,7 +4,7 @@
   "use strict";
 
   const STORED = "pausepoint.keys";
-  const list = document.getElementById("triage"), alone = document.querySelector(".request-main");
+  const list = document.getElementById("inbox"), alone = document.querySelector(".request-main");
   const help = document.getElementById("keys"), hint = document.getElementById("keys-hint");
   if (!help) return;
 
@@ -30,10 +30,10 @@
   shown();
 
   // --- Rows. The one with the focus in it is the marked one.
-  const rows = () => [...list.querySelectorAll(".triage-list > .triage-row")];
-  const marked = () => (list ? document.activeElement?.closest?.(".triage-row") : alone.querySelector(":scope > .request")) ?? null;
+  const rows = () => [...list.querySelectorAll(".inbox-list > .inbox-row")];
+  const marked = () => (list ? document.activeElement?.closest?.(".inbox-row") : alone.querySelector(":scope > .request")) ?? null;
   const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a");
-  const cardOf = (row) => (list ? row.querySelector(".triage-card:not([hidden]) > .request") : row);
+  const cardOf = (row) => (list ? row.querySelector(".inbox-card:not([hidden]) > .request") : row);
 
   function mark(row) {
     titleOf(row).focus({ preventScroll: true });
@@ -72,7 +72,7 @@
     then();
   }
   document.addEventListener("htmx:afterSettle", (event) => {
-    const row = event.target.closest?.(".triage-row");
+    const row = event.target.closest?.(".inbox-row");
     if (row) opened(row);
   });
 
@@ -113,7 +113,7 @@
   // Who takes it, hands it over or withdraws it has not answered it.
   function answering(card) {
     const controls = [...card.querySelectorAll("form :is(button, textarea, select, input:not([type=hidden]))")];
-    return controls.find((control) => !control.closest(".holder, .more, details:not([open])"));
+    return controls.find((control) => !control.closest(".assignee, .more, details:not([open])"));
   }
 
   function edit(row) {

@@ -63,7 +63,7 @@
     if (event.detail.shouldSwap && shown.contains(document.activeElement)) {
       // Whoever has just decided keeps the focus on the outcome.
       // A line that says who is on it keeps it as a whole: its button may say something else by now.
-      queueMicrotask(() => (fresh.matches(".holder") ? fresh : fresh.querySelector(".outcome"))?.focus());
+      queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome"))?.focus());
     }
   });
 

@@ -77,7 +77,7 @@
     count(pushed.content.querySelector("#counts"));
     if (!document.hidden || !on()) return;
     const words = document.getElementById("notify").dataset;
-    const fresh = [...pushed.content.querySelectorAll(".news")].filter((news) => !told.has(news.dataset.request));
+    const fresh = [...pushed.content.querySelectorAll(".browser-notification")].filter((news) => !told.has(news.dataset.request));
     for (const news of fresh) told.add(news.dataset.request);
     if (fresh.length > MANY) {
       // A page that was away for long would shower whoever left it open.

@@ -87,7 +87,7 @@ def test_a_comment_is_kept_as_it_was_written_and_shown_as_harmless_markdown():
     request, by = make_request(alice()), bob()
     text = "**Look**: <script>alert(1)</script> [here](javascript:alert(1)) ![x](https://evil.example/x.png)\x00"
     answer = browser(by).post(f"{request.get_absolute_url()}comments/", {"text": text})
-    assert (answer.status_code, answer.headers["Location"]) == (302, f"{request.get_absolute_url()}#talk")
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{request.get_absolute_url()}#notes")
     page = browser(by).get(request.get_absolute_url()).text
     (comment,) = parse(page).find("li", class_="comment")
     assert [one.words for one in comment.find("strong")] == ["Look"]

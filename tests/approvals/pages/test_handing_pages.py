@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 def line(html: str) -> tuple[str, list[str]]:
     """What is said about who is on it, and the buttons beside it."""
-    (holder,) = parse(html).find("div", class_="holder")
-    words = holder.find("p", class_="holder-words")
+    (holder,) = parse(html).find("div", class_="assignee")
+    words = holder.find("p", class_="assignee-text")
     return words[0].words if words else "", [one.words for one in holder.find("button")]
 
 
@@ -66,7 +66,7 @@ def test_htmx_gets_the_line_alone():
     request, by = make_request(alice()), bob()
     answer = browser(by).post(f"{request.get_absolute_url()}claim/", headers=HTMX)
     (only,) = parse(answer.text).inside
-    assert (answer.status_code, only.attributes["id"]) == (200, f"holder-{request.pk}")
+    assert (answer.status_code, only.attributes["id"]) == (200, f"assignee-{request.pk}")
     assert line(answer.text)[1] == ["Unassign"]
 
 
@@ -92,7 +92,7 @@ def test_bob_hands_a_question_to_mallory_who_hands_it_back_and_sees_it_no_more()
     client, theirs = browser(by), browser(to)
     assert theirs.get(request.get_absolute_url()).status_code == 404
     (form,) = forms(client.get(request.get_absolute_url()).text, "assign/")
-    assert press(client, form, "Assign", to="mallory").headers["Location"] == f"{request.get_absolute_url()}#talk"
+    assert press(client, form, "Assign", to="mallory").headers["Location"] == f"{request.get_absolute_url()}#notes"
     page = theirs.get(request.get_absolute_url()).text
     assert line(page) == ("Assigned to you", ["Start working on it"])
     assert parse(page).find("option") == []

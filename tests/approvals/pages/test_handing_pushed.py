@@ -35,14 +35,14 @@ def act(what, request: ApprovalRequest, by: User, **more: object):
 def holders(html: str) -> dict[str, list[str]]:
     """The buttons of the lines about who is on what, in a push."""
     return {
-        one.attributes["id"]: [b.words for b in one.find("button")] for one in parse(html).find("div", class_="holder")
+        one.attributes["id"]: [b.words for b in one.find("button")] for one in parse(html).find("div", class_="assignee")
     }
 
 
 async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_mallory_hears_nothing():
     owner, by, dora = await run(alice), await run(bob), await run(make_person, "dora", "decide_approvalrequest")
     request, stranger = await run(make_request, owner), await run(mallory)
-    id_ = f"holder-{request.pk}"
+    id_ = f"assignee-{request.pk}"
     async with (
         line("/ws/desk/", owner) as hers,
         line("/ws/desk/", by) as his,
@@ -65,7 +65,7 @@ async def test_who_is_handed_a_request_gets_its_card_and_who_had_it_loses_it():
     assert f'id="request-{request.pk}"' in gone
     assert "May I?" not in gone
     assert f'id="request-{request.pk}"' in card
-    (news,) = parse(card).find("div", class_="news")
+    (news,) = parse(card).find("div", class_="browser-notification")
     assert (news.attributes["data-title"], news.attributes["data-url"]) == ("May I?", request.get_absolute_url())
 
 
@@ -74,7 +74,7 @@ async def test_a_comment_is_pushed_to_who_may_read_it():
     request = await run(make_request, owner)
     async with line("/ws/desk/", auditor) as page, line("/ws/desk/", stranger) as none:
         await run(lambda: act(actions.comment, request, by, text="**Sure?** <img src=x onerror=alert(1)>"))
-        seen = await page.until('class="comment"')
+        seen = await page.until('class="internal-note"')
         assert [one.words for one in parse(seen).find("strong")] == ["Sure?"]
         assert (inline_code(seen), parse(seen).find("img")) == ([], [])
         assert await none.receive_nothing(QUIET)
@@ -87,7 +87,7 @@ async def test_a_chat_page_hears_who_is_at_its_requests():
     request = await run(ApprovalRequest.objects.get)
     async with line(f"/ws/chats/{chat.pk}/", auditor) as page:
         await run(lambda: act(actions.claim, request, by))
-        assert holders(await page.until("Assigned to <b>bob</b>")) == {f"holder-{request.pk}": []}
+        assert holders(await page.until("Assigned to <b>bob</b>")) == {f"assignee-{request.pk}": []}
 
 
 def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said():
@@ -96,8 +96,8 @@ def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said()
     act(actions.claim, request, by)
     act(actions.comment, request, by, text="I am at it.")
     html = people_live.catch_up(owner, before, limit=50)
-    assert list(holders(html)) == [f"holder-{request.pk}"]
-    assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="comment")] == ["bob"]
+    assert list(holders(html)) == [f"assignee-{request.pk}"]
+    assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="internal-note")] == ["bob"]
     assert people_live.catch_up(mallory(), before, limit=50) == ""
     assert people_live.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
 

@@ -71,7 +71,7 @@ def test_what_is_pushed_tells_of_what_waits_for_the_person_and_counts_it():
     def pushed_to(person, title: str) -> tuple[list[str], list[str]]:
         changed = list(request_list.listed(ApprovalRequest.objects.filter(title=title), whole=True))
         html = parse(pushed(person, Shared(), Lens(), changed))
-        news = [one.attributes["data-title"] for one in html.find("div", class_="news")]
+        news = [one.attributes["data-title"] for one in html.find("div", class_="browser-notification")]
         return news, [one.attributes["data-waiting"] for one in html.find("div", id="counts")]
 
     assert pushed_to(decider, "one") == (["one"], ["3"])

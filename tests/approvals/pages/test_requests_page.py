@@ -100,7 +100,7 @@ def test_the_list_shows_what_its_address_asks_for_the_most_urgent_and_oldest_fir
 def test_groups_have_headings(desk):
     def headings(group: str) -> list[str]:
         return [
-            one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="triage-group")
+            one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="inbox-group")
         ]
 
     assert headings("tool") == ["No tool", "mail", "refund"]

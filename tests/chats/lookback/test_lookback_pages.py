@@ -99,10 +99,10 @@ def test_the_button_branches_once_however_often_it_is_pressed(paid):
     made = Chat.objects.get(branched_from=paid.chat)
     assert [(a.status_code, a.headers["Location"]) for a in answers] == [(302, made.get_absolute_url())] * 3
     page = parse(client.get(made.get_absolute_url()).text)
-    (note,) = page.find("p", class_="kin")
+    (note,) = page.find("p", class_="branches")
     assert note.words == "Branch of pay · from this checkpoint"
     back = parse(client.get(paid.chat.get_absolute_url()).text)
-    (kin,) = back.find("details", class_="kin")
+    (kin,) = back.find("details", class_="branches")
     assert kin.find("a")[0].attributes["href"] == made.get_absolute_url()
 
 

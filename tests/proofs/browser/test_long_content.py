@@ -78,11 +78,11 @@ EXTREMES = {
 UNFOLD = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
 #: What is drawn beyond the right edge of the box that it stands in, and cannot be scrolled to there.
 JUTS = """() => {
-    const boxes = '.workflow, .request, .panel, .triage-row, .comment, .message, .option, .choice, .group, .outcome, main';
+    const boxes = '.workflow, .request, .panel, .inbox-row, .internal-note, .message, .option, .choice, .group, .outcome, main';
     const found = {};
     for (const one of document.querySelectorAll('main *')) {
         const box = one.parentElement.closest(boxes);
-        if (!one.checkVisibility() || one.closest('.unseen, svg, select, table.list, .bulk-table')) continue;
+        if (!one.checkVisibility() || one.closest('.visually-hidden, svg, select, table.list, .bulk-table')) continue;
         let inner = one.parentElement;
         while (inner !== box && getComputedStyle(inner).overflowX === 'visible') inner = inner.parentElement;
         const over = one.getBoundingClientRect().right - box.getBoundingClientRect().right;

@@ -26,16 +26,16 @@ Object.defineProperty(Document.prototype, "hidden", { configurable: true, get: (
 
 
 def holder(page, request: str):
-    return page.locator(f"#holder-{request}")
+    return page.locator(f"#assignee-{request}")
 
 
 def words(page, request: str) -> str:
-    return " ".join(holder(page, request).locator(".holder-words").inner_text().split())
+    return " ".join(holder(page, request).locator(".assignee-text").inner_text().split())
 
 
 def says(page, request: str, text: str) -> None:
     """Waits until the line of a request says this."""
-    holder(page, request).locator(".holder-words", has_text=re.compile(text)).wait_for()
+    holder(page, request).locator(".assignee-text", has_text=re.compile(text)).wait_for()
 
 
 def test_who_takes_a_request_is_seen_in_the_other_window_and_nothing_moves(windows, people):
@@ -83,14 +83,14 @@ def test_what_is_said_is_read_in_the_other_window_and_takes_nobodys_words_away(w
     alice.get_by_label("Your note").fill("Half a sen")
     bob.get_by_label("Your note").fill("Is this **right**?")
     bob.get_by_role("button", name="Add note").click()
-    comment = alice.locator(".comment", has_text="Is this right?")
+    comment = alice.locator(".internal-note", has_text="Is this right?")
     comment.wait_for()
     assert comment.locator("strong").inner_text() == "right"
     alice.get_by_label("Your note").press_sequentially("tence")
     alice.get_by_role("button", name="Add note").click()
-    bob.locator(".comment", has_text="Half a sentence").wait_for()
+    bob.locator(".internal-note", has_text="Half a sentence").wait_for()
     for page in (bob, alice):
-        said = [one.inner_text() for one in page.locator(".comment .text").all()]
+        said = [one.inner_text() for one in page.locator(".internal-note .text").all()]
         assert said == ["Half a sentence", "Is this right?"]
 
 

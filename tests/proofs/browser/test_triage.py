@@ -41,7 +41,7 @@ def status(server, request: str) -> str:
 
 def marked(page) -> str:
     """The request with the focus in it."""
-    return page.evaluate("document.activeElement.closest('.triage-row')?.id.replace('row-', '') ?? ''")
+    return page.evaluate("document.activeElement.closest('.inbox-row')?.id.replace('row-', '') ?? ''")
 
 
 def announced(page, words: str) -> None:
@@ -49,11 +49,11 @@ def announced(page, words: str) -> None:
 
 
 def outcome(page, request: str):
-    return row(page, request).locator(".triage-card .outcome p").first
+    return row(page, request).locator(".inbox-card .outcome p").first
 
 
 def tops(page) -> list[float]:
-    return page.evaluate("[...document.querySelectorAll('.triage-row')].map(one => one.getBoundingClientRect().top)")
+    return page.evaluate("[...document.querySelectorAll('.inbox-row')].map(one => one.getBoundingClientRect().top)")
 
 
 def test_three_requests_are_read_and_decided_by_keys_alone(windows, people, server, asked):
@@ -71,15 +71,15 @@ def test_three_requests_are_read_and_decided_by_keys_alone(windows, people, serv
     outcome(page, first).wait_for()
     assert outcome(page, first).inner_text().startswith("Approved by approver")
     page.keyboard.press("j")
-    row(page, second).locator(".triage-card .request").wait_for()
-    assert (marked(page), row(page, first).locator(".triage-card .request").count()) == (second, 0)
+    row(page, second).locator(".inbox-card .request").wait_for()
+    assert (marked(page), row(page, first).locator(".inbox-card .request").count()) == (second, 0)
     page.keyboard.press("c")
     page.keyboard.type("not a, not r: just j and x")
     page.keyboard.press("Escape")
     page.keyboard.press("r")
     outcome(page, second).wait_for()
     page.keyboard.press("j")
-    row(page, third).locator(".triage-card .request").wait_for()
+    row(page, third).locator(".inbox-card .request").wait_for()
     page.keyboard.press("e")
     page.keyboard.press("Control+a")
     page.keyboard.type("450")
@@ -187,10 +187,10 @@ def test_what_is_new_waits_until_it_is_asked_for(windows, people, asked):
     third = ask()
     show = page.get_by_role("button", name="Show 2 new requests")
     show.wait_for()
-    assert (tops(page)[:1], marked(page), page.locator(".triage-list .triage-row").count()) == (before, first, 1)
-    assert page.locator("#triage-count").inner_text() == "3 waiting"
+    assert (tops(page)[:1], marked(page), page.locator(".inbox-list .inbox-row").count()) == (before, first, 1)
+    assert page.locator("#inbox-count").inner_text() == "3 waiting"
     show.click()
-    assert page.locator(".triage-list .triage-row").count() == 3
+    assert page.locator(".inbox-list .inbox-row").count() == 3
     assert marked(page) == second
     page.keyboard.press("j")
     assert marked(page) == third
@@ -206,7 +206,7 @@ def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
     word, _ = asked
     server.run(ASK.format(word=word, kind="APPROVAL", priority="CRITICAL"))
     page = windows.open(people("approver"), f"/requests/?q={word}")
-    card = page.locator(".triage-card .request")
+    card = page.locator(".inbox-card .request")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     card.wait_for()
@@ -235,7 +235,7 @@ def test_no_key_says_what_became_of_a_call(windows, people, server):
         announced(page, "Choose one of the answers on the card.")
         page.keyboard.press("Escape")
         page.evaluate("document.getElementById('announcements').textContent = ''")
-    assert page.locator(".triage-card .verdicts").is_visible()
+    assert page.locator(".inbox-card .verdicts").is_visible()
 
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["javascript", "plain"])

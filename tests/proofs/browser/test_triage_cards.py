@@ -25,7 +25,7 @@ def asked(people):
 
 
 def card(page, request: str):
-    return row(page, request).locator(".triage-card > .request")
+    return row(page, request).locator(".inbox-card > .request")
 
 
 def expanded(page, request: str) -> str:
@@ -160,7 +160,7 @@ def test_what_is_new_in_a_list_with_headings_has_a_heading_of_its_own(windows, p
     page.get_by_role("button", name="Show 2 new requests").click()
     third = ask()
     page.get_by_role("button", name="Show 1 new request").click()
-    shown = page.locator(".triage-group, .triage-list > .triage-row").evaluate_all(
+    shown = page.locator(".inbox-group, .inbox-list > .inbox-row").evaluate_all(
         "found => found.map(one => one.matches('h2') ? one.textContent : one.id.replace('row-', ''))"
     )
     assert (shown[:3], len(shown), shown[-1]) == (["issueRefund", first, "New"], 6, third)

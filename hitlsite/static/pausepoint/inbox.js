@@ -3,8 +3,8 @@
   "use strict";
 
   const MAX_PICKS = 50;
-  const page = document.getElementById("triage");
-  const list = document.getElementById("triage-list");
+  const page = document.getElementById("inbox");
+  const list = document.getElementById("inbox-list");
   const bar = document.getElementById("bulk");
   if (!page || !list) return;
 
@@ -16,9 +16,9 @@
   // has begun to answer is only put out of sight.
   for (const title of all(".row-title")) title.setAttribute("aria-expanded", "false");
   document.addEventListener("click", (event) => {
-    const title = event.target.closest?.(".triage-row .row-title");
+    const title = event.target.closest?.(".inbox-row .row-title");
     if (!title || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    const row = title.closest(".triage-row"), card = row.querySelector(".triage-card");
+    const row = title.closest(".inbox-row"), card = row.querySelector(".inbox-card");
     if (!card.firstElementChild) return;
     // It is here already: htmx is not to fetch it again.
     event.preventDefault();
@@ -31,7 +31,7 @@
   }, true);
 
   function isOpen(row) {
-    return row.querySelector(".triage-card:not([hidden], :empty)") !== null;
+    return row.querySelector(".inbox-card:not([hidden], :empty)") !== null;
   }
   function kept(card) {
     const request = card.querySelector(":scope > .request");
@@ -39,9 +39,9 @@
   }
 
   document.addEventListener("htmx:afterSwap", (event) => {
-    const row = event.target.closest?.(".triage-row");
+    const row = event.target.closest?.(".inbox-row");
     if (!row) return;
-    const card = row.querySelector(".triage-card > .request");
+    const card = row.querySelector(".inbox-card > .request");
     row.querySelector(".row-title").setAttribute("aria-expanded", String(isOpen(row)));
     if (card?.matches(".is-pending") && isOpen(row)) row.scrollIntoView({ block: "nearest" });
     settle(row, card);
@@ -60,7 +60,7 @@
   // --- A line that is pushed anew keeps the focus, and is marked: the next key on it does nothing but take the mark away.
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const shown = event.detail.target, fresh = event.detail.fragment.firstElementChild;
-    const row = shown.closest?.(".triage-row");
+    const row = shown.closest?.(".inbox-row");
     if (!row || !fresh || fresh.id !== shown.id) return;
     // What nobody has been shown yet, and does not fit this view any more, has not come.
     if (fresh.dataset.left !== undefined && arrivals.contains(row)) {
@@ -81,8 +81,8 @@
     });
   });
   document.addEventListener("focusin", (event) => {
-    const row = event.target.closest?.(".triage-row");
-    for (const other of all(".triage-row.touched")) if (other !== row) untouch(other);
+    const row = event.target.closest?.(".inbox-row");
+    for (const other of all(".inbox-row.touched")) if (other !== row) untouch(other);
   });
   function untouch(row) {
     delete row.dataset.touched;
@@ -106,7 +106,7 @@
     for (const row of rows) row.querySelector(".row-title").setAttribute("aria-expanded", "false");
     if (rows.length) head();
     list.append(...rows);
-    document.getElementById("triage-none")?.remove();
+    document.getElementById("inbox-empty")?.remove();
     rows[0]?.querySelector(".row-title").focus();
   });
 
@@ -114,7 +114,7 @@
   function head() {
     if (list.dataset.heading === undefined) return;
     const heading = document.createElement("h2");
-    heading.className = "triage-group";
+    heading.className = "inbox-group";
     heading.textContent = list.dataset.heading;
     list.before(heading);
     delete list.dataset.heading;
@@ -122,7 +122,7 @@
 
   // --- Boxes: how many, and no more than fit into one decision.
   const total = document.getElementById("bulk-count"), every = document.getElementById("bulk-all");
-  const boxes = () => all('.triage-list input[name="pick"]');
+  const boxes = () => all('.inbox-list input[name="pick"]');
   function count() {
     const picked = boxes().filter((box) => box.checked).length;
     bar.classList.toggle("idle", picked === 0);
