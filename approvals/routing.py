@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.pages.inbox_live import RequestsConsumer
-from approvals.pages.live import DeskConsumer
+from approvals.pages.consumers import DeskConsumer
+from approvals.pages.inbox_consumer import RequestsConsumer
 
 # ASGI applications, which URLRouter takes.
 websocket_urlpatterns = [

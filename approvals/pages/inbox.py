@@ -18,8 +18,8 @@ from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.live.batching import Shared
 from approvals.pages import bulk
-from approvals.pages.fragments import waits_for
-from approvals.pages.rows import grouped
+from approvals.pages.context import waits_for
+from approvals.pages.inbox_rows import grouped
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import AGES, ANY, GROUPS, OVER, Lens, lens_from, understood_in
 from approvals.states import FINAL, Kind, Priority, Status, Verdict
@@ -98,7 +98,10 @@ def bulk_page(request: SignedIn) -> HttpResponse:
         "back": back_to(request),
     }
     return render(
-        request, "approvals/bulk/results.html" if confirmed else "approvals/bulk/confirm.html", context, status=HTTPStatus.OK
+        request,
+        "approvals/bulk/results.html" if confirmed else "approvals/bulk/confirm.html",
+        context,
+        status=HTTPStatus.OK,
     )
 
 

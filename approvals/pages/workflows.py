@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from approvals import queries
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.cards import card_for
-from approvals.pages.fragments import counts, ended_place, suspended_place, workflow_card
+from approvals.pages.context import counts, ended_place, suspended_place, workflow_card
 from approvals.queries.results import results_of
 from approvals.runtime.cursors import place_from
 

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 
 from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.queries.inbox_cursor import Spot, spot_from
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.queries.spots import Spot, spot_from
 from approvals.states import FINAL, Kind, Priority, Status
 
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"

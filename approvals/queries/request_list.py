@@ -16,8 +16,8 @@ from approvals import queries
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.filters import OVER, SPANS, WAITING, Lens
+from approvals.queries.inbox_cursor import Spot
 from approvals.queries.search import with_words
-from approvals.queries.spots import Spot
 from approvals.states import Status
 
 PAGE = 50

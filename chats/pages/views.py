@@ -23,7 +23,7 @@ from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import ChatNotFound
 from chats.models import Chat
-from chats.pages.fragments import chat_context, render_push
+from chats.pages.context import chat_context, render_push
 from chats.pages.messages import part_view
 from chats.queries import branches
 from chats.queries.agents import agent_named, agents

@@ -16,7 +16,7 @@ from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.insights import charts
-from approvals.pages.insights.sheet import sheet
+from approvals.pages.insights.csv_export import sheet
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Insights, Measure, Ranking, duration
 

@@ -11,7 +11,7 @@ from approvals import queries
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
-from approvals.pages.inbox_live import pushed
+from approvals.pages.inbox_consumer import pushed
 from approvals.queries import request_list
 from approvals.queries.filters import Lens
 from approvals.states import Verdict

@@ -8,9 +8,9 @@ import contextlib
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.pages import live
+from approvals.pages import consumers
 from approvals.runtime.database import run
-from chats.pages import live as chat_consumers
+from chats.pages import consumers as chat_consumers
 from tests.hitlsite.pages.test_websockets import deactivate, end_session, turn_of
 from tests.support.chats import agents
 from tests.support.chats.turns import make_chat, say
@@ -27,9 +27,9 @@ async def lose_the_permission(user: User) -> None:
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        (end_session, live.SIGNED_OUT),
-        (deactivate, live.SIGNED_OUT),
-        (lose_the_permission, live.NOT_FOUND),
+        (end_session, consumers.SIGNED_OUT),
+        (deactivate, consumers.SIGNED_OUT),
+        (lose_the_permission, consumers.NOT_FOUND),
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )

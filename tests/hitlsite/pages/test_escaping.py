@@ -12,14 +12,14 @@ from django.test import Client
 from approvals import actions as desk
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages.live import DeskConsumer
+from approvals.pages.consumers import DeskConsumer
 from approvals.states import Door, Kind, Priority, Verdict
 from chats import actions
 from chats.agent import demo
 from chats.agent.agent import Agent
 from chats.agent.tools import tool
 from chats.models import Chat, TurnCheckpoint
-from chats.pages.fragments import render_push
+from chats.pages.context import render_push
 from tests.support.chats.scenes import answer, begin, say, text, use
 from tests.support.desk.requests import FUTURE, make_request, make_workflow
 from tests.support.markup import inline_code, parse

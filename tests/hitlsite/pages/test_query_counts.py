@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from approvals import actions as desk
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages import live
-from approvals.pages.live import DeskConsumer
+from approvals.pages import consumers
+from approvals.pages.consumers import DeskConsumer
 from approvals.states import Kind, Verdict, WorkflowState
 from chats.models import Chat, TurnCheckpoint
-from chats.pages.fragments import render_push
+from chats.pages.context import render_push
 from tests.support.chats.scenes import REFUND, SHIPPING, completed, paused, text, use
 from tests.support.chats.turns import make_chat
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -103,7 +103,7 @@ def of_push(of: Workflow, request_id: str = "") -> int:
     consumer.session_key = client.session.session_key
 
     async def push(render, *args) -> None:
-        found.append(len(queries(lambda: live._rendered((render, args), [consumer.session_key]))))
+        found.append(len(queries(lambda: consumers._rendered((render, args), [consumer.session_key]))))
 
     consumer.push = push
     coroutine = consumer.workflow_changed({"workflow": of.pk, "request": request_id})
@@ -128,9 +128,9 @@ def test_a_push_costs_the_same_however_many_people_have_the_desk_open(people):
         client = Client()
         client.force_login(someone(number) if number % 2 else make_person(f"looks-{number}", "view_approvalrequest"))
         keys.append(client.session.session_key)
-    wanted = (live._workflow_changed, (made.workflow_id, str(made.pk)))
+    wanted = (consumers._workflow_changed, (made.workflow_id, str(made.pk)))
     html: list[object] = []
-    assert len(queries(lambda: html.extend(live._rendered(wanted, keys)))) == SIGNED_IN + 5
+    assert len(queries(lambda: html.extend(consumers._rendered(wanted, keys)))) == SIGNED_IN + 5
     assert {(page.count(">Approve</button>"), str(made.pk) in page) for page in html} == {(0, True), (2, True)}
 
 

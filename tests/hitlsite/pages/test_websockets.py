@@ -15,7 +15,7 @@ from django.test import Client
 from approvals import actions as desk
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
-from approvals.pages import live
+from approvals.pages import consumers
 from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from chats import actions
@@ -74,7 +74,7 @@ async def test_who_is_not_logged_in_is_sent_away():
         for cookie in ("", "sessionid=made-up", "sessionid="):
             page = dial(path, cookie=cookie)
             assert await page.connect(SOON) == (True, None)
-            assert await page.closed_with() == live.SIGNED_OUT == 4401
+            assert await page.closed_with() == consumers.SIGNED_OUT == 4401
             await page.disconnect()
 
 
@@ -84,7 +84,7 @@ async def test_a_chat_that_is_not_yours_or_not_there_is_closed_alike(number):
     cookie = await run(lambda: cookie_of(mallory()))
     page = dial(f"/ws/chats/{number or chat.pk}/", cookie=cookie)
     assert await page.connect(SOON) == (True, None)
-    assert await page.closed_with() == live.NOT_FOUND == 4404
+    assert await page.closed_with() == consumers.NOT_FOUND == 4404
     await page.disconnect()
 
 
@@ -152,7 +152,7 @@ async def test_a_log_out_closes_the_pages_of_that_session_and_no_others():
     here, there = [f"sessionid={await run(lambda c=client: c.session.session_key)}" for client in clients]
     async with line("/ws/desk/", user, cookie=here) as mine, line("/ws/desk/", user, cookie=there) as other:
         await run(clients[0].post, "/logout/")
-        assert await mine.closed_with() == live.SIGNED_OUT
+        assert await mine.closed_with() == consumers.SIGNED_OUT
         assert await other.receive_nothing(QUIET)
         await run(make_request, await run(alice))
         assert await other.until("request-")
@@ -194,7 +194,7 @@ async def test_a_page_whose_session_has_ended_is_pushed_nothing_more(end):
     async with line("/ws/desk/", user) as page:
         await end(user)
         await run(make_request, await run(alice))
-        assert await page.closed_with() == live.SIGNED_OUT
+        assert await page.closed_with() == consumers.SIGNED_OUT
 
 
 async def test_who_loses_the_permission_is_pushed_no_more_of_what_is_others():
@@ -225,9 +225,9 @@ async def test_a_page_that_comes_back_is_told_what_it_missed():
 
 async def test_a_page_that_missed_too_much_is_told_to_reload():
     owner = await run(alice)
-    await run(lambda: [make_request(owner) for _ in range(live.CATCH_UP)])
+    await run(lambda: [make_request(owner) for _ in range(consumers.CATCH_UP)])
     async with line("/ws/desk/?since=0", await run(bob)) as page:
-        assert len(cards(await page.push())) == live.CATCH_UP
+        assert len(cards(await page.push())) == consumers.CATCH_UP
     await run(make_request, owner)
     async with line("/ws/desk/?since=0", owner) as page:
         (mark,) = parse(await page.push()).inside

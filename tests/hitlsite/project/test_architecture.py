@@ -57,7 +57,7 @@ WRITERS = (
     "approvals/outbound/notifications.py",
     "approvals/outbound/signing.py",
     "approvals/access/permissions.py",
-    "approvals/admin/desk.py",
+    "approvals/admin/records.py",
     "chats/actions/",
 )
 WRITES = {

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.pages.fragments import ended_place, suspended_place
+from approvals.pages.context import ended_place, suspended_place
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
 from approvals.runtime.cursors import Mark
 

@@ -13,8 +13,8 @@ from django.template.loader import render_to_string
 from approvals.exceptions import NotFound
 from approvals.live import doorbell
 from approvals.live.batching import Shared
-from approvals.pages import people_live
-from approvals.pages.live import NOT_FOUND, LiveConsumer
+from approvals.pages import assignee_pushes
+from approvals.pages.consumers import NOT_FOUND, LiveConsumer
 from approvals.runtime import database
 from approvals.states import Door
 from chats import queries
@@ -22,7 +22,7 @@ from chats.agent import events
 from chats.doorbell import chat_group
 from chats.engine import streams
 from chats.exceptions import ChatNotFound
-from chats.pages.fragments import render_push
+from chats.pages.context import render_push
 
 #: So long, in seconds, a page is streamed to before it is asked again whose it is.
 LOOK_AGAIN = 1.0
@@ -72,7 +72,7 @@ class ChatConsumer(LiveConsumer):
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Rung on the user's own group: the chat's own ring brings what is shown here, this one a notification."""
-        await self.push(people_live.news, event["request"])
+        await self.push(assignee_pushes.news, event["request"])
 
     async def _follow(self) -> None:
         """Stream the turn, if one runs and is not followed yet."""

@@ -12,7 +12,7 @@ from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.pages.cards import card_for
-from approvals.pages.fragments import seen_request, seen_waiting, workflow_card
+from approvals.pages.context import seen_request, seen_waiting, workflow_card
 from approvals.queries import comments as threads
 from approvals.states import Door
 
@@ -43,7 +43,11 @@ def news(user: User, shared: Shared, request_id: str) -> str:
     """What a browser may notify of: a request that waits for this very person, if it is one."""
     request = seen_request(user, shared, request_id) if request_id else None
     card = card_for(user, request) if request is not None else None
-    return render_to_string("approvals/_browser_notification.html", {"card": card}) if card is not None and card.may_close else ""
+    return (
+        render_to_string("approvals/_browser_notification.html", {"card": card})
+        if card is not None and card.may_close
+        else ""
+    )
 
 
 def catch_up(user: User, since: datetime, *, limit: int) -> str | None:

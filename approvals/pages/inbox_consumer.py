@@ -17,9 +17,9 @@ from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import card_for
-from approvals.pages.fragments import waits_for
-from approvals.pages.live import CATCH_UP, DeskConsumer, since_of
-from approvals.pages.rows import line_for
+from approvals.pages.consumers import CATCH_UP, DeskConsumer, since_of
+from approvals.pages.context import waits_for
+from approvals.pages.inbox_rows import line_for
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Lens, lens_from
 

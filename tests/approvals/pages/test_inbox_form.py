@@ -6,7 +6,7 @@ import pytest
 
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
-from approvals.pages.inbox_live import pushed
+from approvals.pages.inbox_consumer import pushed
 from approvals.queries import request_list
 from approvals.queries.filters import Lens
 from approvals.states import Kind, Verdict

@@ -16,7 +16,7 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
 from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Lens, lens_from
-from approvals.queries.spots import Spot, spot_from
+from approvals.queries.inbox_cursor import Spot, spot_from
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -99,9 +99,7 @@ def test_the_list_shows_what_its_address_asks_for_the_most_urgent_and_oldest_fir
 
 def test_groups_have_headings(desk):
     def headings(group: str) -> list[str]:
-        return [
-            one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="inbox-group")
-        ]
+        return [one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="inbox-group")]
 
     assert headings("tool") == ["No tool", "mail", "refund"]
     assert headings("agent") == ["billing", "support"]

@@ -21,9 +21,9 @@ from approvals.exceptions import NotFound
 from approvals.live import doorbell, liveness
 from approvals.live.batching import Rounds, Shared
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages import people_live
+from approvals.pages import assignee_pushes
 from approvals.pages.cards import card_for
-from approvals.pages.fragments import counts, seen_request, seen_waiting, workflow_card
+from approvals.pages.context import counts, seen_request, seen_waiting, workflow_card
 from approvals.runtime import database
 from approvals.runtime.sessions import user_of, users_of
 from approvals.states import Door
@@ -118,7 +118,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def request_handled(self, event: dict[str, Any]) -> None:
         """People were at a request: it was taken, handed over or talked about."""
-        await self.push(people_live.handled, event["event"], event["request"], event["comment"], self.door)
+        await self.push(assignee_pushes.handled, event["event"], event["request"], event["comment"], self.door)
 
     async def session_ended(self, event: dict[str, Any]) -> None:
         """Somebody logged out; if it was this page's session, that was that."""
@@ -168,7 +168,7 @@ class DeskConsumer(LiveConsumer):
         if since is None:
             return ""
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
-        touched = people_live.catch_up(user, since, limit=CATCH_UP)
+        touched = assignee_pushes.catch_up(user, since, limit=CATCH_UP)
         if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_outdated.html")
         pending = [request.workflow_id for request in missed if request.pending]
@@ -223,4 +223,6 @@ def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Work
 def _counted(user: User, shared: Shared, concerned: Collection[int | None] | None = None) -> str:
     """The counts; what waits for this person is counted anew where it is one of those concerned (None: everybody)."""
     found = counts(user, shared, own=concerned is None or user.pk in concerned)
-    return shared.once(tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", {**found, "oob": True}))
+    return shared.once(
+        tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", {**found, "oob": True})
+    )

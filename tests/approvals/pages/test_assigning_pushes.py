@@ -11,8 +11,8 @@ from django.utils import timezone
 from approvals import actions
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
-from approvals.pages import people_live
-from approvals.pages.live import DeskConsumer
+from approvals.pages import assignee_pushes
+from approvals.pages.consumers import DeskConsumer
 from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.hitlsite.pages.test_query_counts import queries
@@ -35,7 +35,8 @@ def act(what, request: ApprovalRequest, by: User, **more: object):
 def holders(html: str) -> dict[str, list[str]]:
     """The buttons of the lines about who is on what, in a push."""
     return {
-        one.attributes["id"]: [b.words for b in one.find("button")] for one in parse(html).find("div", class_="assignee")
+        one.attributes["id"]: [b.words for b in one.find("button")]
+        for one in parse(html).find("div", class_="assignee")
     }
 
 
@@ -95,18 +96,18 @@ def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said()
     request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
     act(actions.claim, request, by)
     act(actions.comment, request, by, text="I am at it.")
-    html = people_live.catch_up(owner, before, limit=50)
+    html = assignee_pushes.catch_up(owner, before, limit=50)
     assert list(holders(html)) == [f"assignee-{request.pk}"]
     assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="internal-note")] == ["bob"]
-    assert people_live.catch_up(mallory(), before, limit=50) == ""
-    assert people_live.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
+    assert assignee_pushes.catch_up(mallory(), before, limit=50) == ""
+    assert assignee_pushes.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
 
 
 def test_a_page_that_missed_too_much_is_told_to_reload():
     owner, by = alice(), bob()
     for _ in range(3):
         act(actions.claim, make_request(owner), by)
-    assert people_live.catch_up(by, timezone.now() - timedelta(minutes=1), limit=2) is None
+    assert assignee_pushes.catch_up(by, timezone.now() - timedelta(minutes=1), limit=2) is None
 
 
 def test_only_what_waits_for_this_very_person_is_news():
@@ -114,13 +115,13 @@ def test_only_what_waits_for_this_very_person_is_news():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
         person.username: [
-            "data-title" in people_live.news(person, Shared(), str(one.pk)) for one in (request, question)
+            "data-title" in assignee_pushes.news(person, Shared(), str(one.pk)) for one in (request, question)
         ]
         for person in (owner, by, auditor, mallory())
     }
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
-    assert [people_live.news(by, Shared(), str(request.pk)), people_live.news(by, Shared(), "")] == ["", ""]
+    assert [assignee_pushes.news(by, Shared(), str(request.pk)), assignee_pushes.news(by, Shared(), "")] == ["", ""]
 
 
 @pytest.mark.parametrize("rows", [2, 40])
@@ -139,9 +140,9 @@ def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(row
         return len(queries(lambda: work(user)))
 
     def push(event: str, comment: int | None = None):
-        return lambda user: people_live.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
+        return lambda user: assignee_pushes.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2
     assert cost(push("request.assigned")) == 3
-    assert cost(lambda user: people_live.catch_up(user, timezone.now() - timedelta(hours=1), limit=50)) == 2
+    assert cost(lambda user: assignee_pushes.catch_up(user, timezone.now() - timedelta(hours=1), limit=50)) == 2
