@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals.pages.consumers import DeskConsumer
-from approvals.pages.inbox_consumer import RequestsConsumer
+from approvals.pages.inbox_consumer import InboxConsumer
 
 # ASGI applications, which URLRouter takes.
 websocket_urlpatterns = [
     path("ws/desk/", DeskConsumer.as_asgi()),  # type: ignore[arg-type]
-    path("ws/requests/", RequestsConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/requests/", InboxConsumer.as_asgi()),  # type: ignore[arg-type]
 ]

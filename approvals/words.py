@@ -1,5 +1,5 @@
-"""The name by which migration 0010 knows the words of a search."""
+"""The import path that migration 0010 uses for the function that extracts search words."""
 
-from approvals.queries.search_words import kept
+from approvals.queries.search_words import words_to_index as kept
 
 __all__ = ["kept"]

@@ -17,7 +17,7 @@ LAPSES = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """What `approvals/people/_assignee.html` shows. `name` is empty where nobody has taken the request; `refusal` is why a try failed."""
+    """The context of `approvals/people/_assignee.html`. `name` is empty if no one has claimed the request."""
 
     name: str = ""
     mine: bool = False

@@ -9,7 +9,7 @@ from django.db.models.functions import Concat
 
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.search import SearchText
-from approvals.queries.search_words import kept
+from approvals.queries.search_words import words_to_index
 
 #: Characters that may be added by what is said of a request.
 MAX_SAID = 20_000
@@ -18,7 +18,7 @@ MAX_SAID = 20_000
 def index_request(request: ApprovalRequest) -> None:
     """Make a new request findable."""
     said = (request.title, request.message, request.tool_name, request.tool_call_id or "", request.context)
-    SearchText.objects.create(request=request, words=kept(*said, request.input))
+    SearchText.objects.create(request=request, words=words_to_index(*said, request.input))
 
 
 def index_decision(decision: Decision) -> None:
@@ -28,6 +28,6 @@ def index_decision(decision: Decision) -> None:
 
 def add_words(request_id: UUID, *said: object) -> None:
     """Make a request findable by more texts or JSON values that belong to it; inside the transaction that stores them."""
-    words = kept(*said, limit=MAX_SAID)
+    words = words_to_index(*said, limit=MAX_SAID)
     if words:
         SearchText.objects.filter(request=request_id).update(words=Concat(F("words"), Value(f" {words}")))

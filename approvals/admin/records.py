@@ -1,4 +1,4 @@
-"""The admin: the audit log to filter and export, what is asked and decided to look at, keys to revoke."""
+"""The admin of users, the audit log and its export, workflows, requests, decisions, events and API keys."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ admin.site.unregister([User, Group])
 
 @admin.register(User)
 class PersonAdmin(OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
-    """Django's, whose list would take any filter at all."""
+    """Django's admin of users, with only its own filters."""
 
 
 @admin.register(Group)
 class TeamAdmin(OwnFilters, GroupAdmin):
-    """As for people."""
+    """Django's admin of groups, with only its own filters."""
 
 
 class EventFilter(admin.SimpleListFilter):
@@ -51,7 +51,7 @@ class EventFilter(admin.SimpleListFilter):
         return [(event, event) for event in EVENTS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """An event that does not exist finds nothing: a misspelt one must not export the whole log."""
+        """Filter by event. An unknown event finds nothing, so that a typo does not export the whole log."""
         wanted = self.value()
         if wanted is None:
             return queryset
@@ -95,7 +95,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return exports + super().get_urls()
 
     def export(self, request: HttpRequest, kind: str) -> StreamingHttpResponse:
-        """Exactly the rows that the list shows for the same address; BadRequest where the list shows an error."""
+        """Export exactly the rows that the list shows for the same query string. Raise BadRequest if a filter is invalid."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
@@ -121,15 +121,15 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "tool_name"))
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
-    readonly_fields = ("id",)  # not editable, so not among the fields by itself
-    actions = ("withdraw",)
+    readonly_fields = ("id",)  # read-only fields are shown only if they are listed
+    actions = ("cancel_selected",)
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.decide_approvalrequest"))
 
     @admin.action(description=_("Cancel selected requests"), permissions=["decide"])
-    def withdraw(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
-        """Each on its own, through the same corridor as every other decision."""
+    def cancel_selected(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
+        """Cancel each request in its own transaction, through the same decision path as all decisions."""
         for found in queryset.order_by("created_at", "id"):
             try:
                 actions.cancel(found.pk, by=request.user, via=Door.ADMIN)  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_filter = ("verdict", text_filter("person", _("person"), "by_name"))
     list_select_related = ("request",)
     ordering = ("-pk",)
-    readonly_fields = ("request",)  # not editable, so not among the fields by itself
+    readonly_fields = ("request",)  # read-only fields are shown only if they are listed
 
 
 @admin.register(OutboxEvent)
@@ -176,7 +176,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Send selected events now"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
-        """Delivered ones too: whoever gets a repeated event knows it by its id."""
+        """Send events again, also delivered ones: receivers recognize a repeated event by its id."""
         sent = outbox.send_again(queryset, by=request.user)  # type: ignore[arg-type]
         words = ngettext(
             "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
@@ -186,8 +186,9 @@ class OutboxEventAdmin(ReadOnlyAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
-    """Keys are made with `manage.py createkey`, which shows the secret once; here they can be revoked, and get the secret
-    that signs the webhooks of their requests.
+    """API keys, to revoke them and to create the secret that signs the webhooks of their requests.
+
+    Keys are created with `manage.py createkey`, which shows them once.
     """
 
     list_display = ("name", "prefix", "user", "scopes", "created_at", "last_used_at", "revoked_at")

@@ -1,4 +1,4 @@
-"""What open pages are pushed when people are at a request: who is on it, to whom it was handed, what was said."""
+"""Pushes to open pages when a request is claimed, unassigned, assigned or commented on."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.pages.cards import card_for
-from approvals.pages.context import seen_request, seen_waiting, workflow_card
-from approvals.queries import comments as threads
+from approvals.pages.context import visible_request, visible_suspended_workflow, workflow_card
+from approvals.queries import comments
 from approvals.states import Door
 
 ASSIGNED = "request.assigned"
 
 
-def handled(user: User, shared: Shared, event: str, request_id: str, comment: int | None, door: Door) -> str:
-    """Fragments for a page of this door's, after a ring that `telling.handled` has sent."""
-    request = seen_request(user, shared, request_id)
+def render_change(user: User, shared: Shared, event: str, request_id: str, comment: int | None, door: Door) -> str:
+    """Render the fragments for a page of this kind (`door`) after a `request_handled` notification."""
+    request = visible_request(user, shared, request_id)
     if request is None:
-        # Handed to somebody else: it leaves the pages of who may not see it any more.
+        # It was assigned to someone else: remove it from the pages of people who may no longer see it.
         return render_to_string("approvals/people/_push_gone.html", {"pk": request_id})
     card = card_for(user, request, door=door)
     context: dict[str, Any] = {"card": card, "event": event}
-    looks = [card.look]
+    render_keys = [card.render_key]
     if event == ASSIGNED:
         context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == user.pk}
         if request.pending and door == Door.DASHBOARD:
-            waiting = seen_waiting(user, shared, request)
+            waiting = visible_suspended_workflow(user, shared, request)
             context["item"] = workflow_card(user, waiting) if waiting is not None else None
-            looks += [each.look for each in context["item"]["cards"]] if waiting is not None else []
+            render_keys += [each.render_key for each in context["item"]["cards"]] if waiting is not None else []
     if comment is not None:
-        context["comments"] = threads.comments_of(request).filter(pk=comment)
-    return shared.once(("handled", *looks), lambda: render_to_string("approvals/people/_push.html", context))
+        context["comments"] = comments.comments_of(request).filter(pk=comment)
+    return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))
 
 
-def news(user: User, shared: Shared, request_id: str) -> str:
-    """What a browser may notify of: a request that waits for this very person, if it is one."""
-    request = seen_request(user, shared, request_id) if request_id else None
+def render_notification(user: User, shared: Shared, request_id: str) -> str:
+    """Render a browser notification of a request that waits for this person; "" if it does not."""
+    request = visible_request(user, shared, request_id) if request_id else None
     card = card_for(user, request) if request is not None else None
     return (
         render_to_string("approvals/_browser_notification.html", {"card": card})
@@ -50,18 +50,18 @@ def news(user: User, shared: Shared, request_id: str) -> str:
     )
 
 
-def catch_up(user: User, since: datetime, *, limit: int) -> str | None:
-    """Fragments for a page that was rendered at `since`; None where more than `limit` requests were touched."""
-    touched = list(threads.touched_since(user, since)[: limit + 1])
+def render_missed(user: User, since: datetime, *, limit: int) -> str | None:
+    """Render what a page rendered at `since` has missed; None if more than `limit` requests were touched."""
+    touched = list(comments.requests_touched_since(user, since)[: limit + 1])
     if not touched:
         return ""
     if len(touched) > limit:
         return None
-    said: dict[Any, list[RequestComment]] = {}
-    for comment in threads.said_since(touched, since)[: 10 * limit]:
-        said.setdefault(comment.request_id, []).append(comment)
-    return "".join(_missed(user, request, said.get(request.pk, [])) for request in touched)
+    notes: dict[Any, list[RequestComment]] = {}
+    for note in comments.comments_since(touched, since)[: 10 * limit]:
+        notes.setdefault(note.request_id, []).append(note)
+    return "".join(_render(user, request, notes.get(request.pk, [])) for request in touched)
 
 
-def _missed(user: User, request: ApprovalRequest, comments: list[RequestComment]) -> str:
-    return render_to_string("approvals/people/_push.html", {"card": card_for(user, request), "comments": comments})
+def _render(user: User, request: ApprovalRequest, notes: list[RequestComment]) -> str:
+    return render_to_string("approvals/people/_push.html", {"card": card_for(user, request), "comments": notes})

@@ -1,4 +1,4 @@
-"""Doors for people who take a request, hand it over or talk about it. Every write goes through `actions`."""
+"""Views to claim, unassign, assign and comment on a request. Every write goes through `actions`."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from approvals.queries import comments
 @refusals_as_pages
 def claim(request: SignedIn, pk: UUID) -> HttpResponse:
     door, over = sent_door(request.POST), request.POST.get("over", "")
-    return _held(request, pk, lambda: actions.claim(pk, by=request.user, via=door, over=over))
+    return _assignee_response(request, pk, lambda: actions.claim(pk, by=request.user, via=door, over=over))
 
 
 @require_POST
 @refusals_as_pages
 def release(request: SignedIn, pk: UUID) -> HttpResponse:
-    return _held(request, pk, lambda: actions.release(pk, by=request.user, via=sent_door(request.POST)))
+    return _assignee_response(request, pk, lambda: actions.release(pk, by=request.user, via=sent_door(request.POST)))
 
 
 @require_POST
 @refusals_as_pages
 def assign(request: SignedIn, pk: UUID) -> HttpResponse:
-    """Hand over to the person named in `to`, or `back` to all."""
+    """Assign to the person named in `to`, or with `back` to no one."""
     back = "back" in request.POST
     name = "" if back else request.POST.get("to", "").strip()
 
@@ -56,10 +56,10 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
     if found is None and refusal is None:
         said = _("Assigned to %(name)s. You can no longer see this request.") % {"name": name}
         messages.success(request, _("Unassigned. You can no longer see this request.") if back else said)
-        return _away(request, reverse("approvals:dashboard"))
+        return _redirect(request, reverse("approvals:dashboard"))
     if found is None:
         raise NotFound
-    return _thread(request, found, refusal, handed_to=name)
+    return _notes_response(request, found, refusal, assign_to=name)
 
 
 @require_POST
@@ -67,15 +67,15 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
 def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=typed))
-    return _thread(request, queries.get_request_for(request.user, pk), refusal, typed=typed)
+    return _notes_response(request, queries.get_request_for(request.user, pk), refusal, typed=typed)
 
 
 def _status(refusal: Refusal | None) -> int:
     return HTTPStatus.OK if refusal is None else refusal.status
 
 
-def _held(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
-    """The line that says who is on it, after the act or with the reason why there was none; the whole page without htmx."""
+def _assignee_response(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
+    """Act, then return the line with the assignee, with the refusal if there was one; without htmx, the whole page."""
     refusal = refusal_of(act)
     found = queries.get_request_for(request.user, pk)
     holder = holder_for(request.user, found, refusal=str(refusal or ""))
@@ -88,24 +88,24 @@ def _held(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     return request_response(request, card, status=refusal.status)
 
 
-def _thread(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, **typed: str) -> HttpResponse:
-    """The thread after the act, or with the reason and what was typed; the whole page without htmx."""
-    thread = comments.thread_for(request.user, found)
+def _notes_response(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, **typed: str) -> HttpResponse:
+    """Return the notes, with the refusal and what was typed if there was one; without htmx, the whole page."""
+    notes = comments.notes_for(request.user, found)
     if refusal is not None:
         errors = refusal.errors if isinstance(refusal, Invalid) else {}
-        thread = replace(thread, refusal=str(refusal), errors=errors, **typed)  # type: ignore[arg-type]
+        notes = replace(notes, refusal=str(refusal), errors=errors, **typed)  # type: ignore[arg-type]
     if request.headers.get("HX-Request"):
-        # What was changed shows at once, though no push may come.
-        context = {"thread": thread, "focus": True, "card": card_for(request.user, found), "swapped": True}
+        # Include the assignee, in case no push arrives.
+        context = {"notes": notes, "focus": True, "card": card_for(request.user, found), "swapped": True}
         return render(request, "approvals/people/_notes.html", context, status=_status(refusal))
     if refusal is None:
         return HttpResponseRedirect(found.get_absolute_url() + "#notes")
     card = card_for(request.user, found)
-    return request_response(request, card, status=refusal.status, thread=thread, focus=True)
+    return request_response(request, card, status=refusal.status, notes=notes, focus=True)
 
 
-def _away(request: SignedIn, address: str) -> HttpResponse:
-    """To another page, by htmx too."""
+def _redirect(request: SignedIn, address: str) -> HttpResponse:
+    """Redirect to another page, also if htmx sent the request."""
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Redirect": address})
     return HttpResponseRedirect(address)

@@ -1,4 +1,4 @@
-"""Live pages: a WebSocket hears rings, re-reads the rows as its own user and pushes what that user may see."""
+"""WebSocket consumers of live pages: on a notification, read the rows as the page's user and push what that user may see."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from approvals.live.batching import Rounds, Shared
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import assignee_pushes
 from approvals.pages.cards import card_for
-from approvals.pages.context import counts, seen_request, seen_waiting, workflow_card
+from approvals.pages.context import counts, visible_request, visible_suspended_workflow, workflow_card
 from approvals.runtime import database
 from approvals.runtime.sessions import user_of, users_of
 from approvals.states import Door
 
 T = TypeVar("T")
 
-#: Makes HTML for a person (and what others of the round may use too) of some arguments.
+#: Renders HTML for a user from some arguments; takes a cache shared by all pages of the same push.
 Render = Callable[..., str]
 
-#: A page that has missed more changes than this is told to reload.
+#: A page that missed more changes than this is asked to reload.
 CATCH_UP = 50
-#: Close codes of our own; the page does not try again after them.
-SIGNED_OUT = 4401
+#: Close codes of our own, after which the page does not reconnect.
+LOGGED_OUT = 4401
 NOT_FOUND = 4404
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """A page's line to the server. It only listens; decisions go as forms, with CSRF and a status.
+    """The WebSocket of a page. It only receives; decisions are sent as forms, with CSRF protection.
 
-    Every push checks the session anew, so a page whose session has ended gets nothing more and is closed.
+    Every push checks the session again, so a page whose session has ended gets nothing more and is closed.
     """
 
-    #: Whose cards the page shows.
+    #: The `via` value of decisions that are made on this page.
     door = Door.DASHBOARD
 
     async def connect(self) -> None:
@@ -56,14 +56,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.accept()
         user = await self.read(_run(user_of, self.session_key)) if self.session_key else None
         if user is None:
-            await self.close(SIGNED_OUT)
+            await self.close(LOGGED_OUT)
             return
         try:
             groups = await self.read(_run(self.groups_for, user))
         except NotFound:
             await self.close(NOT_FOUND)
             return
-        # Listen first, then catch up: what happens in between comes twice and not never.
+        # Join the groups before catching up, so that a change in between is pushed twice rather than never.
         for group in groups:
             await self.channel_layer.group_add(group, self.channel_name)
             self.joined.append(group)
@@ -73,7 +73,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.send(_live_mark(live=False))
 
     async def heard(self, *, live: bool) -> None:
-        """Pushes have stopped, or have come back: the page says so, and shows what it missed."""
+        """Show whether pushes work, and push what the page missed; called when that changes."""
         await self.send(_live_mark(live=live))
         await self.push(self.catch_up)
 
@@ -83,45 +83,45 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.channel_layer.group_discard(group, self.channel_name)
 
     def groups_for(self, user: User) -> list[str]:
-        """The groups whose rings this page hears. Raises NotFound."""
+        """Return the channel groups of this page. Raise NotFound if the user may not see it."""
         raise NotImplementedError
 
     def catch_up(self, user: User, shared: Shared) -> str:
-        """HTML for what changed between the page's rendering and now."""
+        """Render what changed since the page was rendered."""
         raise NotImplementedError
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Channels' own would first close the connections of a thread of its own, which has none: one hop for each page."""
+        """Call the handler directly. Channels would first close old database connections in a thread, once for each page."""
         await getattr(self, get_handler_name(message))(message)
 
-    async def read(self, look: Callable[[], Awaitable[T]]) -> T:
-        """What the rows say. While the database is away the page says that it is late, and is served when it is back."""
+    async def read(self, query: Callable[[], Awaitable[T]]) -> T:
+        """Run a query. While the database is unavailable, mark the page as delayed and wait until it is back."""
         try:
-            return await look()
+            return await query()
         except database.AWAY:
             await self.send(_live_mark(live=False))
-        found = await database.until_back(look)
+        found = await database.until_back(query)
         await self.send(_live_mark(live=liveness.is_live()))
         return found
 
     async def push(self, render: Render, *args: Hashable) -> bool:
-        """Render with the session's user and send; close if the session has ended, and say whether it goes on.
+        """Render for the session's user and send. Return False, and close the socket, if the session has ended.
 
-        Pages that push the same at the same time are rendered for together, and a person's pages once.
+        Pages that push the same thing at the same time are rendered together, and the pages of one user only once.
         """
         html = await self.read(functools.partial(_pages.read, (render, args), self.session_key))
         if html is None:
-            await self.close(SIGNED_OUT)
+            await self.close(LOGGED_OUT)
         elif html.strip():
             await self.send(html)
         return html is not None
 
     async def request_handled(self, event: dict[str, Any]) -> None:
-        """People were at a request: it was taken, handed over or talked about."""
-        await self.push(assignee_pushes.handled, event["event"], event["request"], event["comment"], self.door)
+        """Push a request that was claimed, unassigned, assigned or commented on."""
+        await self.push(assignee_pushes.render_change, event["event"], event["request"], event["comment"], self.door)
 
     async def session_ended(self, event: dict[str, Any]) -> None:
-        """Somebody logged out; if it was this page's session, that was that."""
+        """Check the session again after a log-out; `push` closes the page if its session has ended."""
         await self.push(_nothing)
 
 
@@ -130,7 +130,7 @@ def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
 
 
 def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:
-    """HTML for each session's page; None for those that have ended."""
+    """Render for each session; None for sessions that have ended."""
     render, args = wanted
     users, shared = users_of(session_keys), Shared()
     permissions.know_rights(users.values())
@@ -140,7 +140,7 @@ def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequenc
         try:
             return None if user is None else shared.once(("person", user.pk), lambda: render(user, shared, *args))
         except Exception as error:
-            # One page's trouble is not the others'.
+            # An error on one page must not affect the others.
             return error
 
     return [for_page(key) for key in session_keys]
@@ -164,11 +164,11 @@ class DeskConsumer(LiveConsumer):
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_everything(user) else [])]
 
     def catch_up(self, user: User, shared: Shared) -> str:
-        since = since_of(self.scope["query_string"])
+        since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
         missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
-        touched = assignee_pushes.catch_up(user, since, limit=CATCH_UP)
+        touched = assignee_pushes.render_missed(user, since, limit=CATCH_UP)
         if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_outdated.html")
         pending = [request.workflow_id for request in missed if request.pending]
@@ -179,20 +179,20 @@ class DeskConsumer(LiveConsumer):
         return "".join(changed) + touched + (_counted(user, shared) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
-        """A request was asked or has ended, or a workflow has ended."""
+        """Push a request that was created or decided, or a workflow that ended."""
         await self.push(_workflow_changed, event["workflow"], event["request"])
 
 
-def since_of(query: bytes) -> datetime | None:
-    """When the page was rendered, from `since=<Unix time in seconds>`."""
+def parse_since(query: bytes) -> datetime | None:
+    """Return when the page was rendered, from `since=<Unix time in seconds>`; None if it is missing or not valid."""
     sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
     return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None
 
 
 def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: str) -> str:
-    request = seen_request(user, shared, request_id) if request_id else None
+    request = visible_request(user, shared, request_id) if request_id else None
     if request is not None:
-        waiting = seen_waiting(user, shared, request) if request.pending else None
+        waiting = visible_suspended_workflow(user, shared, request) if request.pending else None
         concerned = {request.requested_by_id, request.assigned_to_id}
         return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
     by_sight = ("workflow", permissions.sight_of(user))
@@ -209,19 +209,19 @@ def _ended(workflow: Workflow) -> str:
 
 
 def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Workflow | None) -> str:
-    """The request's card, for pages that show it; its workflow where it waits, whole, for pages that do not."""
+    """Render the request's card, and the whole workflow if it is suspended, for pages that do not show it yet."""
     context: dict[str, Any] = {
         "card": card_for(user, request),
         "workflow": request.workflow,
         "item": workflow_card(user, waiting) if waiting is not None else None,
     }
     cards = [context["card"], *(context["item"]["cards"] if waiting is not None else ())]
-    look = ("changed", waiting.shown_title if waiting is not None else "", *(card.look for card in cards))
-    return shared.once(look, lambda: render_to_string("approvals/request/_push.html", context))
+    render_key = ("changed", waiting.shown_title if waiting is not None else "", *(card.render_key for card in cards))
+    return shared.once(render_key, lambda: render_to_string("approvals/request/_push.html", context))
 
 
 def _counted(user: User, shared: Shared, concerned: Collection[int | None] | None = None) -> str:
-    """The counts; what waits for this person is counted anew where it is one of those concerned (None: everybody)."""
+    """Render the counts. Count again what waits for this person only if they are among `concerned` (None: everyone)."""
     found = counts(user, shared, own=concerned is None or user.pk in concerned)
     return shared.once(
         tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", {**found, "oob": True})

@@ -1,4 +1,4 @@
-"""A request as a line of the list: what it is about in a few words, and whether it can be picked."""
+"""The rows of the inbox: a request in a few words, and whether it can be selected for a bulk decision."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from django.utils.translation import gettext as _
 from approvals import queries
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, Decision
-from approvals.queries.filters import Lens
+from approvals.queries.filters import Filters
 from approvals.queries.request_list import COLUMNS, GIST
 from approvals.runtime.text import visible, visible_name
 from approvals.states import Kind
 
-#: Of one value in a line.
-SHOWN = 80
+#: How many characters of one value a row shows.
+MAX_VALUE = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """What `approvals/inbox/_row.html` shows; `pickable` where the person may decide it now, with others."""
+class InboxRow:
+    """The context of `approvals/inbox/_row.html`; `pickable` if the person may decide it now in a bulk decision."""
 
     request: ApprovalRequest
     decision: Decision | None
@@ -38,12 +38,12 @@ class Line:
 
     @property
     def pick(self) -> str:
-        """What the box sends: which request, and what was shown of it."""
+        """The value of the checkbox: the request's id and the digest of the input that the row shows."""
         return f"{self.request.pk}:{self.request.input_digest}"
 
     @property
     def gist(self) -> str:
-        """The input as names and values, or what a question says; its beginning, where it is long."""
+        """The beginning of the input as names and values, or of a question's message."""
         if self.request.kind in {Kind.QUESTION, Kind.FORM}:
             return visible(" ".join(getattr(self.request, "opening", "").split()))
         return _gist(getattr(self.request, "gist", ""))
@@ -51,15 +51,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lines under one heading; no heading where the list is not grouped."""
+    """Rows under one heading, which is empty if the list is not grouped."""
 
     heading: str
-    lines: list[Line]
+    rows: list[InboxRow]
 
 
-def line_for(user: User, request: ApprovalRequest) -> Line:
-    """The line of a request that `triage.listed` has read."""
-    return Line(
+def row_for(user: User, request: ApprovalRequest) -> InboxRow:
+    """Return the row of a request that `request_list.listed` has read."""
+    return InboxRow(
         request=request,
         decision=getattr(request, "decision", None),
         pickable=_may_be_picked(user, request),
@@ -70,21 +70,21 @@ def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
     return request.pending and not permissions.only_on_own_pages(request) and permissions.may_close(user, request)
 
 
-def grouped(user: User, rows: list[ApprovalRequest], lens: Lens) -> list[Group]:
-    """The lines of a page under their headings."""
-    lines = [line_for(user, row) for row in rows]
-    if not lens.group:
-        return [Group("", lines)] if lines else []
-    column = COLUMNS[lens.group]
-    sections = groupby(lines, key=lambda line: getattr(line.request, column))
-    return [Group(_heading(user, found, lens), found) for found in (list(lines) for _key, lines in sections)]
+def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:
+    """Return the rows of a page under their headings."""
+    rows = [row_for(user, request) for request in requests]
+    if not filters.group:
+        return [Group("", rows)] if rows else []
+    column = COLUMNS[filters.group]
+    sections = [list(found) for _key, found in groupby(rows, key=lambda row: getattr(row.request, column))]
+    return [Group(_heading(user, found, filters), found) for found in sections]
 
 
-def _heading(user: User, lines: Sequence[Line], lens: Lens) -> str:
-    request = lines[0].request
-    if lens.group == "workflow":
-        return queries.workflow_title_for(user, request, several=len(lines) > 1)
-    if lens.group == "tool":
+def _heading(user: User, rows: Sequence[InboxRow], filters: Filters) -> str:
+    request = rows[0].request
+    if filters.group == "workflow":
+        return queries.workflow_title_for(user, request, several=len(rows) > 1)
+    if filters.group == "tool":
         return visible(request.tool_name) or _("No tool")
     return visible(request.agent) or _("No agent")
 
@@ -100,4 +100,4 @@ def _gist(text: str) -> str:
 
 def _short(value: Any) -> str:
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
-    return visible(text) if len(text) <= SHOWN else f"{visible(text[:SHOWN])}…"
+    return visible(text) if len(text) <= MAX_VALUE else f"{visible(text[:MAX_VALUE])}…"

@@ -1,4 +1,4 @@
-"""The page of a request, and deciding it there."""
+"""The page of a request, and the views that decide and cancel it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
 from approvals.http import SignedIn, refusal_of, refusals_as_pages, sent_address
 from approvals.pages.cards import Card, card_for, refused_card
-from approvals.queries.comments import thread_for
+from approvals.queries.comments import notes_for
 from approvals.queries.precedents import precedents_of
 from approvals.queries.results import results_of
 from approvals.runtime.cursors import number_from
@@ -40,7 +40,7 @@ def request_response(
     status: int = HTTPStatus.OK,
     **instead: Any,
 ) -> HttpResponse:
-    """The page of a request; `instead` is what a refused act has to say in place of a part of it, such as its `thread`."""
+    """Return the page of a request; `instead` replaces parts of its context, such as `notes` after a refusal."""
     context: dict[str, Any] = {
         "card": card,
         "workflow": card.request.workflow,
@@ -49,9 +49,9 @@ def request_response(
         "precedents": precedents_of(request.user, card.request),
         "result": results_of([card.request]).get(card.request.pk),
     }
-    if "thread" not in instead:
+    if "notes" not in instead:
         before = number_from(request.GET.get("before", ""))
-        context["thread"] = thread_for(request.user, card.request, before=before)
+        context["notes"] = notes_for(request.user, card.request, before=before)
     context |= instead
     return render(request, "approvals/request/page.html", context, status=status)
 

@@ -1,4 +1,4 @@
-"""Pages about workflows: the dashboard, all that have ended, and one with its steps."""
+"""Pages about workflows: the dashboard, the completed workflows, and one workflow with its requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from approvals import queries
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.cards import card_for
-from approvals.pages.context import counts, ended_place, suspended_place, workflow_card
+from approvals.pages.context import counts, ended_cursor, suspended_cursor, workflow_card
 from approvals.queries.results import results_of
 from approvals.runtime.cursors import place_from
 
@@ -27,7 +27,7 @@ def dashboard(request: SignedIn) -> HttpResponse:
         "rendered_at": rendered_at,
         "after": after,
         "suspended": [workflow_card(request.user, workflow) for workflow in suspended],
-        "next": suspended_place(suspended[-1]) if more else None,
+        "next": suspended_cursor(suspended[-1]) if more else None,
         "completed": list(queries.ended_workflows_for(request.user)[:COMPLETED_SHOWN]),
         **counts(request.user),
     }
@@ -36,11 +36,11 @@ def dashboard(request: SignedIn) -> HttpResponse:
 
 @require_GET
 def workflows(request: SignedIn) -> HttpResponse:
-    """All workflows that ended, page by page."""
+    """List the workflows that ended, page by page."""
     found = queries.ended_workflows_for(request.user, after=place_from(request.GET.get("after", "")))
     page = list(found[: queries.PAGE + 1])
     shown, more = page[: queries.PAGE], len(page) > queries.PAGE
-    context = {"completed": shown, "next": ended_place(shown[-1]) if more else None}
+    context = {"completed": shown, "next": ended_cursor(shown[-1]) if more else None}
     return render(request, "approvals/workflows/list.html", context)
 
 

@@ -1,4 +1,4 @@
-"""Where a page of the list of requests ends, as text for an address: the sort key of its last row."""
+"""Where a page of the inbox ends, as text for a query string: the sort key of its last row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.utils.dateparse import parse_datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """`2,2026-11-21T12:00:00.000000Z,<request id>,<group>`: urgency, moment, request, and its group if there are any.
+class InboxCursor:
+    """`2,2026-11-21T12:00:00.000000Z,<request id>,<group>`: urgency, moment, request, and its group if there is one.
 
-    Lists by moment alone have the urgency 0.
+    Lists sorted by moment alone have urgency 0.
     """
 
     urgency: int
@@ -25,8 +25,8 @@ class Spot:
         return f"{self.urgency},{self.moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.pk},{self.group}"
 
 
-def spot_from(text: str) -> Spot | None:
-    """The place that a text names; None for what is none."""
+def inbox_cursor_from(text: str) -> InboxCursor | None:
+    """Parse a cursor; return None if the text is not one."""
     urgency, moment, pk, group = [*text.split(",", 3), "", "", "", ""][:4]
     if urgency not in {"0", "1", "2", "3"} or len(group) > 200:
         return None
@@ -34,6 +34,6 @@ def spot_from(text: str) -> Spot | None:
         found = parse_datetime(moment)
         if found is None or found.tzinfo is None:
             return None
-        return Spot(int(urgency), found.astimezone(UTC), UUID(pk), group)
+        return InboxCursor(int(urgency), found.astimezone(UTC), UUID(pk), group)
     except (ValueError, OverflowError):
         return None

@@ -1,7 +1,7 @@
-"""What stayed, what went and what came between two sequences, with as little work as was allowed. Pure.
+"""The differences between two sequences, with bounded work. No Django.
 
-Myers' algorithm: the shortest way from one to the other. Its work grows with the number of differences squared, so every
-comparison has a budget; what the budget does not reach is told apart as a whole, and whoever asked is told so.
+This is Myers' algorithm for the shortest edit script. Its work grows with the square of the number of differences, so every
+comparison has a budget; beyond it, the remaining parts are compared as a whole, and `Budget.coarse` says so.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-#: Steps of work: for all that one page compares, and at most for one pair of sequences.
+#: Steps of work for everything that one page compares, and for one pair of sequences.
 WORK, SHARE = 1_000_000, 200_000
-#: Texts of more words are compared by line.
+#: Texts with more words are compared by line.
 MAX_WORDS = 20_000
 _WORD = re.compile(r"\S+\s*|\s+")
 
@@ -28,7 +28,7 @@ class Op(StrEnum):
 
 
 class Block(NamedTuple):
-    """Neighbours with one fate: `left[i1:i2]` and `right[j1:j2]`, of which one is empty unless both are the same."""
+    """A stretch with one operation: `left[i1:i2]` and `right[j1:j2]`, one of which is empty unless both are the same."""
 
     op: Op
     i1: int
@@ -46,14 +46,17 @@ class Run(NamedTuple):
 
 @dataclass
 class Budget:
-    """How many steps of work are left. `coarse` says that something was told apart as a whole for want of them."""
+    """How many steps of work are left. `coarse` says that something was compared as a whole because they ran out."""
 
     left: int = WORK
     coarse: bool = False
 
 
 def align(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -> list[Block]:
-    """Blocks that cover both sequences in order; the middle as one that went and one that came where the budget ends."""
+    """Return blocks that cover both sequences in order.
+
+    If the budget runs out, everything between the shared ends becomes one removed and one added block.
+    """
     start = _shared(left, right)
     end = _shared(left[start:][::-1], right[start:][::-1])
     n, m = len(left) - end, len(right) - end
@@ -71,7 +74,7 @@ def align(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -
 
 
 def _shared(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """How many items both begin with."""
+    """Return the length of the shared prefix."""
     length = 0
     while length < min(len(left), len(right)) and left[length] == right[length]:
         length += 1
@@ -79,7 +82,7 @@ def _shared(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
 
 
 def _shortest(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -> list[tuple[int, int, int]] | None:
-    """The stretches that both share, as (place on the left, on the right, length); None where the work is too much."""
+    """Return the shared stretches as (index on the left, index on the right, length); None if the budget runs out."""
     n, m = len(left), len(right)
     allowed = min(budget.left, SHARE)
     furthest, rounds = {1: 0}, []
@@ -92,7 +95,7 @@ def _shortest(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budge
             furthest[k] = x
             allowed -= 2 + x - start
             budget.left -= 2 + x - start
-        # A round is kept as (smallest diagonal, how far each second one reached): numbers, and not objects.
+        # Store a round as (lowest diagonal, furthest x of every second diagonal), as numbers to save memory.
         rounds.append((low, array("q", [furthest[k] for k in range(low, high + 1, 2)])))
         if furthest.get(n - m, -1) >= n and (n - m - low) % 2 == 0:
             return _walk_back(rounds, n, m)
@@ -102,7 +105,7 @@ def _shortest(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budge
 
 
 def _reached(from_left: int, from_above: int) -> int:
-    """Where a diagonal begins: one item taken from the left, or one put in from the right."""
+    """Return where a diagonal begins: after removing an item on the left or adding one on the right."""
     return from_above if from_left < from_above else from_left + 1
 
 
@@ -123,7 +126,7 @@ def _walk_back(rounds: Sequence[tuple[int, array[int]]], n: int, m: int) -> list
 
 
 def text_runs(before: str, after: str, budget: Budget) -> list[Run]:
-    """How a text became another: by word, a long one or one with many differences by line, at worst as a whole."""
+    """Return the differences of two texts by word; by line if they are long or very different, at worst as a whole."""
     if before == after:
         return [Run(Op.SAME, before)] if before else []
     for split in (_WORD.findall, lambda text: text.splitlines(keepends=True)):

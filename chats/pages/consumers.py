@@ -1,4 +1,4 @@
-"""The chat page's line to the server: text as it is written, and the chat as it is stored."""
+"""The WebSocket consumer of the chat page: pushes the stored chat, and streams the text of the running step."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from chats.engine import streams
 from chats.exceptions import ChatNotFound
 from chats.pages.context import render_push
 
-#: So long, in seconds, a page is streamed to before it is asked again whose it is.
-LOOK_AGAIN = 1.0
-#: A page that comes back is brought up to date in this many of the last messages.
+#: While a turn is streamed, the session and the permissions are checked again after this many seconds.
+RECHECK_AFTER = 1.0
+#: A page that reconnects gets this many of the last messages.
 CATCH_UP = 20
 
 
 class ChatConsumer(LiveConsumer):
-    """Pushes the stored chat on every change, and the running step's text in between.
+    """Pushes the stored chat on every change, and the text of the running step in between.
 
-    The text of a running step lives in an element of its own, which goes when the step is committed and its stored form
-    takes its place; so a page never shows a step twice, and a lost delta is mended by the next push.
+    The text of a running step has an element of its own, which the stored step replaces when it is committed. So a page never
+    shows a step twice, and the next push repairs a lost delta.
     """
 
     door = Door.CHAT
@@ -49,18 +49,18 @@ class ChatConsumer(LiveConsumer):
         return [chat_group(self.chat_pk), doorbell.user_group(user.pk), doorbell.scope_group(chat.scope)]
 
     def catch_up(self, user: User, shared: Shared) -> str:
-        """More than the last messages: others may have come, on another device, while this page was away."""
+        """Render more messages than usual: several may have been sent on another device meanwhile."""
         return render_push(user, queries.get_chat_for(user, self.chat_pk), limit=CATCH_UP)
 
     async def push(self, *args: Any) -> bool:
         try:
-            goes_on = await super().push(*args)
+            active = await super().push(*args)
         except ChatNotFound:
             await self.close(NOT_FOUND)
             return False
-        if goes_on:
+        if active:
             await self._follow()
-        return goes_on
+        return active
 
     async def disconnect(self, code: int) -> None:
         await super().disconnect(code)
@@ -71,11 +71,11 @@ class ChatConsumer(LiveConsumer):
         await self.push(_latest, self.chat_pk)
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
-        """Rung on the user's own group: the chat's own ring brings what is shown here, this one a notification."""
-        await self.push(assignee_pushes.news, event["request"])
+        """Push a browser notification of a request in another chat; `chat_changed` covers this one."""
+        await self.push(assignee_pushes.render_notification, event["request"])
 
     async def _follow(self) -> None:
-        """Stream the turn, if one runs and is not followed yet."""
+        """Stream the running turn, if there is one and it is not streamed yet."""
         if self.following is not None and not self.following.done():
             return
         found = await self.read(functools.partial(database.run, queries.running_turn, self.chat_pk))
@@ -83,13 +83,13 @@ class ChatConsumer(LiveConsumer):
             self.following = asyncio.create_task(self._stream(*found))
 
     async def _stream(self, turn_id: int, after: int) -> None:
-        step, looked = 0, monotonic()
+        step, checked = 0, monotonic()
         async for _, event in streams.follow(turn_id, after):
-            if monotonic() - looked > LOOK_AGAIN:
-                # Not every session and not every right ends with a ring.
+            if monotonic() - checked > RECHECK_AFTER:
+                # Not every end of a session or permission sends a notification.
                 if not await self.push(_nothing_new, self.chat_pk):
                     return
-                looked = monotonic()
+                checked = monotonic()
             match event:
                 case events.StepStarted(index):
                     step = index
@@ -108,7 +108,7 @@ def _latest(user: User, shared: Shared, chat_pk: int) -> str:
 
 
 def _nothing_new(user: User, shared: Shared, chat_pk: int) -> str:
-    """Nothing, for those who may still see the chat. ChatNotFound."""
+    """Return nothing to push. Raise ChatNotFound if the user may no longer see the chat."""
     queries.get_chat_for(user, chat_pk)
     return ""
 

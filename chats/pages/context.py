@@ -1,4 +1,4 @@
-"""A chat as HTML: the context of its page, and the fragments that bring an open page up to date."""
+"""The context of a chat's page, and the fragments that update open pages."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from django.template.loader import render_to_string
 from approvals.access import permissions
 from chats import queries
 from chats.models import Chat
-from chats.pages.messages import Asked, call_ids, message_views
+from chats.pages.messages import CallRequests, call_ids, message_views
 from chats.queries import subagents
 from chats.states import TurnState
 
-#: A push re-renders this many of the last messages: the user's, and the assistant's answer to it.
+#: A push renders this many of the last messages: the user's, and the assistant's answer.
 PUSHED = 2
-#: And takes this many of the latest cut ones off the page.
+#: A push removes at most this many messages that an edit removed.
 CUT = 50
 
 
 def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
-    """The last `limit` messages (before a position, for older ones), and how the turn stands."""
+    """Return the last `limit` messages (before a position, for older ones), and the state of the turn."""
     messages = queries.last_messages(chat, limit=limit + 1, before=before)
     shown = messages[-limit:]
     turn = queries.last_turn(chat)
@@ -31,10 +31,10 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
     below = subagents.open_requests(suspended) if suspended and conversations else {}
     waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
-    asked = Asked(requests=queries.requests_of(chat, calls), conversations=conversations, below=below)
+    requests = CallRequests(own=queries.requests_of(chat, calls), conversations=conversations, below=below)
     return {
         "chat": chat,
-        "views": message_views(user, shown, asked),
+        "views": message_views(user, shown, requests),
         "older": shown[0].position if len(messages) > limit else None,
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
@@ -46,6 +46,6 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
 
 
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
-    """Out-of-band fragments: the last messages part by part, the turn's state, and what was cut off and has to go."""
+    """Render out-of-band fragments: the parts of the last messages, the turn's state, and the removal of deleted messages."""
     context = chat_context(user, chat, limit=limit) | {"cut": queries.lately_cut(chat, limit=CUT)}
     return render_to_string("chats/chat/_push.html", context)

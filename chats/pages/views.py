@@ -1,4 +1,4 @@
-"""The chats' pages. Every read goes through `queries`, every write through `actions`."""
+"""The pages of chats and checkpoints. Every read goes through `queries`, every write through `actions`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHECKPOINTS = 200
 
 @require_GET
 def chats(request: SignedIn) -> HttpResponse:
-    """The chats a person may read, the latest first, page by page."""
+    """List the chats that a person may read, latest first, page by page."""
     found = queries.listed_chats_for(request.user)
     before = request.GET.get("before", "")
     if before.isdecimal() and len(before) < 19:
@@ -49,10 +49,10 @@ def chats(request: SignedIn) -> HttpResponse:
 @require_POST
 @refusals_as_pages
 def new_chat(request: SignedIn) -> HttpResponse:
-    """Open a chat, with its first message where one was written."""
+    """Start a chat, with its first message if one was written."""
     agent = agent_named(request.POST.get("agent", ""))
     text = _text(request)
-    with transaction.atomic():  # a refused message leaves no empty chat behind
+    with transaction.atomic():  # so that a refused message does not leave an empty chat
         chat = actions.open_chat(owner=request.user, agent=agent)
         if text.strip():
             actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
@@ -60,7 +60,7 @@ def new_chat(request: SignedIn) -> HttpResponse:
 
 
 def _text(request: HttpRequest) -> str:
-    """What was written; a browser sends every line break as two characters."""
+    """Return the message with `\\n` as its line breaks; browsers send CRLF."""
     return request.POST.get("text", "").replace("\r\n", "\n")
 
 
@@ -126,7 +126,7 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
     found = queries.get_chat_for(request.user, pk)
     actions.stop_turn(found, by=request.user, via=Door.CHAT)
     if request.headers.get("HX-Request"):
-        # The push shows it, perhaps before this arrives: the button that asked is then gone, and could place nothing.
+        # The push updates the page. It may arrive first and remove the button, so there would be no target to swap.
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
     return HttpResponseRedirect(found.get_absolute_url())
 
@@ -134,7 +134,7 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
-    """A chat's checkpoint history, message by message: the latest, or with `?before=` those before a checkpoint."""
+    """List a chat's checkpoints by message: the latest, or with `?before=` those before a checkpoint."""
     found = queries.get_chat_for(request.user, pk)
     latest = queries.checkpoints_of(found).defer("tail").order_by("-id")
     before = number_from(request.GET.get("before", ""))
@@ -156,7 +156,7 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
-    """One checkpoint, readable and as the JSON that was stored."""
+    """Show one checkpoint, in readable form and as its stored JSON."""
     found, stored, parts = queries.get_checkpoint_for(request.user, pk)
     context = {
         "chat": found,

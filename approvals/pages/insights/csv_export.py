@@ -1,4 +1,4 @@
-"""What the insights page shows, as CSV: one row for each figure's bearer, all under the same columns."""
+"""The figures of the insights page as CSV, in one table."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ COLUMNS = [
 ]
 
 
-def sheet(insights: Insights, ages: Ages, age_names: Sequence[str]) -> str:
-    """RFC 4180, with a header row; names that a spreadsheet would run as a formula get a leading apostrophe. A row `note` says in
-    its second cell what is not in the figures.
+def to_csv(insights: Insights, ages: Ages, age_names: Sequence[str]) -> str:
+    """Return the figures as RFC 4180 CSV with a header row.
+
+    Names that a spreadsheet would run as a formula get a leading apostrophe. Rows of the sort `note` say in their second cell
+    what the figures do not include.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)

@@ -139,7 +139,7 @@ def test_withdrawing_goes_through_the_corridor_one_by_one():
     alice, bob = people.alice(), people.bob()
     first, second = ask(alice, "run-1"), ask(alice, "run-2")
     actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
-    selected = {"action": "withdraw", "_selected_action": [str(first.pk), str(second.pk)]}
+    selected = {"action": "cancel_selected", "_selected_action": [str(first.pk), str(second.pk)]}
     page = client.post("/admin/approvals/approvalrequest/", selected, follow=True).content.decode()
     assert (
         "“May I? run-1”: This request was approved just now by bob" in page,
@@ -157,7 +157,9 @@ def test_who_may_only_look_gets_no_withdraw_action():
     request = ask(people.alice())
     client = Client()
     client.force_login(carol)
-    client.post("/admin/approvals/approvalrequest/", {"action": "withdraw", "_selected_action": [str(request.pk)]})
+    client.post(
+        "/admin/approvals/approvalrequest/", {"action": "cancel_selected", "_selected_action": [str(request.pk)]}
+    )
     request.refresh_from_db()
     assert request.status == "pending"
 

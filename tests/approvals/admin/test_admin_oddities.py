@@ -29,7 +29,7 @@ NUL = [
     "auth/user/?%00=x",
 ]
 ACTIONS = [
-    ("approvals/approvalrequest", "withdraw"),
+    ("approvals/approvalrequest", "cancel_selected"),
     ("approvals/outboxevent", "send_again"),
     ("approvals/apikey", "revoke"),
     ("approvals/webhookendpoint", "delete_selected"),

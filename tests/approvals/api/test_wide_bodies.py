@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.models import ApprovalRequest
-from approvals.queries.search_words import MAX_KEPT, kept
+from approvals.queries.search_words import MAX_KEPT, words_to_index
 from approvals.runtime import canonical
 from approvals.runtime.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load, parse
 from approvals.runtime.json_tables import rows
@@ -156,9 +156,9 @@ def test_a_text_without_an_end_is_refused_at_once():
 
 
 def test_of_very_long_texts_the_beginning_is_found():
-    assert kept("beta " * 200_000, "omega") == "beta"
-    assert kept("beta " * 1_000, "omega") == "beta omega"
-    assert len(kept(*(f"word{number}" for number in range(50_000)))) <= MAX_KEPT
+    assert words_to_index("beta " * 200_000, "omega") == "beta"
+    assert words_to_index("beta " * 1_000, "omega") == "beta omega"
+    assert len(words_to_index(*(f"word{number}" for number in range(50_000)))) <= MAX_KEPT
 
 
 def test_of_an_object_with_thousands_of_members_the_first_are_lines_of_the_table():

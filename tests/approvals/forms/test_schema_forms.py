@@ -13,8 +13,8 @@ from approvals.asking.asks import ABSENT
 from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
 from approvals.forms.fields import Control, Widget
-from approvals.forms.from_schema import form_of
-from approvals.forms.values import Reading, edit_form, place_of, raw
+from approvals.forms.from_schema import form_from_schema
+from approvals.forms.values import Reading, edit_form, index_of, text_for
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.schema.check import schema_errors, schema_problem
@@ -67,7 +67,7 @@ def widgets(control: Control) -> dict[str, str]:
 
 
 def test_each_value_has_the_field_that_suits_it():
-    assert widgets(form_of(TRIP, "Answer")) == {
+    assert widgets(form_from_schema(TRIP, "Answer")) == {
         "name": "line",
         "mail": "line",
         "day": "line",
@@ -85,7 +85,7 @@ def test_each_value_has_the_field_that_suits_it():
 
 
 def test_a_field_says_what_it_wants():
-    by_name = {leaf.path[-1]: leaf for leaf in form_of(TRIP, "Answer").leaves()}
+    by_name = {leaf.path[-1]: leaf for leaf in form_from_schema(TRIP, "Answer").leaves()}
     told = {
         name: (by_name[name].label, by_name[name].help, by_name[name].limits) for name in ("name", "seats", "stops")
     }
@@ -116,7 +116,11 @@ def test_a_field_says_what_it_wants():
 )
 def test_what_no_fields_do_justice_to_is_written_as_json(schema):
     request = form(schema=schema)
-    assert (form_of(schema, "Answer").widget, answer_form(request), wants_json(request)) == (Widget.JSON, None, True)
+    assert (form_from_schema(schema, "Answer").widget, answer_form(request), wants_json(request)) == (
+        Widget.JSON,
+        None,
+        True,
+    )
 
 
 def test_references_and_values_that_may_be_null_are_understood_as_pydantic_writes_them():
@@ -131,7 +135,7 @@ def test_references_and_values_that_may_be_null_are_understood_as_pydantic_write
         },
         "required": ["often"],
     }
-    found = form_of(schema, "Answer")
+    found = form_from_schema(schema, "Answer")
     assert widgets(found) == {
         "size": "choice",
         "who.n": "number",
@@ -140,7 +144,7 @@ def test_references_and_values_that_may_be_null_are_understood_as_pydantic_write
         "pick": "choice",
     }
     assert [child.label for child in found.children] == ["size", "who", "often", "orderId", "pick"]
-    assert [offer.words for offer in found.children[4].offers] == ["One", "2"]
+    assert [offer.label for offer in found.children[4].offers] == ["One", "2"]
     answer = sent_decision(form(schema=schema), sent(size="1", often="", orderId="")).answer
     assert answer == {"size": "M", "often": None}
 
@@ -210,7 +214,7 @@ def test_names_with_dots_in_them_are_no_paths():
     schema = {
         "properties": {"a.b": {"type": "string"}, "a": {"properties": {"b": {"type": "string"}}}, "~1": {"const": 1}}
     }
-    names = [leaf.name("answer") for leaf in form_of(schema, "Answer").leaves()]
+    names = [leaf.name("answer") for leaf in form_from_schema(schema, "Answer").leaves()]
     assert names == ["answer.a~1b", "answer.a.b", "answer.~01"]
 
 
@@ -241,7 +245,7 @@ def test_an_input_is_edited_by_its_schema_and_what_that_does_not_know_or_hold_is
 def test_a_form_of_too_many_fields_is_one_of_json():
     wide = {"properties": {str(number): {"$ref": "#/$defs/a"} for number in range(150)}}
     wide["$defs"] = {"a": {"properties": {str(number): {"type": "string"} for number in range(150)}}}
-    assert (schema_problem(wide), form_of(wide, "Answer").widget) == ("", Widget.JSON)
+    assert (schema_problem(wide), form_from_schema(wide, "Answer").widget) == ("", Widget.JSON)
 
 
 def untouched(value: dict[str, Any], schema: dict[str, Any]) -> QueryDict:
@@ -263,12 +267,12 @@ def _fill(data: QueryDict, leaf: Control, item: Any) -> None:
             return
         case Widget.CHOICE | Widget.SEVERAL:
             items = item if leaf.widget == Widget.SEVERAL and isinstance(item, list) else [item]
-            data.setlist(name, [str(place_of(leaf, one)) for one in items if one is not ABSENT])
+            data.setlist(name, [str(index_of(leaf, one)) for one in items if one is not ABSENT])
         case Widget.LIST:
             assert leaf.item is not None
-            data.setlist(name, [raw(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
+            data.setlist(name, [text_for(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
         case _:
-            data[name] = raw(leaf, item).replace("\n", "\r\n")
+            data[name] = text_for(leaf, item).replace("\n", "\r\n")
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=6)

@@ -49,7 +49,7 @@ def test_several_options_are_boxes_to_tick():
     assert client.post(at(asked), data).status_code == 302
     answer = {"fieldName": "delivery", "selected": ["Standard", "Express"], "selectedIndex": [0, 1], "text": "Both!"}
     assert Decision.objects.get().answer == answer
-    (said,) = parse(client.get(asked.get_absolute_url()).text).find("p", class_="said")
+    (said,) = parse(client.get(asked.get_absolute_url()).text).find("p", class_="answer")
     assert said.words == "“Standard, Express, Both!”"
 
 

@@ -96,18 +96,18 @@ def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said()
     request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
     act(actions.claim, request, by)
     act(actions.comment, request, by, text="I am at it.")
-    html = assignee_pushes.catch_up(owner, before, limit=50)
+    html = assignee_pushes.render_missed(owner, before, limit=50)
     assert list(holders(html)) == [f"assignee-{request.pk}"]
     assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="internal-note")] == ["bob"]
-    assert assignee_pushes.catch_up(mallory(), before, limit=50) == ""
-    assert assignee_pushes.catch_up(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
+    assert assignee_pushes.render_missed(mallory(), before, limit=50) == ""
+    assert assignee_pushes.render_missed(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
 
 
 def test_a_page_that_missed_too_much_is_told_to_reload():
     owner, by = alice(), bob()
     for _ in range(3):
         act(actions.claim, make_request(owner), by)
-    assert assignee_pushes.catch_up(by, timezone.now() - timedelta(minutes=1), limit=2) is None
+    assert assignee_pushes.render_missed(by, timezone.now() - timedelta(minutes=1), limit=2) is None
 
 
 def test_only_what_waits_for_this_very_person_is_news():
@@ -115,13 +115,17 @@ def test_only_what_waits_for_this_very_person_is_news():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
         person.username: [
-            "data-title" in assignee_pushes.news(person, Shared(), str(one.pk)) for one in (request, question)
+            "data-title" in assignee_pushes.render_notification(person, Shared(), str(one.pk))
+            for one in (request, question)
         ]
         for person in (owner, by, auditor, mallory())
     }
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
-    assert [assignee_pushes.news(by, Shared(), str(request.pk)), assignee_pushes.news(by, Shared(), "")] == ["", ""]
+    assert [
+        assignee_pushes.render_notification(by, Shared(), str(request.pk)),
+        assignee_pushes.render_notification(by, Shared(), ""),
+    ] == ["", ""]
 
 
 @pytest.mark.parametrize("rows", [2, 40])
@@ -140,9 +144,11 @@ def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(row
         return len(queries(lambda: work(user)))
 
     def push(event: str, comment: int | None = None):
-        return lambda user: assignee_pushes.handled(user, Shared(), event, str(request.pk), comment, DeskConsumer.door)
+        return lambda user: assignee_pushes.render_change(
+            user, Shared(), event, str(request.pk), comment, DeskConsumer.door
+        )
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2
     assert cost(push("request.assigned")) == 3
-    assert cost(lambda user: assignee_pushes.catch_up(user, timezone.now() - timedelta(hours=1), limit=50)) == 2
+    assert cost(lambda user: assignee_pushes.render_missed(user, timezone.now() - timedelta(hours=1), limit=50)) == 2

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from approvals.models import ApprovalRequest
-from approvals.pages.comparison import MAX_COLUMNS, Comparison, compared
+from approvals.pages.comparison import MAX_COLUMNS, Comparison, compare_inputs
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import Element, parse
@@ -15,7 +15,7 @@ from tests.support.people import alice, bob
 
 
 def of(*inputs: dict[str, Any]) -> Comparison:
-    return compared("refund", [ApprovalRequest(title=f"r{n}", input=value) for n, value in enumerate(inputs)])
+    return compare_inputs("refund", [ApprovalRequest(title=f"r{n}", input=value) for n, value in enumerate(inputs)])
 
 
 def same(found: Comparison) -> dict[str, str]:

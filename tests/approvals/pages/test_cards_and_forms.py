@@ -18,7 +18,7 @@ from approvals.asking.asks import ABSENT
 from approvals.exceptions import Invalid
 from approvals.forms.decision import Sent, input_form, sent_decision, sent_door
 from approvals.forms.fields import Widget
-from approvals.forms.values import place_of, raw
+from approvals.forms.values import index_of, text_for
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
 from approvals.states import Door, Kind, Verdict
@@ -70,7 +70,7 @@ def as_browser_sends(value: dict[str, Any], **changes: str) -> QueryDict:
         item: Any = value
         for name in leaf.path:
             item = item[name]
-        shown = str(place_of(leaf, item)) if leaf.widget == Widget.CHOICE else raw(leaf, item)
+        shown = str(index_of(leaf, item)) if leaf.widget == Widget.CHOICE else text_for(leaf, item)
         data[leaf.name("input")] = re.sub("\r\n|\r|\n", "\r\n", shown)
     data.update({f"input.{name}": text for name, text in changes.items()})
     return data

@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 
 from approvals.exceptions import Unread
-from approvals.forms.safeguards import check_read, folded_parts
+from approvals.forms.safeguards import check_read, collapsed_parts
 from approvals.models import ApprovalRequest
 from approvals.runtime.json_tables import Fold
 from approvals.states import Kind, Status, Verdict
@@ -19,7 +19,7 @@ LONG = {"note": "x" * 1_400}
 MANY = {"orders": [f"order {number}" for number in range(80)]}
 #: 60 values behind the first 20, and 600 characters behind the first 400 of one of them.
 BOTH = {"orders": [*MANY["orders"][:-1], "y" * 1_000]}
-AGAIN = "press once more to approve"
+AGAIN = "press again to approve"
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def asked(db):
 
 
 def test_what_is_folded_is_known_by_its_place():
-    assert folded_parts(ApprovalRequest(input=LONG)) == [Fold("input.0", characters=1_000)]
-    assert folded_parts(ApprovalRequest(input=BOTH)) == [
+    assert collapsed_parts(ApprovalRequest(input=LONG)) == [Fold("input.0", characters=1_000)]
+    assert collapsed_parts(ApprovalRequest(input=BOTH)) == [
         Fold("input.0", values=60), Fold("input.0.80", characters=600),
     ]  # fmt: skip
-    assert folded_parts(ApprovalRequest(input={"a": 1}, context=LONG)) == [Fold("context.0", characters=1_000)]
-    assert folded_parts(ApprovalRequest(input={"many": ["a"] * 1_600})) == [
+    assert collapsed_parts(ApprovalRequest(input={"a": 1}, context=LONG)) == [Fold("context.0", characters=1_000)]
+    assert collapsed_parts(ApprovalRequest(input={"many": ["a"] * 1_600})) == [
         Fold("input.0", values=481),
         Fold("raw", values=1_100),
     ]
@@ -42,16 +42,14 @@ def test_what_is_folded_is_known_by_its_place():
 @pytest.mark.parametrize("verdict", ["approve", "edit"])
 def test_what_was_never_opened_is_named_before_it_is_approved(asked, verdict):
     words = refused(asked, bob(), {"verdict": verdict, "input.note": "z", "comment": "Fine."}, 422, comment="Fine.")
-    assert (
-        words == "1 folded part was never opened: 1,000 characters. Open it, or press once more to approve it unread."
-    )
+    assert words == "1 collapsed part was never opened: 1,000 characters. Open it, or press again to approve it unread."
     assert stored(asked).status == "pending"
 
 
 def test_values_and_characters_are_counted_together(db):
     request = make_request(alice(), input=BOTH, context=LONG)
     words = refused(request, bob(), {"verdict": "approve"}, 422)
-    assert words.startswith("3 folded parts were never opened: 60 values and 1,600 characters. Open them")
+    assert words.startswith("3 collapsed parts were never opened: 60 values and 1,600 characters. Open them")
 
 
 def test_the_second_press_counts(asked):
@@ -105,6 +103,6 @@ def test_what_the_table_of_the_context_leaves_out_can_be_opened(db):
     page = parse(browser(decider).get(request.get_absolute_url()).text)
     (raw,) = page.find("details", data_fold="raw-context")
     assert '"fact 599":599' in raw.words
-    assert folded_parts(request) == [Fold("raw-context", values=100)]
+    assert collapsed_parts(request) == [Fold("raw-context", values=100)]
     words = refused(request, decider, {"verdict": "approve", "opened": "raw"}, 422)
-    assert words.startswith("1 folded part was never opened: 100 values.")
+    assert words.startswith("1 collapsed part was never opened: 100 values.")

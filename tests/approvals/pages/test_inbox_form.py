@@ -6,9 +6,9 @@ import pytest
 
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
-from approvals.pages.inbox_consumer import pushed
+from approvals.pages.inbox_consumer import render_push
 from approvals.queries import request_list
-from approvals.queries.filters import Lens
+from approvals.queries.filters import Filters
 from approvals.states import Kind, Verdict
 from tests.approvals.pages.test_requests_page import shown
 from tests.support.desk.pressing import browser
@@ -70,7 +70,7 @@ def test_what_is_pushed_tells_of_what_waits_for_the_person_and_counts_it():
 
     def pushed_to(person, title: str) -> tuple[list[str], list[str]]:
         changed = list(request_list.listed(ApprovalRequest.objects.filter(title=title), whole=True))
-        html = parse(pushed(person, Shared(), Lens(), changed))
+        html = parse(render_push(person, Shared(), Filters(), changed))
         news = [one.attributes["data-title"] for one in html.find("div", class_="browser-notification")]
         return news, [one.attributes["data-waiting"] for one in html.find("div", id="counts")]
 
@@ -88,5 +88,5 @@ def test_pushes_rendered_together_give_each_person_their_own_number():
     make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title="one", allow_text=True)
     make_request(owner, workflow=make_workflow(owner), title="two")
     changed, together = list(request_list.listed(ApprovalRequest.objects.filter(title="one"), whole=True)), Shared()
-    html = [parse(pushed(person, together, Lens(), changed)) for person in (decider, owner)]
+    html = [parse(render_push(person, together, Filters(), changed)) for person in (decider, owner)]
     assert [one.find("div", id="counts")[0].attributes["data-waiting"] for one in html] == ["2", "1"]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
-from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Lens, lens_from
-from approvals.queries.inbox_cursor import Spot, spot_from
+from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, filters_from
+from approvals.queries.inbox_cursor import InboxCursor, inbox_cursor_from
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -31,8 +31,8 @@ def titles(html: str) -> str:
     return "".join(one.words for one in parse(html).find("a", class_="row-title"))
 
 
-def shown(client, **lens: object) -> str:
-    answer = client.get(f"/requests/?{urlencode(lens)}")
+def shown(client, **filters: object) -> str:
+    answer = client.get(f"/requests/?{urlencode(filters)}")
     assert answer.status_code == 200, answer.text
     return titles(answer.text)
 
@@ -60,7 +60,7 @@ def desk():
 
 
 @pytest.mark.parametrize(
-    ("lens", "rows"),
+    ("filters", "rows"),
     [
         ({}, "cebda"),
         ({"status": "pending"}, "cebda"),
@@ -93,8 +93,8 @@ def desk():
         ({"tool": "", "q": " ", "age": ""}, "cebda"),
     ],
 )
-def test_the_list_shows_what_its_address_asks_for_the_most_urgent_and_oldest_first(desk, lens, rows):
-    assert shown(desk, **lens) == rows
+def test_the_list_shows_what_its_address_asks_for_the_most_urgent_and_oldest_first(desk, filters, rows):
+    assert shown(desk, **filters) == rows
 
 
 def test_groups_have_headings(desk):
@@ -136,7 +136,7 @@ def test_what_the_list_does_not_know_is_said_and_nothing_is_shown(desk, query, n
 def test_everybody_sees_their_own_in_the_list_and_nothing_else(desk):
     people = {name: browser(person) for name, person in (("carol", carol()), ("mallory", mallory()))}
     assert shown(people["carol"]) == "cebda"
-    assert [shown(people["mallory"], **lens) for lens in ({}, {"status": "any"}, {"q": "parcel"})] == ["", "", ""]
+    assert [shown(people["mallory"], **filters) for filters in ({}, {"status": "any"}, {"q": "parcel"})] == ["", "", ""]
     owner = browser(ApprovalRequest.objects.get(title="a").requested_by)
     assert (shown(owner), shown(owner, status="any"), shown(owner, q="parcel")) == ("bda", "fgdba", "b")
     # Whom something is assigned to sees it beside what they asked, once.
@@ -160,10 +160,10 @@ def test_a_decided_row_says_who_what_and_why(desk):
     assert row.find("q")[0].words == "Only on Friday."
 
 
-@pytest.mark.parametrize("lens", [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}])
+@pytest.mark.parametrize("filters", [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}])
 @pytest.mark.parametrize("status", ["pending", "decided", "any"])
 @pytest.mark.parametrize("person", ["bob", "alice"])
-def test_pages_show_each_request_once_in_one_order(monkeypatch, lens, status, person):
+def test_pages_show_each_request_once_in_one_order(monkeypatch, filters, status, person):
     monkeypatch.setattr(request_list, "PAGE", 4)
     owner, decider = alice(), bob()
     workflows = [make_workflow(owner) for _ in range(3)]
@@ -181,22 +181,22 @@ def test_pages_show_each_request_once_in_one_order(monkeypatch, lens, status, pe
         if number % 2:
             decide(made, decider, Verdict.REJECT)
     user = {"alice": owner, "bob": decider}[person]
-    looked = Lens(status=status, **lens)
+    looked = Filters(status=status, **filters)
     (everything, none), seen, after = _page(monkeypatch, user, looked, 1000), [], looked
     while after is not None:
         monkeypatch.setattr(request_list, "PAGE", 4)
         rows, spot = request_list.page_of(user, after)
         seen += rows
-        after = looked.at(spot_from(str(spot))) if spot else None
+        after = looked.at(inbox_cursor_from(str(spot))) if spot else None
     assert none is None
     assert [one.title for one in seen] == [one.title for one in everything]
     assert len(seen) == {"pending": 11, "decided": 11, "any": 22}[status]
     assert request_list.count_of(user, looked) == len(seen)
 
 
-def _page(monkeypatch, user, lens, size):
+def _page(monkeypatch, user, filters, size):
     monkeypatch.setattr(request_list, "PAGE", size)
-    return request_list.page_of(user, lens)
+    return request_list.page_of(user, filters)
 
 
 def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
@@ -212,7 +212,7 @@ def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
 
 @given(
     st.builds(
-        Lens,
+        Filters,
         status=st.sampled_from(STATUSES),
         kind=st.sampled_from(["", *Kind.values]),
         tool=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
@@ -222,7 +222,7 @@ def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
         group=st.sampled_from(["", *GROUPS]),
         after=st.none()
         | st.builds(
-            Spot,
+            InboxCursor,
             st.integers(0, 3),
             st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants it so
             st.uuids(),
@@ -230,19 +230,19 @@ def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
         ),
     )
 )
-def test_a_view_written_into_an_address_is_the_same_view(lens):
-    assert lens_from(QueryDict(lens.query[1:])) == lens
+def test_a_view_written_into_an_address_is_the_same_view(filters):
+    assert filters_from(QueryDict(filters.query[1:])) == filters
 
 
 @given(st.dictionaries(st.sampled_from([*CHECKS, "other"]), st.text(max_size=60), max_size=4))
 def test_any_address_shows_a_list_or_says_what_is_odd(query):
     try:
-        lens = lens_from(QueryDict(urlencode(query, errors="surrogatepass")))
+        filters = filters_from(QueryDict(urlencode(query, errors="surrogatepass")))
     except Invalid as refusal:
         assert set(refusal.errors) <= {name[:40] for name in query}
     else:
-        request_list.page_of(_someone(), lens)
-        request_list.count_of(_someone(), lens)
+        request_list.page_of(_someone(), filters)
+        request_list.count_of(_someone(), filters)
 
 
 def _someone():

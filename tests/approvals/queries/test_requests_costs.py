@@ -11,9 +11,9 @@ from approvals import queries
 from approvals.live.batching import Shared
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
-from approvals.pages.inbox_consumer import pushed
+from approvals.pages.inbox_consumer import render_push
 from approvals.queries import request_list
-from approvals.queries.filters import Lens
+from approvals.queries.filters import Filters
 from approvals.states import Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -72,8 +72,8 @@ def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
 def test_a_push_costs_the_same_however_much_there_is_and_however_much_was_missed(desk):
     missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
-    few = cost(lambda: pushed(desk, Shared(), Lens(), missed[:1]))
-    assert few == cost(lambda: pushed(desk, Shared(), Lens(), missed)) == 3
+    few = cost(lambda: render_push(desk, Shared(), Filters(), missed[:1]))
+    assert few == cost(lambda: render_push(desk, Shared(), Filters(), missed)) == 3
 
 
 def test_what_a_decision_on_many_would_do_is_read_at_once(desk):

@@ -14,7 +14,7 @@ from hypothesis.extra.django import TestCase
 from approvals.models import ApprovalRequest
 from approvals.models.search import SearchText
 from approvals.queries import search as searching
-from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, kept, looked_for
+from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, parse_search, words_to_index
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import decide, make_request
 from tests.support.people import alice, bob
@@ -119,15 +119,15 @@ def test_a_deleted_text_is_forgotten_and_a_changed_one_is_found_anew(desk):
 
 
 def test_however_much_is_asked_so_much_is_kept():
-    assert len(kept({"a": " ".join(f"word{n}" for n in range(100_000))})) <= MAX_KEPT
-    assert kept("a b", ["A", {"c": None, "b": True}]) == "a b c"
-    assert len(looked_for("x " * 90)) == MAX_WORDS
+    assert len(words_to_index({"a": " ".join(f"word{n}" for n in range(100_000))})) <= MAX_KEPT
+    assert words_to_index("a b", ["A", {"c": None, "b": True}]) == "a b c"
+    assert len(parse_search("x " * 90)) == MAX_WORDS
 
 
 @given(st.text())
 def test_what_is_kept_of_a_text_are_the_words_that_its_search_looks_for(text):
-    assert set(looked_for(text)) <= set(kept(text).split())
-    words = looked_for(text) or ["x"]
+    assert set(parse_search(text)) <= set(words_to_index(text).split())
+    words = parse_search(text) or ["x"]
     assert (for_sqlite(words).count('"'), for_postgresql(words).count("'")) == (2 * len(words), 2 * len(words))
 
 
@@ -141,4 +141,4 @@ class Searches(TestCase):
     def test_any_text_finds_the_request_that_says_it(self, text):
         made = make_request(self.owner, input={"said": text.encode("utf-8", "ignore").decode().replace("\x00", "")})
         hits = searching.with_words(ApprovalRequest.objects.filter(pk=made.pk), text)
-        assert hits.exists() == bool(looked_for(text))
+        assert hits.exists() == bool(parse_search(text))

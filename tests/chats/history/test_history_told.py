@@ -10,7 +10,7 @@ from approvals.states import Kind, Verdict
 from chats import actions
 from chats.exceptions import ChatPruned
 from chats.lookback import timeline
-from chats.lookback.timeline import mark_from, page_of
+from chats.lookback.timeline import page_of, timeline_cursor_from
 from chats.models import Chat, Turn, TurnCheckpoint
 from chats.pages import views
 from chats.queries import branches
@@ -63,17 +63,17 @@ def told(chat: Chat, kind: str) -> list[str]:
 
 def test_every_doubt_about_a_call_and_every_answer_to_it_is_told():
     turn = doubted_twice(bob())
-    assert (told(turn.chat, "doubted"), told(turn.chat, "cleared")) == (recoveries(), recoveries())
+    assert (told(turn.chat, "outcome_unknown"), told(turn.chat, "outcome_decided")) == (recoveries(), recoveries())
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     for entry in page_of(turn.chat).entries:
-        assert mark_from(str(entry.mark)) == entry.mark
+        assert timeline_cursor_from(str(entry.mark)) == entry.mark
 
 
 def test_so_it_is_in_a_branch_and_in_what_is_exported_of_it():
     turn = doubted_twice(bob())
     made = branch(turn, checkpoints(turn).count() - 1)
-    assert (told(made, "doubted"), told(made, "cleared")) == (recoveries(), recoveries())
+    assert (told(made, "outcome_unknown"), told(made, "outcome_decided")) == (recoveries(), recoveries())
     found = exported(machine(turn.chat.owner, "read"), f"/api/chat/{made.public_id}/export")
     asked = [row["request"] for row in found["requests"] if row["kind"] == "recovery"]
     assert sorted(asked) == sorted(recoveries())
@@ -90,12 +90,12 @@ def test_what_was_asked_in_the_origin_after_the_branch_is_none_of_its_doubts():
     begun_and_left(turn)
     run(turn)
     own = [str(pk) for pk in ApprovalRequest.objects.filter(scope=made.scope).values_list("pk", flat=True)]
-    assert (told(made, "doubted"), told(made, "cleared")) == (own, [])
+    assert (told(made, "outcome_unknown"), told(made, "outcome_decided")) == (own, [])
     assert len(own) == 1
 
 
 def test_a_value_that_is_cut_says_by_how_much(monkeypatch):
-    monkeypatch.setattr(timeline, "LONGEST", 20)
+    monkeypatch.setattr(timeline, "MAX_SHOWN", 20)
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.EDIT, edited_input={"amount": 5, "to": "E" * 100})
     page = parse(browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text)

@@ -7,7 +7,7 @@ from django.test import Client
 
 from approvals.states import Door, Verdict
 from chats import actions, queries
-from chats.lookback.timeline import Mark, mark_from, page_of
+from chats.lookback.timeline import TimelineCursor, page_of, timeline_cursor_from
 from tests.support.chats import agents
 from tests.support.chats.branches import branch
 from tests.support.chats.scenes import completed, paused
@@ -34,8 +34,8 @@ def story(settings):
 def test_what_happened_stands_in_its_order(settings):
     turn = story(settings)
     assert kinds(turn.chat) == [
-        *("said", "begun", "step", "asked", "checkpoint", "decided"),
-        *("result", "step", "ended", "checkpoint"),
+        *("message", "turn_started", "step", "requested", "checkpoint", "decided"),
+        *("result", "step", "turn_ended", "checkpoint"),
     ]
 
 
@@ -55,10 +55,10 @@ def test_a_branch_and_its_origin_stand_in_both_timelines(settings):
     turn = story(settings)
     made = branch(turn, 0)
     assert kinds(turn.chat)[-1] == "branched"
-    assert kinds(made) == ["said", "begun", "step", "origin", "asked", "checkpoint"]
+    assert kinds(made) == ["message", "turn_started", "step", "origin", "requested", "checkpoint"]
     ended = branch(turn, 1)
     assert kinds(ended) == [
-        *("said", "begun", "step", "asked", "decided", "result", "step", "ended"),
+        *("message", "turn_started", "step", "requested", "decided", "result", "step", "turn_ended"),
         *("origin", "checkpoint"),
     ]
 
@@ -70,7 +70,7 @@ def test_a_stop_says_who_pressed_it():
     client = Client()
     client.force_login(chat.owner)
     page = parse(client.get(f"/chats/{chat.pk}/timeline/").text)
-    (ended,) = page.find("li", class_="entry-ended")
+    (ended,) = page.find("li", class_="entry-turn_ended")
     assert ended.find("p")[1].words == "Turn stopped by alice"
 
 
@@ -84,15 +84,15 @@ def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions(
     page = page_of(chat, size=4)
     back = [entry.key for entry in page.entries]
     while page.earlier:
-        page = page_of(chat, before=page.entries[0].mark, size=4)
+        page = page_of(chat, before=page.entries[0].cursor, size=4)
         back = [entry.key for entry in page.entries] + back
-    forth, after = [whole[0]], page_of(chat, size=1000).entries[0].mark
+    forth, after = [whole[0]], page_of(chat, size=1000).entries[0].cursor
     while True:
         page = page_of(chat, after=after, size=4)
         forth += [entry.key for entry in page.entries]
         if not page.later:
             break
-        after = page.entries[-1].mark
+        after = page.entries[-1].cursor
     assert (back, forth) == (whole, whole)
 
 
@@ -111,7 +111,7 @@ def test_entries_of_one_moment_are_paged_through_too():
         found = [entry.key for entry in page.entries] + found
         if not page.earlier:
             break
-        before = page.entries[0].mark
+        before = page.entries[0].cursor
     assert found == whole
 
 
@@ -119,7 +119,7 @@ def test_a_mark_is_read_as_it_is_written():
     chat = make_chat(alice())
     completed(chat)
     for entry in page_of(chat).entries:
-        assert mark_from(str(entry.mark)) == entry.mark
+        assert timeline_cursor_from(str(entry.cursor)) == entry.cursor
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_mark_is_read_as_it_is_written():
      "2026-11-21T12:00:00Z,-1,1", "2026-11-21T12:00:00Z,1,\u0663", f"2026-11-21T12:00:00Z,1,{10**30}"],
 )  # fmt: skip
 def test_what_is_no_mark_shows_the_latest(text):
-    assert mark_from(text) is None
+    assert timeline_cursor_from(text) is None
     chat = make_chat(alice())
     completed(chat)
     client = Client()
@@ -143,4 +143,6 @@ def test_what_people_write_is_shown_and_not_run():
     client = Client()
     client.force_login(chat.owner)
     assert "<script>alert" not in client.get(f"/chats/{chat.pk}/timeline/").text
-    assert Mark(queries.last_turn(chat).created_at, 1, 1) < Mark(queries.last_turn(chat).created_at, 2, 0)
+    assert TimelineCursor(queries.last_turn(chat).created_at, 1, 1) < TimelineCursor(
+        queries.last_turn(chat).created_at, 2, 0
+    )

@@ -27,14 +27,14 @@ async def lose_the_permission(user: User) -> None:
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        (end_session, consumers.SIGNED_OUT),
-        (deactivate, consumers.SIGNED_OUT),
+        (end_session, consumers.LOGGED_OUT),
+        (deactivate, consumers.LOGGED_OUT),
         (lose_the_permission, consumers.NOT_FOUND),
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )
 async def test_words_are_streamed_only_as_long_as_a_page_may_see_them(end, code, settings, monkeypatch):
-    monkeypatch.setattr(chat_consumers, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(chat_consumers, "RECHECK_AFTER", 0.0)
     settings.HITL_AGENTS = [agents.PATH]
     chat, reader = await run(lambda: make_chat(alice())), await run(carol)
     await run(say, chat, "recite")

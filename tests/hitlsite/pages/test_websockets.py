@@ -74,7 +74,7 @@ async def test_who_is_not_logged_in_is_sent_away():
         for cookie in ("", "sessionid=made-up", "sessionid="):
             page = dial(path, cookie=cookie)
             assert await page.connect(SOON) == (True, None)
-            assert await page.closed_with() == consumers.SIGNED_OUT == 4401
+            assert await page.closed_with() == consumers.LOGGED_OUT == 4401
             await page.disconnect()
 
 
@@ -152,7 +152,7 @@ async def test_a_log_out_closes_the_pages_of_that_session_and_no_others():
     here, there = [f"sessionid={await run(lambda c=client: c.session.session_key)}" for client in clients]
     async with line("/ws/desk/", user, cookie=here) as mine, line("/ws/desk/", user, cookie=there) as other:
         await run(clients[0].post, "/logout/")
-        assert await mine.closed_with() == consumers.SIGNED_OUT
+        assert await mine.closed_with() == consumers.LOGGED_OUT
         assert await other.receive_nothing(QUIET)
         await run(make_request, await run(alice))
         assert await other.until("request-")
@@ -194,7 +194,7 @@ async def test_a_page_whose_session_has_ended_is_pushed_nothing_more(end):
     async with line("/ws/desk/", user) as page:
         await end(user)
         await run(make_request, await run(alice))
-        assert await page.closed_with() == consumers.SIGNED_OUT
+        assert await page.closed_with() == consumers.LOGGED_OUT
 
 
 async def test_who_loses_the_permission_is_pushed_no_more_of_what_is_others():

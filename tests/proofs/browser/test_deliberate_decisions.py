@@ -113,7 +113,7 @@ def test_parts_that_were_never_opened_are_asked_about_once(windows, people, serv
     page = windows.open(people("approver"), f"/requests/{request}/")
     page.keyboard.press("a")
     page.locator(
-        ".refusal:focus", has_text="2 folded parts were never opened: 20 values and 1,000 characters."
+        ".refusal:focus", has_text="2 collapsed parts were never opened: 20 values and 1,000 characters."
     ).wait_for()
     # The key that brought the question does not answer it.
     page.keyboard.press("a")
@@ -130,7 +130,7 @@ def test_parts_that_were_opened_are_not_asked_about(windows, people, server, ask
     page = windows.open(people("approver"), f"/requests/{request}/")
     page.get_by_text("all 1,400 characters").click()
     page.get_by_role("button", name="Approve", exact=True).click()
-    page.locator(".refusal", has_text="1 folded part was never opened: 20 values.").wait_for()
+    page.locator(".refusal", has_text="1 collapsed part was never opened: 20 values.").wait_for()
     page.get_by_text("20 more values").click()
     page.get_by_text("20 more values").click()
     page.get_by_role("button", name="Approve", exact=True).click()

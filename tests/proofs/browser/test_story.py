@@ -130,7 +130,7 @@ def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, peopl
     assert said(chat) == "Thank you, I have both: Gift wrap, Greeting card it is."
     for card, answer in ((first, "“Express”"), (second, "“Gift wrap, Greeting card”")):
         assert card.locator(".outcome p").first.inner_text().startswith("Answered by requester")
-        assert card.locator(".said").inner_text() == answer
+        assert card.locator(".answer").inner_text() == answer
         assert card.locator("button, input:not([type=hidden]), textarea").count() == 0
     assert chat.evaluate("window.untouched") is True
 
@@ -150,7 +150,7 @@ def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people)
     card.get_by_placeholder("Or answer in your own words").fill("Tell them to keep it.")
     card.get_by_placeholder("Or answer in your own words").press("Enter")
     chat.wait_for_selector("text=I was told: Tell them to keep it.")
-    assert card.locator(".said").inner_text() == "“Tell them to keep it.”"
+    assert card.locator(".answer").inner_text() == "“Tell them to keep it.”"
 
 
 def test_a_question_is_answered_by_typing_in_the_chat(windows, people):

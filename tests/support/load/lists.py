@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.pages.context import ended_place, suspended_place
+from approvals.pages.context import ended_cursor, suspended_cursor
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
 from approvals.runtime.cursors import Mark
 
@@ -31,11 +31,11 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     asked = queries.matching_requests_for
     return {
         "desk: first page of what waits": waiting[: PAGE + 1],
-        "desk: deep page of what waits": queries.suspended_workflows_for(decider, after=suspended_place(deep_waiting))[
+        "desk: deep page of what waits": queries.suspended_workflows_for(decider, after=suspended_cursor(deep_waiting))[
             : PAGE + 1
         ],
         "desk: first page of what ended": ended[: PAGE + 1],
-        "desk: deep page of what ended": queries.ended_workflows_for(decider, after=ended_place(deep_ended))[
+        "desk: deep page of what ended": queries.ended_workflows_for(decider, after=ended_cursor(deep_ended))[
             : PAGE + 1
         ],
         "desk: count of what waits": waiting.order_by()[:COUNT_LIMIT].values("pk"),
