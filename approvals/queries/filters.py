@@ -68,6 +68,11 @@ class Filters:
         """Whether any filter other than the status is set."""
         return replace(self, status=WAITING, group="", after=None) != Filters()
 
+    @property
+    def uses_more(self) -> bool:
+        """Whether a filter or grouping in the collapsed part of the form is set."""
+        return replace(self, q="").narrowed or bool(self.group)
+
     def at(self, cursor: InboxCursor | None) -> Filters:
         """Return the same view at the page after a cursor; None is the first page."""
         return replace(self, after=cursor)

@@ -15,6 +15,10 @@
       const pushed = document.createElement("template");
       pushed.innerHTML = text;
       for (const element of [...pushed.content.children]) {
+        if (isShown(element)) {
+          element.remove();
+          continue;
+        }
         const [, target] = (element.getAttribute("hx-swap-oob") || "").match(/^(?:\w+)(?::(.+))?$/) || [];
         if (!element.hasAttribute("hx-swap-oob") || document.querySelector(target || `#${CSS.escape(element.id)}`)) continue;
         element.remove();
@@ -23,6 +27,13 @@
       return pushed.innerHTML;
     },
   });
+
+  // After it connects, a page gets again what changed in the second it was rendered. What it already shows is not announced:
+  // that would replace what was said since.
+  function isShown({ dataset }) {
+    const shown = dataset.announces && document.getElementById(dataset.announces);
+    return Boolean(shown) && shown.dataset.version === dataset.version;
+  }
 
   function place(element) {
     const list = element.dataset.into && document.querySelector(element.dataset.into);

@@ -23,8 +23,15 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 PATIENCE = 60_000
-#: Marks a page that has been pushed something.
+#: Marks a page that has received a push.
 PUSHED = "document.addEventListener('htmx:wsAfterMessage', () => { document.documentElement.dataset.pushed = ''; })"
+#: Collects all announcements, because the next one replaces the last one on the page.
+ANNOUNCEMENTS = """window.announcements = [];
+document.addEventListener('DOMContentLoaded', () => {
+  const region = document.getElementById('announcements');
+  const collect = () => window.announcements.push(region.textContent.trim().replace(/\\s+/g, ' '));
+  if (region) new MutationObserver(collect).observe(region, { childList: true, characterData: true, subtree: true });
+});"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -74,6 +81,7 @@ class Windows:
         self.contexts.append(context)
         context.set_default_timeout(PATIENCE)
         context.add_init_script(PUSHED)
+        context.add_init_script(ANNOUNCEMENTS)
         address = person.server.address
         context.add_cookies([{"name": name, "value": value, "url": address} for name, value in person.cookies.items()])
         page = context.new_page()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.proofs.browser.test_triage import announced, status
+from tests.proofs.browser.test_inbox import announced, status
 from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.proofs.browser.conftest import PATIENCE
-from tests.proofs.browser.test_people import NOTES
-from tests.proofs.browser.test_triage import announced, batches, marked, outcome, row, status
+from tests.proofs.browser.test_assignees import NOTES
+from tests.proofs.browser.test_inbox import announced, batches, marked, outcome, row, status
 from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
