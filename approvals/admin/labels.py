@@ -23,6 +23,7 @@ LABELS = frozenset(
         gettext_noop("answer"),
         gettext_noop("API key"),
         gettext_noop("API keys"),
+        gettext_noop("api key"),
         gettext_noop("approval"),
         gettext_noop("approval request"),
         gettext_noop("approval requests"),

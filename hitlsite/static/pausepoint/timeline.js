@@ -1,16 +1,16 @@
-// A timeline that is open while things happen: what a push announces is read from the page itself and put where it belongs.
+// Live updates of an open timeline: on a push, fetch the page again and insert the new entries.
 (function () {
   "use strict";
 
   let reading = false, again = false;
 
-  // Before and not after the message: fragments that this page has no place for are taken out of it.
+  // Use the event before the message is swapped in: afterwards, fragments that this page does not show are gone.
   document.addEventListener("htmx:wsBeforeMessage", (event) => {
-    // Words of a running step change nothing here; whatever is stored comes with the turn's state.
-    if (document.querySelector("#timeline[data-live]") && String(event.detail.message).includes('id="turn"')) read();
+    // The text of a running step adds no entry; everything that is stored comes with the turn's state.
+    if (document.querySelector("#timeline[data-live]") && String(event.detail.message).includes('id="turn"')) update();
   });
 
-  async function read() {
+  async function update() {
     if (reading) {
       again = true;
       return;
@@ -32,7 +32,7 @@
     for (const entry of [...fresh.children].reverse()) {
       const shown = document.getElementById(entry.id);
       if (!shown) {
-        // What stands before all that is shown was not asked for: an earlier page has it.
+        // Insert from the end, each new entry before the one that follows it.
         list.insertBefore(document.importNode(entry, true), before);
         before = document.getElementById(entry.id);
         before.classList.add("arrived");

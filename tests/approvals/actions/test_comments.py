@@ -28,7 +28,7 @@ def say(request: ApprovalRequest, by: User, text: str) -> RequestComment:
 
 
 def said(html: str) -> list[str]:
-    return [one.words for one in parse(html).find("li", class_="comment")]
+    return [one.words for one in parse(html).find("li", class_="internal-note")]
 
 
 def test_owner_assignee_and_deciders_talk_auditors_read_and_mallory_knows_of_nothing():
@@ -89,7 +89,7 @@ def test_a_comment_is_kept_as_it_was_written_and_shown_as_harmless_markdown():
     answer = browser(by).post(f"{request.get_absolute_url()}comments/", {"text": text})
     assert (answer.status_code, answer.headers["Location"]) == (302, f"{request.get_absolute_url()}#notes")
     page = browser(by).get(request.get_absolute_url()).text
-    (comment,) = parse(page).find("li", class_="comment")
+    (comment,) = parse(page).find("li", class_="internal-note")
     assert [one.words for one in comment.find("strong")] == ["Look"]
     assert [comment.find(tag) for tag in ("script", "img")] == [[], []]
     assert inline_code(page) == []
@@ -105,7 +105,7 @@ def test_a_long_thread_is_read_page_by_page_the_newest_first(monkeypatch):
     while address:
         page = client.get(address).text
         seen.append([words[-1] for words in said(page)])
-        earlier = [link for link in parse(page).find("a", class_="button") if link.words == "Earlier comments"]
+        earlier = [link for link in parse(page).find("a", class_="button") if link.words == "Earlier notes"]
         address = earlier[0].attributes["href"] if earlier else ""
     assert seen == [["7", "6", "5"], ["4", "3", "2"], ["1", "0"]]
 

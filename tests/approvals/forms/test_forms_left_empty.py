@@ -52,7 +52,7 @@ def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
         "required": ["name"],
     }
     fields = {each.key: each for each in shown(form(schema=schema)).walk()}
-    musts = [key for key in fields if fields[key].must and fields[key].kind != "group"]
+    musts = [key for key in fields if fields[key].browser_required and fields[key].kind != "group"]
     assert musts == ["answer.name"]
     assert sent_decision(form(schema=schema), sent(name="N", **{"address.city": "", "address.zip": ""})).answer == {
         "name": "N"

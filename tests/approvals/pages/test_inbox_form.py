@@ -10,7 +10,7 @@ from approvals.pages.inbox_consumer import render_push
 from approvals.queries import request_list
 from approvals.queries.filters import Filters
 from approvals.states import Kind, Verdict
-from tests.approvals.pages.test_requests_page import shown
+from tests.approvals.pages.test_inbox_page import shown
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
 from tests.support.markup import parse

@@ -67,7 +67,7 @@ def test_every_doubt_about_a_call_and_every_answer_to_it_is_told():
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     for entry in page_of(turn.chat).entries:
-        assert timeline_cursor_from(str(entry.mark)) == entry.mark
+        assert timeline_cursor_from(str(entry.cursor)) == entry.cursor
 
 
 def test_so_it_is_in_a_branch_and_in_what_is_exported_of_it():
@@ -135,7 +135,7 @@ def test_a_removed_chat_is_not_told_as_one_in_which_nothing_happened(half_remove
     client = browser(half_removed.chat.owner)
     for page in ("timeline", "compare", "checkpoints"):
         answer = client.get(f"/chats/{half_removed.chat_id}/{page}/")
-        assert (answer.status_code, "removed because of its age" in answer.text) == (200, True)
+        assert (answer.status_code, "were deleted because of their age" in answer.text) == (200, True)
         assert [
             words for words in ("Nothing has happened", "There are no two", "export/") if words in answer.text
         ] == []
@@ -168,9 +168,9 @@ def test_more_branches_than_are_listed_are_not_counted_as_all(monkeypatch):
     for _ in range(3):
         branch(turn, 0)
     client = browser(turn.chat.owner)
-    assert "3 branches go on from here" in client.get(turn.chat.get_absolute_url()).text
+    assert "3 branches of this chat" in client.get(turn.chat.get_absolute_url()).text
     monkeypatch.setattr(branches, "LISTED", 2)
-    assert "The latest 2 branches that go on from here" in client.get(turn.chat.get_absolute_url()).text
+    assert "The latest 2 branches of this chat" in client.get(turn.chat.get_absolute_url()).text
 
 
 def test_checkpoints_are_read_page_by_page(monkeypatch):

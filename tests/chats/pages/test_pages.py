@@ -76,7 +76,7 @@ def test_a_chat_is_started_with_its_first_message():
 def test_a_chat_that_cannot_be_started_is_refused_in_words_and_leaves_nothing_behind(form, words):
     refused = browser(alice()).post("/chats/new/", form)
     assert refused.status_code == 422
-    assert parse(refused.text).find("p")[1].words == words
+    assert parse(refused.text).find("h1")[0].words == words
     assert Chat.objects.count() == 0
 
 
