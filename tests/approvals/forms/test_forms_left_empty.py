@@ -10,7 +10,7 @@ from approvals.states import Kind
 from tests.approvals.forms.test_schema_forms import form, refused, sent
 
 
-def test_what_is_no_text_is_taken_away_by_emptying_its_field():
+def test_emptying_a_field_removes_a_value_that_is_not_text():
     when = {"type": "string", "format": "date-time"}
     schema = {
         "type": "object",
@@ -33,7 +33,7 @@ def test_what_is_no_text_is_taken_away_by_emptying_its_field():
     assert refused(asked, sent("edit", **dict.fromkeys(value, ""))) == {"edited_input.begin": "is missing"}
 
 
-def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
+def test_empty_optional_group_is_left_out_despite_required_fields():
     schema = {
         "type": "object",
         "properties": {
@@ -64,7 +64,7 @@ def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
     }
 
 
-def test_what_is_wrong_in_a_row_leads_to_that_row():
+def test_error_in_a_row_links_to_that_row():
     schema = {"type": "object", "properties": {"nums": {"type": "array", "items": {"type": "number"}, "title": "Sums"}}}
     asked, data = form(schema=schema), sent(nums=["1", "x"])
     card = Card(request=asked, decision=None, may_close=True, may_cancel=False, errors=refused(asked, data), typed=data)

@@ -29,7 +29,7 @@ def critical(db):
     return make_request(alice(), input={"amount": 250}, tool_name="issueRefund", priority=Priority.CRITICAL)
 
 
-def test_what_was_shown_otherwise_is_not_decided(refund):
+def test_request_that_changed_after_it_was_shown_is_not_decided(refund):
     with pytest.raises(Changed) as found:
         decide(refund, bob(), Verdict.APPROVE, shown_digest=OTHER)
     assert (found.value.status, found.value.code) == (409, "changed")
@@ -37,7 +37,7 @@ def test_what_was_shown_otherwise_is_not_decided(refund):
     assert (stored(refund).status, events(refund)) == ("pending", ["request.created"])
 
 
-def test_what_was_shown_as_it_is_is_decided_and_so_is_what_nobody_says(refund):
+def test_unchanged_request_is_decided_with_or_without_a_digest(refund):
     by = bob()
     assert not decide(refund, by, Verdict.APPROVE, shown_digest=refund.input_digest).replayed
     assert decide(refund, by, Verdict.APPROVE).replayed
@@ -45,26 +45,26 @@ def test_what_was_shown_as_it_is_is_decided_and_so_is_what_nobody_says(refund):
     assert decide(refund, by, Verdict.APPROVE, shown_digest=OTHER).replayed
 
 
-def test_every_form_of_a_card_says_what_the_card_shows(refund):
+def test_every_form_of_a_card_sends_the_digest(refund):
     page = browser(bob()).get(refund.get_absolute_url()).text
     found = [*forms(page, "decide/"), *forms(page, "review/")]
     assert len(found) == 2
     assert {form.fields["digest"] for form in found} == {refund.input_digest}
 
 
-def test_a_form_that_does_not_say_what_it_showed_is_refused_in_words(refund):
+def test_form_without_a_digest_is_refused(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": ""}, 422)
     assert words.startswith("This form does not say what it showed, so nothing was decided. Reload the page")
     assert stored(refund).status == "pending"
 
 
-def test_a_form_that_showed_something_else_is_refused_in_words(refund):
+def test_form_with_another_digest_is_refused(refund):
     words = refused(refund, bob(), {"verdict": "approve", "digest": OTHER}, 409)
     assert words == "This request is not what your page showed, so nothing was decided. Read it again, then decide."
     assert stored(refund).status == "pending"
 
 
-def test_a_machine_may_say_what_it_showed():
+def test_api_client_may_send_a_digest():
     machine = Machine(bob())
     asked = Machine(alice()).ask()
     refusal = machine.decide(asked, "approve", input_digest=OTHER)
@@ -75,14 +75,14 @@ def test_a_machine_may_say_what_it_showed():
 
 @pytest.mark.parametrize("typed", ["", "issuerefund", "issueRefun", "yes"])
 @pytest.mark.parametrize("verdict", ["approve", "edit"])
-def test_what_is_critical_is_not_approved_without_its_name(critical, verdict, typed):
+def test_critical_request_is_not_approved_without_typing_its_name(critical, verdict, typed):
     data = {"verdict": verdict, "typed_name": typed, "input.amount": "1", "comment": "Mine."}
     words = refused(critical, bob(), data, 422, comment="Mine.")
     assert words.startswith("This request is critical. To approve it, type “issueRefund”.")
     assert stored(critical).status == "pending"
 
 
-def test_the_refusal_stands_beside_the_field(critical):
+def test_error_is_shown_at_the_field(critical):
     answer = browser(bob()).post(
         at(critical), seen(critical) | {"verdict": "approve", "typed_name": "no"}, headers=HTMX
     )
@@ -92,21 +92,21 @@ def test_the_refusal_stands_beside_the_field(critical):
 
 
 @pytest.mark.parametrize("typed", ["issueRefund", "  issueRefund "])
-def test_with_its_name_it_is_approved_and_the_same_press_again_changes_nothing(critical, typed):
+def test_typed_name_approves_once(critical, typed):
     client = browser(bob())
     (form,) = forms(client.get(critical.get_absolute_url()).text, "decide/")
     assert [press(client, form, "Approve", typed_name=typed).status_code for _ in range(2)] == [302, 302]
     assert (decision(critical)[0], Decision.objects.count()) == ("approve", 1)
 
 
-def test_rejecting_needs_no_name(critical):
+def test_rejecting_does_not_need_the_name(critical):
     client = browser(bob())
     (form,) = forms(client.get(critical.get_absolute_url()).text, "decide/")
     assert press(client, form, "Reject").status_code == 302
     assert decision(critical)[0] == "reject"
 
 
-def test_without_a_tool_the_title_is_typed():
+def test_title_is_typed_if_there_is_no_tool():
     asked = make_request(alice(), title="Delete  everything?", priority=Priority.CRITICAL)
     client = browser(bob())
     (form,) = forms(client.get(asked.get_absolute_url()).text, "decide/")
@@ -114,13 +114,13 @@ def test_without_a_tool_the_title_is_typed():
 
 
 @pytest.mark.parametrize(("kind", "asks"), [("question", False), ("form", False), ("recovery", True)])
-def test_a_name_is_asked_where_something_would_run(kind, asks):
+def test_name_is_required_only_if_a_call_would_run(kind, asks):
     asked = make_request(alice(), Kind(kind), tool_name="pay", priority=Priority.CRITICAL, allow_text=True)
     page = browser(bob()).get(asked.get_absolute_url()).text
     assert bool(parse(page).find("input", name="typed_name")) is asks
 
 
-def test_other_doors_ask_for_no_name_and_lead_to_the_page(critical):
+def test_other_endpoints_refer_to_the_page_instead_of_asking_for_the_name(critical):
     with pytest.raises(CriticalElsewhere, match=critical.public_url):
         actions.decide(critical.pk, by=bob(), via=Door.REST, verdict=Verdict.APPROVE)
     assert stored(critical).status == "pending"

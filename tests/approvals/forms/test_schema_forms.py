@@ -66,7 +66,7 @@ def widgets(control: Control) -> dict[str, str]:
     return {".".join(leaf.path): str(leaf.widget) for leaf in control.leaves()}
 
 
-def test_each_value_has_the_field_that_suits_it():
+def test_each_type_gets_a_fitting_field():
     assert widgets(form_from_schema(TRIP, "Answer")) == {
         "name": "line",
         "mail": "line",
@@ -84,7 +84,7 @@ def test_each_value_has_the_field_that_suits_it():
     }
 
 
-def test_a_field_says_what_it_wants():
+def test_field_shows_its_limits():
     by_name = {leaf.path[-1]: leaf for leaf in form_from_schema(TRIP, "Answer").leaves()}
     told = {
         name: (by_name[name].label, by_name[name].help, by_name[name].limits) for name in ("name", "seats", "stops")
@@ -114,7 +114,7 @@ def test_a_field_says_what_it_wants():
         {},
     ],
 )
-def test_what_no_fields_do_justice_to_is_written_as_json(schema):
+def test_schema_that_fields_cannot_express_becomes_json(schema):
     request = form(schema=schema)
     assert (form_from_schema(schema, "Answer").widget, answer_form(request), wants_json(request)) == (
         Widget.JSON,
@@ -123,7 +123,7 @@ def test_what_no_fields_do_justice_to_is_written_as_json(schema):
     )
 
 
-def test_references_and_values_that_may_be_null_are_understood_as_pydantic_writes_them():
+def test_references_and_nullable_values_in_pydantic_style_are_understood():
     schema = {
         "$defs": {"Size": {"enum": ["S", "M"], "type": "string"}, "Who": {"properties": {"n": {"type": "integer"}}}},
         "properties": {
@@ -149,7 +149,7 @@ def test_references_and_values_that_may_be_null_are_understood_as_pydantic_write
     assert answer == {"size": "M", "often": None}
 
 
-def test_a_whole_form_becomes_the_answer():
+def test_form_becomes_the_answer():
     data = sent(**{"name": "Jane", "mail": "j@example.org", "day": "2026-12-01", "at": "2026-12-01T09:30", "seats": " 2 ",
                    "class": "1", "refundable": "1", "extras": ["1", "0"], "stops": ["Rome", "", " "],
                    "contact.phone": "+43 1", "notes": "a\r\nb", "odd": '[{"x": 1}]'})  # fmt: skip
@@ -172,7 +172,7 @@ def test_a_whole_form_becomes_the_answer():
     assert schema_errors(TRIP, answer) == {}
 
 
-def test_what_is_left_empty_is_left_out_and_what_is_required_is_asked_for():
+def test_empty_optional_fields_are_left_out_and_required_ones_are_errors():
     assert sent_decision(form(), sent(name="Jane", seats="1", refundable="0")).answer == {
         "name": "Jane",
         "seats": 1,
@@ -186,7 +186,7 @@ def test_what_is_left_empty_is_left_out_and_what_is_required_is_asked_for():
     }
 
 
-def test_everything_that_is_wrong_is_said_at_once_and_by_field():
+def test_all_errors_are_shown_together_by_field():
     data = sent(**{"mail": "nobody", "day": "tomorrow", "seats": "12", "class": "7", "stops": ["Rome", "x"],
                    "contact.phone": "", "refundable": "yes", "odd": "{"})  # fmt: skip
     errors = refused(form(), data)
@@ -202,7 +202,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_field():
     }
 
 
-def test_a_single_value_is_asked_for_by_a_single_field():
+def test_single_value_gets_a_single_field():
     assert sent_decision(form(schema={"type": "integer"}), sent(**{"": "5"})).answer == 5
     assert refused(form(schema={"type": "integer"}), sent(**{"": "x"})) == {"answer": "must be a number"}
     question = form(Kind.QUESTION, {"type": "boolean"})
@@ -210,7 +210,7 @@ def test_a_single_value_is_asked_for_by_a_single_field():
     assert answer_form(form(Kind.QUESTION, {"type": "string", "maxLength": 9})) is None
 
 
-def test_names_with_dots_in_them_are_no_paths():
+def test_names_with_dots_are_not_paths():
     schema = {
         "properties": {"a.b": {"type": "string"}, "a": {"properties": {"b": {"type": "string"}}}, "~1": {"const": 1}}
     }
@@ -218,7 +218,7 @@ def test_names_with_dots_in_them_are_no_paths():
     assert names == ["answer.a~1b", "answer.a.b", "answer.~01"]
 
 
-def test_an_input_is_edited_by_its_schema_and_what_that_does_not_know_or_hold_is_kept():
+def test_input_is_edited_by_its_schema_and_other_values_are_kept():
     value = {
         "name": "Jane",
         "seats": "two",
@@ -242,7 +242,7 @@ def test_an_input_is_edited_by_its_schema_and_what_that_does_not_know_or_hold_is
     assert sent_decision(form(Kind.APPROVAL, input=value), untouched(value, TRIP)).edited_input == value
 
 
-def test_a_form_of_too_many_fields_is_one_of_json():
+def test_form_with_too_many_fields_becomes_json():
     wide = {"properties": {str(number): {"$ref": "#/$defs/a"} for number in range(150)}}
     wide["$defs"] = {"a": {"properties": {str(number): {"type": "string"} for number in range(150)}}}
     assert (schema_problem(wide), form_from_schema(wide, "Answer").widget) == ("", Widget.JSON)
@@ -286,7 +286,7 @@ INPUTS = st.dictionaries(NAMES, VALUE, max_size=6)
 
 @settings(max_examples=100, deadline=None)
 @given(INPUTS)
-def test_an_untouched_form_gives_back_any_input_whatever_its_schema(value):
+def test_unchanged_form_returns_any_input_for_any_schema(value):
     reading = Reading(untouched(value, TRIP), "input", "edited_input", edits=True)
     found = reading.read(edit_form(value, TRIP, "Input"), value)
     missing = {f"edited_input.{name}" for name in ("name", "seats", "refundable") if name not in value}

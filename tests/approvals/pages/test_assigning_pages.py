@@ -32,7 +32,7 @@ def take(request: ApprovalRequest, by: User) -> None:
     actions.claim(request.pk, by=by, via=Door.DASHBOARD)
 
 
-def test_everybody_who_sees_a_request_sees_who_is_on_it_and_gets_their_own_button():
+def test_everyone_sees_the_assignee_and_their_own_button():
     owner, by, auditor = alice(), bob(), carol()
     other, request = make_person("dora", "decide_approvalrequest"), make_request(owner)
     assert lines(request, owner, by, auditor) == [
@@ -51,7 +51,7 @@ def test_everybody_who_sees_a_request_sees_who_is_on_it_and_gets_their_own_butto
     assert lines(request, owner, by) == [("", []), ("", [])]
 
 
-def test_the_button_takes_it_and_leads_back_to_the_page_where_it_was_pressed():
+def test_assign_to_me_returns_to_the_same_page():
     request, by = make_request(alice()), bob()
     for address in ("/", request.workflow.get_absolute_url(), request.get_absolute_url()):
         for action, button in (("claim/", "Assign to me"), ("release/", "Unassign")):
@@ -62,7 +62,7 @@ def test_the_button_takes_it_and_leads_back_to_the_page_where_it_was_pressed():
     assert stored(request).claimed_by is None
 
 
-def test_htmx_gets_the_line_alone():
+def test_htmx_gets_only_the_assignee():
     request, by = make_request(alice()), bob()
     answer = browser(by).post(f"{request.get_absolute_url()}claim/", headers=HTMX)
     (only,) = parse(answer.text).inside
@@ -70,7 +70,7 @@ def test_htmx_gets_the_line_alone():
     assert line(answer.text)[1] == ["Unassign"]
 
 
-def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
+def test_reassigning_names_the_assignee_and_the_slower_person_reads_why():
     request, by, other = make_request(alice()), bob(), make_person("dora", "decide_approvalrequest")
     client = browser(other)
     (early,) = forms(client.get("/").text, "claim/")
@@ -87,7 +87,7 @@ def test_taking_over_names_from_whom_and_who_was_slower_reads_why():
     assert stored(request).claimed_name == "dora"
 
 
-def test_bob_hands_a_question_to_mallory_who_hands_it_back_and_sees_it_no_more():
+def test_assignee_who_unassigns_a_request_no_longer_sees_it():
     request, by, to = make_request(alice(), Kind.QUESTION), bob(), mallory()
     client, theirs = browser(by), browser(to)
     assert theirs.get(request.get_absolute_url()).status_code == 404
@@ -103,7 +103,7 @@ def test_bob_hands_a_question_to_mallory_who_hands_it_back_and_sees_it_no_more()
     assert theirs.get(request.get_absolute_url()).status_code == 404
 
 
-def test_htmx_takes_who_sees_it_no_more_to_the_desk():
+def test_htmx_redirects_people_who_lose_access_to_the_dashboard():
     request, to = make_request(alice(), Kind.QUESTION, assigned_to=(by := mallory())), bob()
     data = {"to": to.username, "instead_of": by.username}
     answer = browser(by).post(f"{request.get_absolute_url()}assign/", data, headers=HTMX)
@@ -111,7 +111,7 @@ def test_htmx_takes_who_sees_it_no_more_to_the_desk():
 
 
 @pytest.mark.parametrize("name", ["", "  ", "nobody-of-that-name", "\x00", "x" * 5000])
-def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
+def test_unknown_username_is_refused(name):
     request, by = make_request(alice()), bob()
     for headers in (HTMX, {}):
         refused = browser(by).post(f"{request.get_absolute_url()}assign/", {"to": name}, headers=headers)
@@ -123,7 +123,7 @@ def test_a_name_that_nobody_has_is_refused_in_words_that_help(name):
     assert stored(request).assigned_to is None
 
 
-def test_who_was_slower_at_handing_over_reads_who_has_it():
+def test_concurrent_assignment_names_the_current_assignee():
     request, by, to = make_request(alice(), Kind.QUESTION), bob(), mallory()
     actions.assign(request.pk, by=by, via=Door.DASHBOARD, to=to)
     refused = browser(by).post(f"{request.get_absolute_url()}assign/", {"to": "bob"}, headers=HTMX)
@@ -137,7 +137,7 @@ def test_who_was_slower_at_handing_over_reads_who_has_it():
 @pytest.mark.parametrize(
     ("kind", "names"), [(Kind.QUESTION, ["alice", "bob", "dora"]), (Kind.APPROVAL, ["bob", "dora"])]
 )
-def test_people_to_hand_it_to_are_offered_as_far_as_they_can_be_asked(kind, names):
+def test_suggested_assignees_are_people_who_can_act(kind, names):
     request, by = make_request(alice(), kind), bob()
     make_person("dora", "decide_approvalrequest")
     User.objects.filter(pk=make_person("gone", "decide_approvalrequest").pk).update(is_active=False)
@@ -146,7 +146,7 @@ def test_people_to_hand_it_to_are_offered_as_far_as_they_can_be_asked(kind, name
 
 
 @pytest.mark.parametrize("action", ["claim", "release", "assign", "comments"])
-def test_to_mallory_what_is_not_hers_looks_like_what_is_not_there(action):
+def test_forbidden_and_absent_requests_look_the_same(action):
     request, client = make_request(alice()), browser(mallory())
     absent = "/requests/00000000-0000-0000-0000-000000000000/"
     for headers in ({}, HTMX):
@@ -157,7 +157,7 @@ def test_to_mallory_what_is_not_hers_looks_like_what_is_not_there(action):
 
 
 @pytest.mark.parametrize("action", ["claim", "release", "assign", "comments"])
-def test_addresses_of_forms_are_no_pages_and_ask_for_a_token(action):
+def test_form_addresses_need_post_and_a_csrf_token(action):
     request, by = make_request(alice()), bob()
     address = f"{request.get_absolute_url()}{action}/"
     assert browser(by).get(address).status_code == 405
@@ -166,7 +166,7 @@ def test_addresses_of_forms_are_no_pages_and_ask_for_a_token(action):
     assert strict.post(address, {"to": "bob", "text": "Hello?"}).status_code == 403
 
 
-def test_the_way_back_leads_to_no_other_site():
+def test_next_never_leads_to_another_site():
     request, by = make_request(alice()), bob()
     answer = browser(by).post(f"{request.get_absolute_url()}claim/", {"next": "https://evil.example/"})
     assert answer.headers["Location"] == request.get_absolute_url()

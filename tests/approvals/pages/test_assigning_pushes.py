@@ -40,7 +40,7 @@ def holders(html: str) -> dict[str, list[str]]:
     }
 
 
-async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_mallory_hears_nothing():
+async def test_claim_is_pushed_to_each_person_with_their_own_button():
     owner, by, dora = await run(alice), await run(bob), await run(make_person, "dora", "decide_approvalrequest")
     request, stranger = await run(make_request, owner), await run(mallory)
     id_ = f"assignee-{request.pk}"
@@ -57,7 +57,7 @@ async def test_who_takes_a_request_is_pushed_to_each_with_their_own_button_and_m
         assert await none.receive_nothing(QUIET)
 
 
-async def test_who_is_handed_a_request_gets_its_card_and_who_had_it_loses_it():
+async def test_assignment_pushes_the_card_to_the_new_assignee_and_removes_it_from_the_old():
     owner, by, first, second = await run(alice), await run(bob), await run(mallory), await run(make_person, "nina")
     request = await run(lambda: make_request(owner, Kind.QUESTION, allow_text=True, assigned_to=first))
     async with line("/ws/desk/", first) as theirs, line("/ws/desk/", second) as new:
@@ -70,7 +70,7 @@ async def test_who_is_handed_a_request_gets_its_card_and_who_had_it_loses_it():
     assert (news.attributes["data-title"], news.attributes["data-url"]) == ("May I?", request.get_absolute_url())
 
 
-async def test_a_comment_is_pushed_to_who_may_read_it():
+async def test_note_is_pushed_to_people_who_may_read_it():
     owner, by, auditor, stranger = await run(alice), await run(bob), await run(carol), await run(mallory)
     request = await run(make_request, owner)
     async with line("/ws/desk/", auditor) as page, line("/ws/desk/", stranger) as none:
@@ -81,7 +81,7 @@ async def test_a_comment_is_pushed_to_who_may_read_it():
         assert await none.receive_nothing(QUIET)
 
 
-async def test_a_chat_page_hears_who_is_at_its_requests():
+async def test_chat_page_receives_changes_of_assignees():
     owner, by, auditor = await run(alice), await run(bob), await run(carol)
     chat = await run(make_chat, owner)
     await run(paused, chat)
@@ -91,7 +91,7 @@ async def test_a_chat_page_hears_who_is_at_its_requests():
         assert holders(await page.until("Assigned to <b>bob</b>")) == {f"assignee-{request.pk}": []}
 
 
-def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said():
+def test_page_catches_up_with_missed_assignments_and_notes():
     owner, by = alice(), bob()
     request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
     act(actions.claim, request, by)
@@ -103,14 +103,14 @@ def test_a_page_that_was_away_catches_up_with_who_is_at_what_and_what_was_said()
     assert assignee_pushes.render_missed(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
 
 
-def test_a_page_that_missed_too_much_is_told_to_reload():
+def test_page_that_missed_too_much_is_asked_to_reload():
     owner, by = alice(), bob()
     for _ in range(3):
         act(actions.claim, make_request(owner), by)
     assert assignee_pushes.render_missed(by, timezone.now() - timedelta(minutes=1), limit=2) is None
 
 
-def test_only_what_waits_for_this_very_person_is_news():
+def test_notifications_are_only_for_people_who_may_decide():
     owner, by, auditor = alice(), bob(), carol()
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
@@ -129,7 +129,7 @@ def test_only_what_waits_for_this_very_person_is_news():
 
 
 @pytest.mark.parametrize("rows", [2, 40])
-def test_a_push_and_a_catch_up_cost_the_same_however_much_was_taken_and_said(rows):
+def test_push_and_catch_up_take_constant_queries(rows):
     owner, by = alice(), bob()
     workflow = make_workflow(owner)
     for _ in range(rows):

@@ -27,7 +27,7 @@ def asked(db):
     return make_request(alice(), input=LONG)
 
 
-def test_what_is_folded_is_known_by_its_place():
+def test_collapsed_parts_are_identified_by_path():
     assert collapsed_parts(ApprovalRequest(input=LONG)) == [Fold("input.0", characters=1_000)]
     assert collapsed_parts(ApprovalRequest(input=BOTH)) == [
         Fold("input.0", values=60), Fold("input.0.80", characters=600),
@@ -40,7 +40,7 @@ def test_what_is_folded_is_known_by_its_place():
 
 
 @pytest.mark.parametrize("verdict", ["approve", "edit"])
-def test_what_was_never_opened_is_named_before_it_is_approved(asked, verdict):
+def test_parts_that_were_never_opened_are_named_before_approval(asked, verdict):
     words = refused(asked, bob(), {"verdict": verdict, "input.note": "z", "comment": "Fine."}, 422, comment="Fine.")
     assert words == "1 collapsed part was never opened: 1,000 characters. Open it, or press again to approve it unread."
     assert stored(asked).status == "pending"
@@ -52,7 +52,7 @@ def test_values_and_characters_are_counted_together(db):
     assert words.startswith("3 collapsed parts were never opened: 60 values and 1,600 characters. Open them")
 
 
-def test_the_second_press_counts(asked):
+def test_second_press_approves(asked):
     client = browser(bob())
     (form,) = forms(client.get(asked.get_absolute_url()).text, "decide/")
     again = press(client, form, "Approve")
@@ -61,12 +61,12 @@ def test_the_second_press_counts(asked):
     assert decision(asked)[0] == "approve"
 
 
-def test_what_was_opened_is_not_asked_about(asked):
+def test_opened_parts_cause_no_warning(asked):
     done = browser(bob()).post(at(asked), seen(asked) | {"verdict": "approve", "opened": "input.0"})
     assert (done.status_code, decision(asked)[0]) == (302, "approve")
 
 
-def test_a_part_that_was_opened_stays_open_in_the_card_that_asks(db):
+def test_opened_part_stays_open_in_the_card_with_the_warning(db):
     request = make_request(alice(), input=BOTH)
     data = seen(request) | {"verdict": "approve", "opened": "input.0"}
     page = parse(browser(bob()).post(at(request), data, headers=HTMX).text)
@@ -76,14 +76,14 @@ def test_a_part_that_was_opened_stays_open_in_the_card_that_asks(db):
 
 
 @pytest.mark.parametrize("verdict", ["reject", "respond"])
-def test_nothing_is_asked_where_nothing_is_approved(verdict):
+def test_warning_is_shown_only_for_approvals(verdict):
     request = ApprovalRequest(kind=Kind.APPROVAL, status=Status.PENDING, input=LONG)
     check_read(request, Verdict(verdict), QueryDict(""))
     with pytest.raises(Unread):
         check_read(request, Verdict.APPROVE, QueryDict(""))
 
 
-def test_an_edit_is_asked_about_once_on_its_way_through_the_review(asked):
+def test_edit_causes_one_warning_before_the_review(asked):
     client = browser(bob())
     (form,) = forms(client.get(asked.get_absolute_url()).text, "review/")
     again = press(client, form, "Review changes", **{"input.note": "short"})
@@ -95,7 +95,7 @@ def test_an_edit_is_asked_about_once_on_its_way_through_the_review(asked):
     assert decision(asked)[0] == "edit"
 
 
-def test_what_the_table_of_the_context_leaves_out_can_be_opened(db):
+def test_rest_of_a_long_context_can_be_opened(db):
     request, decider = (
         make_request(alice(), input={"a": 1}, context={f"fact {number}": number for number in range(600)}),
         bob(),

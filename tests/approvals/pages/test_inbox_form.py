@@ -49,11 +49,11 @@ def chosen(html: str) -> dict[str, str]:
         ("tool=a&tool=b&agent=support&group=tool", {"agent": "support", "group": "tool"}),
     ],
 )
-def test_the_form_holds_what_was_asked_for_where_it_is_understood(client, query, kept):
+def test_filter_form_shows_the_valid_filters(client, query, kept):
     assert chosen(client.get(f"/requests/?{query}").text) == kept
 
 
-def test_what_the_form_sends_for_who_decided_shows_what_they_decided():
+def test_decided_by_filter_shows_their_decisions():
     owner, decider = alice(), bob()
     client = browser(decider)
     make_request(owner, title="waits")
@@ -62,7 +62,7 @@ def test_what_the_form_sends_for_who_decided_shows_what_they_decided():
     assert shown(client, status="", **sent) == "decided"
 
 
-def test_what_is_pushed_tells_of_what_waits_for_the_person_and_counts_it():
+def test_push_includes_notification_and_waiting_count():
     owner, decider, auditor = alice(), bob(), carol()
     for title in ("one", "two"):
         make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title=title, allow_text=True)
@@ -83,7 +83,7 @@ def test_what_is_pushed_tells_of_what_waits_for_the_person_and_counts_it():
     assert [page.find("div", id="counts")[0].attributes["data-waiting"] for page in pages] == ["3", "2", "0"]
 
 
-def test_pushes_rendered_together_give_each_person_their_own_number():
+def test_shared_pushes_give_each_person_their_own_count():
     owner, decider = alice(), bob()
     make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title="one", allow_text=True)
     make_request(owner, workflow=make_workflow(owner), title="two")

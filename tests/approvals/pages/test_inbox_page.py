@@ -93,7 +93,7 @@ def desk():
         ({"tool": "", "q": " ", "age": ""}, "cebda"),
     ],
 )
-def test_the_list_shows_what_its_address_asks_for_the_most_urgent_and_oldest_first(desk, filters, rows):
+def test_inbox_applies_filters_and_sorts_by_urgency_and_age(desk, filters, rows):
     assert shown(desk, **filters) == rows
 
 
@@ -125,7 +125,7 @@ def test_groups_have_headings(desk):
         ("%3Cscript%3E=1", "<script> is unknown"),
     ],
 )
-def test_what_the_list_does_not_know_is_said_and_nothing_is_shown(desk, query, named):
+def test_unknown_filters_are_errors_and_show_no_requests(desk, query, named):
     answer = desk.get(f"/requests/?{query}")
     (words,) = [one.words for one in parse(answer.text).find("div", class_="refusal")]
     assert (answer.status_code, titles(answer.text)) == (422, "")
@@ -133,7 +133,7 @@ def test_what_the_list_does_not_know_is_said_and_nothing_is_shown(desk, query, n
     assert named in words
 
 
-def test_everybody_sees_their_own_in_the_list_and_nothing_else(desk):
+def test_people_see_only_their_own_requests_in_the_inbox(desk):
     people = {name: browser(person) for name, person in (("carol", carol()), ("mallory", mallory()))}
     assert shown(people["carol"]) == "cebda"
     assert [shown(people["mallory"], **filters) for filters in ({}, {"status": "any"}, {"q": "parcel"})] == ["", "", ""]
@@ -146,14 +146,14 @@ def test_everybody_sees_their_own_in_the_list_and_nothing_else(desk):
     assert shown(browser(someone)) == "dh"
 
 
-def test_boxes_are_there_for_what_one_may_decide_along_with_others(desk):
+def test_checkboxes_are_shown_for_bulk_decidable_requests(desk):
     def boxes(client) -> int:
         return len(parse(client.get("/requests/").text).find("input", name="pick"))
 
     assert (boxes(desk), boxes(browser(carol())), boxes(browser(mallory()))) == (4, 0, 0)
 
 
-def test_a_decided_row_says_who_what_and_why(desk):
+def test_decided_row_shows_who_what_and_why(desk):
     page = parse(desk.get("/requests/?status=rejected").text)
     (row,) = page.find("p", class_="row-gist")
     assert row.words.startswith("Rejected by erin")
@@ -163,7 +163,7 @@ def test_a_decided_row_says_who_what_and_why(desk):
 @pytest.mark.parametrize("filters", [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}])
 @pytest.mark.parametrize("status", ["pending", "decided", "any"])
 @pytest.mark.parametrize("person", ["bob", "alice"])
-def test_pages_show_each_request_once_in_one_order(monkeypatch, filters, status, person):
+def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, person):
     monkeypatch.setattr(request_list, "PAGE", 4)
     owner, decider = alice(), bob()
     workflows = [make_workflow(owner) for _ in range(3)]
@@ -199,7 +199,7 @@ def _page(monkeypatch, user, filters, size):
     return request_list.page_of(user, filters)
 
 
-def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
+def test_next_page_keeps_the_filters_and_links_back(monkeypatch, desk):
     monkeypatch.setattr(request_list, "PAGE", 2)
     page = parse(desk.get("/requests/?person=alice").text)
     (following,) = page.find("a", rel="next")
@@ -230,12 +230,12 @@ def test_the_next_page_keeps_the_filters_and_leads_back(monkeypatch, desk):
         ),
     )
 )
-def test_a_view_written_into_an_address_is_the_same_view(filters):
+def test_filters_survive_their_query_string(filters):
     assert filters_from(QueryDict(filters.query[1:])) == filters
 
 
 @given(st.dictionaries(st.sampled_from([*CHECKS, "other"]), st.text(max_size=60), max_size=4))
-def test_any_address_shows_a_list_or_says_what_is_odd(query):
+def test_any_query_string_shows_a_list_or_errors(query):
     try:
         filters = filters_from(QueryDict(urlencode(query, errors="surrogatepass")))
     except Invalid as refusal:

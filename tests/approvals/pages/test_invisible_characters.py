@@ -33,24 +33,24 @@ TURNED = "\u202e0001\u202c EUR"
         ("\u0646\u0645\u06cc\u200c 👩\u200d💻\ttwo\r\nlines", "\u0646\u0645\u06cc\u200c 👩\u200d💻\ttwo\r\nlines"),
     ],
 )
-def test_what_nobody_would_see_is_shown_and_what_scripts_need_stays(text, shown):
+def test_invisible_characters_are_shown_unless_a_script_needs_them(text, shown):
     assert visible(text) == shown
     assert visible(shown) == shown
 
 
 @given(st.text())
-def test_json_that_is_shown_is_the_same_value(text):
+def test_shown_json_is_the_same_value(text):
     assert json.loads(pretty({"a": text})) == {"a": text}
 
 
-def test_values_names_and_raw_json_show_it():
+def test_values_names_and_raw_json_show_invisible_characters():
     (amount, other) = rows({"amount": TURNED, f"to{TURNED[0]}": "Jane"})
     assert (amount.value, other.name) == ("⟨U+202E⟩0001⟨U+202C⟩ EUR", "to⟨U+202E⟩")
     assert pretty({"amount": TURNED}) == '{\n  "amount": "\\u202e0001\\u202c EUR"\n}'
 
 
 @pytest.mark.django_db
-def test_no_part_of_a_page_is_turned_round():
+def test_text_direction_of_a_page_is_never_reversed():
     owner, said = alice(), {"title": f"Pay {TURNED}", "message": f"Pay *{TURNED}* now", "context": {"why": TURNED}}
     workflow = make_workflow(owner, agent=TURNED, title=f"Pay {TURNED}")
     request = make_request(owner, workflow=workflow, input={"amount": TURNED}, **said)
@@ -71,7 +71,7 @@ def test_no_part_of_a_page_is_turned_round():
 
 
 @pytest.mark.django_db
-def test_a_tool_is_called_by_a_name_that_everybody_reads():
+def test_tool_names_have_no_invisible_characters():
     refused = Machine(alice()).post("/requests", APPROVAL | {"tool_name": "pay\u200b"})
     assert (refused.refusal, refused.body["errors"]) == (
         (422, "invalid"),
@@ -96,7 +96,7 @@ def test_a_tool_is_called_by_a_name_that_everybody_reads():
         ({"v": "a"}, {"v": "a\u200b"}, [("v", "a", "a⟨U+200B⟩")]),
     ],
 )
-def test_what_was_changed_never_reads_the_same(before, after, shown):
+def test_changed_values_never_look_the_same(before, after, shown):
     assert changes(before, after) == shown
 
 
@@ -107,7 +107,7 @@ OBJECTS = st.dictionaries(st.sampled_from(["a", "b", "a.b", ""]), JSON | st.dict
 
 
 @given(OBJECTS, OBJECTS)
-def test_every_difference_is_shown_once_and_shows(before, after):
+def test_every_difference_is_shown_once_and_visibly(before, after):
     found = changes(before, after)
     assert (found == []) == (json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True))
     assert len({place for place, _before, _after in found}) == len(found)
@@ -115,5 +115,5 @@ def test_every_difference_is_shown_once_and_shows(before, after):
 
 
 @pytest.mark.django_db
-def test_a_title_stays_within_its_column():
+def test_title_stays_within_its_column():
     assert make_request(alice(), title="\u202e" * 200).title == ("⟨U+202E⟩" * 25)

@@ -31,7 +31,7 @@ def story(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_happened_stands_in_its_order(settings):
+def test_timeline_is_in_order(settings):
     turn = story(settings)
     assert kinds(turn.chat) == [
         *("message", "turn_started", "step", "requested", "checkpoint", "decided"),
@@ -40,7 +40,7 @@ def test_what_happened_stands_in_its_order(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_page_says_who_decided_what_and_through_which_door(settings):
+def test_timeline_shows_who_decided_and_via(settings):
     turn = story(settings)
     client = Client()
     client.force_login(turn.chat.owner)
@@ -51,7 +51,7 @@ def test_the_page_says_who_decided_what_and_through_which_door(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_branch_and_its_origin_stand_in_both_timelines(settings):
+def test_branch_and_origin_appear_in_both_timelines(settings):
     turn = story(settings)
     made = branch(turn, 0)
     assert kinds(turn.chat)[-1] == "branched"
@@ -63,7 +63,7 @@ def test_a_branch_and_its_origin_stand_in_both_timelines(settings):
     ]
 
 
-def test_a_stop_says_who_pressed_it():
+def test_stop_shows_who_pressed_it():
     chat = make_chat(alice())
     paused(chat)
     actions.stop_turn(chat, by=chat.owner, via=Door.CHAT)
@@ -74,7 +74,7 @@ def test_a_stop_says_who_pressed_it():
     assert ended.find("p")[1].words == "Turn stopped by alice"
 
 
-def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions():
+def test_pages_have_no_gaps_or_overlaps_in_both_directions():
     chat = make_chat(alice())
     for _ in range(7):
         completed(chat)
@@ -96,7 +96,7 @@ def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions(
     assert (back, forth) == (whole, whole)
 
 
-def test_entries_of_one_moment_are_paged_through_too():
+def test_entries_of_the_same_moment_are_paginated():
     chat = make_chat(alice())
     for _ in range(3):
         completed(chat)
@@ -115,7 +115,7 @@ def test_entries_of_one_moment_are_paged_through_too():
     assert found == whole
 
 
-def test_a_mark_is_read_as_it_is_written():
+def test_cursor_survives_its_text():
     chat = make_chat(alice())
     completed(chat)
     for entry in page_of(chat).entries:
@@ -127,7 +127,7 @@ def test_a_mark_is_read_as_it_is_written():
     ["", "x", ",,", "2026-11-21,1,1", "2026-11-21T12:00:00,1,1", "2026-11-21T12:00:00Z,1", "0001-01-01T00:00:00+23:00,1,1",
      "2026-11-21T12:00:00Z,-1,1", "2026-11-21T12:00:00Z,1,\u0663", f"2026-11-21T12:00:00Z,1,{10**30}"],
 )  # fmt: skip
-def test_what_is_no_mark_shows_the_latest(text):
+def test_invalid_cursor_shows_the_latest(text):
     assert timeline_cursor_from(text) is None
     chat = make_chat(alice())
     completed(chat)
@@ -137,7 +137,7 @@ def test_what_is_no_mark_shows_the_latest(text):
     assert len(page.find("li", class_="entry")) == 5
 
 
-def test_what_people_write_is_shown_and_not_run():
+def test_text_of_people_is_escaped():
     chat = make_chat(alice())
     say(chat, "<script>alert(1)</script>")
     client = Client()

@@ -31,7 +31,7 @@ def test_a_tool_that_ran_after_an_approval_is_shown_with_its_output(changed):
         assert amounts["orderId"] == "4711"
 
 
-def test_a_call_that_was_stopped_before_it_ran_says_so():
+def test_call_stopped_before_it_ran_says_so():
     turn = converse(alice(), "ask mixed")
     request = ApprovalRequest.objects.get(kind="approval")
     decide(request, bob(), Verdict.APPROVE)

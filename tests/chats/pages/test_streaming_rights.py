@@ -33,7 +33,7 @@ async def lose_the_permission(user: User) -> None:
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )
-async def test_words_are_streamed_only_as_long_as_a_page_may_see_them(end, code, settings, monkeypatch):
+async def test_text_is_streamed_only_while_the_page_may_see_it(end, code, settings, monkeypatch):
     monkeypatch.setattr(chat_consumers, "RECHECK_AFTER", 0.0)
     settings.HITL_AGENTS = [agents.PATH]
     chat, reader = await run(lambda: make_chat(alice())), await run(carol)

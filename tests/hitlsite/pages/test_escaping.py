@@ -122,14 +122,14 @@ def pages(user: User, *addresses: str) -> list[str]:
     return [answer.text for answer in answers]
 
 
-def test_the_desks_pages_show_it_as_text(bob, desk_of_evil):
+def test_pages_of_requests_escape_text(bob, desk_of_evil):
     requests, workflows = desk_of_evil
     addresses = ["/", "/workflows/", *(one.get_absolute_url() for one in [*requests, *workflows])]
     for html in pages(bob, *addresses):
         assert_harmless(html)
 
 
-def test_the_desks_pushes_show_it_as_text(bob, desk_of_evil, evil):
+def test_pushes_of_requests_escape_text(bob, desk_of_evil, evil):
     requests, workflows = desk_of_evil
     consumer = DeskConsumer()
     consumer.scope = {"query_string": b"since=0"}
@@ -142,7 +142,7 @@ def test_the_desks_pushes_show_it_as_text(bob, desk_of_evil, evil):
     assert parse(html).find("a", class_="row-title")[0].text == evil
 
 
-def test_a_refused_card_gives_it_back_as_text(bob, desk_of_evil, evil):
+def test_refused_card_escapes_text(bob, desk_of_evil, evil):
     requests, _ = desk_of_evil
     client = Client()
     client.force_login(bob)
@@ -180,7 +180,7 @@ def evil_chat(bob, evil, settings) -> Chat:
     return chat
 
 
-def test_the_chats_pages_show_it_as_text(bob, evil_chat):
+def test_pages_of_chats_escape_text(bob, evil_chat):
     addresses = ["/chats/", "/", evil_chat.get_absolute_url(), f"{evil_chat.get_absolute_url()}checkpoints/"]
     addresses += [f"/chats/checkpoints/{pk}/" for pk in TurnCheckpoint.objects.values_list("pk", flat=True)]
     assert len(addresses) == 8
@@ -188,7 +188,7 @@ def test_the_chats_pages_show_it_as_text(bob, evil_chat):
         assert_harmless(html)
 
 
-def test_the_chats_pushes_show_it_as_text(bob, evil_chat, evil):
+def test_pushes_of_chats_escape_text(bob, evil_chat, evil):
     assert_harmless(render_push(bob, evil_chat))
     delta = render_to_string("chats/chat/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
     assert_harmless(delta)
@@ -196,7 +196,7 @@ def test_the_chats_pushes_show_it_as_text(bob, evil_chat, evil):
     assert shown.text == evil
 
 
-def test_a_refused_message_comes_back_as_text(bob, evil_chat, evil):
+def test_refused_message_escapes_text(bob, evil_chat, evil):
     client = Client()
     client.force_login(bob)
     for headers in ({}, {"HX-Request": "true"}):
@@ -206,7 +206,7 @@ def test_a_refused_message_comes_back_as_text(bob, evil_chat, evil):
         assert parse(refused.text).find("textarea", name="text")[-1].text == evil
 
 
-def test_addresses_and_error_pages_give_nothing_back_as_markup(bob, evil):
+def test_addresses_and_error_pages_escape_text(bob, evil):
     client = Client()
     client.force_login(bob)
     for address in ("/", "/workflows/", "/chats/", "/absent/"):

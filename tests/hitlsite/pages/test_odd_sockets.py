@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     "query", ["&".join(f"p{n}=1" for n in range(2000)), "&" * 15_000, "status=%ff", "q=%00"], ids=len
 )
-async def test_a_list_with_an_odd_address_is_closed_and_raises_nothing(query):
+async def test_inbox_socket_with_invalid_filters_is_closed(query):
     cookie = await run(lambda: cookie_of(bob()))
     page = dial(f"/ws/requests/?{query}", cookie=cookie)
     assert await page.connect(SOON) == (True, None)

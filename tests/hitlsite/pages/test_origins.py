@@ -21,7 +21,7 @@ def _site(settings):
     ("host", "origin"),
     [("desk.example.org", "http://desk.example.org"), ("desk.example.org:8000", "http://desk.example.org:8000")],
 )
-def test_a_page_of_this_site_is_let_in(host, origin):
+def test_page_of_this_site_may_connect(host, origin):
     assert is_same_origin(scope(origin, host))
 
 
@@ -42,21 +42,21 @@ def test_a_page_of_this_site_is_let_in(host, origin):
         None,
     ],
 )
-def test_a_page_of_anything_else_is_not(origin):
+def test_page_of_another_site_may_not_connect(origin):
     assert not is_same_origin(scope(origin))
 
 
-def test_a_page_on_another_port_of_the_same_host_is_not():
+def test_page_on_another_port_may_not_connect():
     assert is_same_origin(scope("http://desk.example.org:8000", "desk.example.org:8000"))
     assert not is_same_origin(scope("http://desk.example.org", "desk.example.org:8000"))
     assert not is_same_origin(scope("http://desk.example.org:8001", "desk.example.org:8000"))
 
 
-def test_a_host_name_that_is_not_the_sites_is_not():
+def test_unknown_host_may_not_connect():
     assert not is_same_origin(scope("http://evil.example", "evil.example"))
 
 
-def test_behind_a_proxy_that_ends_https_its_word_counts(settings):
+def test_forwarded_https_header_of_a_proxy_counts(settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     asked = scope("https://desk.example.org")
     assert not is_same_origin(asked)
@@ -65,12 +65,12 @@ def test_behind_a_proxy_that_ends_https_its_word_counts(settings):
     assert is_same_origin(scope("https://desk.example.org", scheme="wss"))
 
 
-def test_origins_whose_forms_are_taken_are_let_in(settings):
+def test_trusted_csrf_origins_may_connect(settings):
     settings.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org", "https://*.shop.example"]
     assert is_same_origin(scope("https://desk.example.org"))
     assert is_same_origin(scope("https://eu.shop.example"))
     assert not is_same_origin(scope("http://eu.shop.example"))
 
 
-def test_a_query_that_is_no_text_changes_nothing():
+def test_query_string_that_is_not_text_is_harmless():
     assert is_same_origin(scope("http://desk.example.org", query_string=b"\xff=1"))

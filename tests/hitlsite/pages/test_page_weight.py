@@ -50,6 +50,6 @@ def weight(page: str) -> int:
     return total
 
 
-def test_every_page_that_people_work_on_is_light(pages):
+def test_every_page_stays_within_its_weight(pages):
     weights = {address: weight(page) for address, page in pages.items()}
     assert {address: found for address, found in weights.items() if found >= LIMIT} == {}, weights

@@ -27,11 +27,11 @@ def page(db, settings):
     return get
 
 
-def test_it_is_there_with_debug_only(page):
+def test_styleguide_exists_only_with_debug(page):
     assert (page(debug=False).status_code, page(debug=True).status_code) == (404, 200)
 
 
-def test_it_shows_every_kind_state_and_priority(page):
+def test_styleguide_shows_every_kind_state_and_priority(page):
     text = page(debug=True).content.decode()
     badges = set(re.findall(r'class="badge ([a-z]+-[a-z]+)"', text))
     words = {"kind": Kind, "status": Status, "priority": Priority, "state": WorkflowState}
@@ -48,6 +48,6 @@ def test_colours_corners_and_small_type_are_tokens(path):
     assert (colours, corners, small) == ([], [], [])
 
 
-def test_every_token_that_is_used_is_there():
+def test_every_used_token_is_defined():
     sheets = "".join(path.read_text() for path in STYLES.glob("*.css"))
     assert set(re.findall(r"var\((--[\w-]+)\)", sheets)) - set(re.findall(r"(--[\w-]+):", sheets)) == set()

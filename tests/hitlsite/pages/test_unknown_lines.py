@@ -22,13 +22,13 @@ ODD = [
 
 
 @pytest.mark.parametrize("path", ODD)
-async def test_a_page_that_dials_it_is_told_that_it_is_not_there(path):
+async def test_unknown_socket_address_is_closed_as_not_found(path):
     page = dial(path)
     assert await page.connect(SOON) == (True, None)
     assert await page.closed_with() == 4404
     await page.disconnect()
 
 
-async def test_another_sites_page_is_not_even_told_that():
+async def test_unknown_socket_address_is_denied_to_other_sites():
     page = dial("/ws/nope/", origin="http://evil.example")
     assert (await page.connect(SOON))[0] is False

@@ -63,13 +63,13 @@ def only() -> ApprovalRequest:
     return ApprovalRequest.objects.get()
 
 
-async def test_another_sites_page_gets_no_line():
+async def test_other_sites_may_not_connect():
     cookie = await run(lambda: cookie_of(bob()))
     for origin in ("http://evil.example", "null", "https://localhost.evil.example", *OTHER_PORTS, ""):
         assert (origin, await dial("/ws/desk/", origin, cookie).connect(SOON)) == (origin, (False, 1000))
 
 
-async def test_who_is_not_logged_in_is_sent_away():
+async def test_anonymous_socket_is_closed():
     for path in ("/ws/desk/", "/ws/chats/1/"):
         for cookie in ("", "sessionid=made-up", "sessionid="):
             page = dial(path, cookie=cookie)
@@ -79,7 +79,7 @@ async def test_who_is_not_logged_in_is_sent_away():
 
 
 @pytest.mark.parametrize("number", [None, 999, 10**30], ids=["somebody-elses", "absent", "huge"])
-async def test_a_chat_that_is_not_yours_or_not_there_is_closed_alike(number):
+async def test_forbidden_and_absent_chats_are_closed_alike(number):
     chat = await run(lambda: make_chat(alice()))
     cookie = await run(lambda: cookie_of(mallory()))
     page = dial(f"/ws/chats/{number or chat.pk}/", cookie=cookie)
@@ -88,7 +88,7 @@ async def test_a_chat_that_is_not_yours_or_not_there_is_closed_alike(number):
     await page.disconnect()
 
 
-async def test_bobs_desk_shows_alices_pause_at_once_and_again_when_it_is_decided():
+async def test_dashboard_shows_new_and_decided_requests_at_once():
     by, owner = await run(bob), await run(alice)
     async with line("/ws/desk/?since=0", by) as page:
         assert await page.receive_nothing(QUIET)
@@ -114,7 +114,7 @@ async def test_bobs_desk_shows_alices_pause_at_once_and_again_when_it_is_decided
         assert [one.words for one in parse(seen).find("dd", id="completed-count")] == ["1"]
 
 
-async def test_each_person_is_pushed_their_own_buttons_and_mallory_nothing():
+async def test_push_contains_each_persons_own_buttons():
     owner = await run(alice)
     people = {"Alice": owner, "Bob": await run(bob), "Carol": await run(carol), "Mallory": await run(mallory)}
     async with contextlib.AsyncExitStack() as stack:
@@ -130,7 +130,7 @@ async def test_each_person_is_pushed_their_own_buttons_and_mallory_nothing():
         assert await pages["Mallory"].receive_nothing(QUIET)
 
 
-async def test_whoever_is_assigned_is_pushed_the_request():
+async def test_assignee_receives_the_request():
     owner, dora = await run(alice), await run(mallory)
     async with line("/ws/desk/", dora) as page:
         request = await run(make_request, owner, Kind.FORM, assigned_to=dora, response_schema={"type": "object"})
@@ -138,13 +138,13 @@ async def test_whoever_is_assigned_is_pushed_the_request():
         assert cards(await page.until("request-")) == {f"request-{request.pk}": shown}
 
 
-async def test_connecting_names_the_loop_that_rings_are_sent_on(monkeypatch):
+async def test_connecting_registers_the_event_loop_of_notifications(monkeypatch):
     monkeypatch.setattr(doorbell, "_loop", None)
     async with line("/ws/desk/", await run(bob)):
         assert doorbell._loop is asyncio.get_running_loop()
 
 
-async def test_a_log_out_closes_the_pages_of_that_session_and_no_others():
+async def test_logout_closes_only_the_pages_of_that_session():
     user = await run(bob)
     clients = [Client(), Client()]
     for client in clients:
@@ -158,7 +158,7 @@ async def test_a_log_out_closes_the_pages_of_that_session_and_no_others():
         assert await other.until("request-")
 
 
-async def test_the_session_is_gone_before_its_pages_are_told_to_look():
+async def test_session_ends_before_its_pages_are_notified():
     client = Client()
     await run(lambda: client.force_login(bob()))
     key, found = await run(lambda: client.session.session_key), []
@@ -189,7 +189,7 @@ async def deactivate(user: User) -> None:
 
 
 @pytest.mark.parametrize("end", [end_session, change_password, deactivate], ids=lambda end: end.__name__)
-async def test_a_page_whose_session_has_ended_is_pushed_nothing_more(end):
+async def test_page_of_an_ended_session_receives_nothing_more(end):
     user = await run(bob)
     async with line("/ws/desk/", user) as page:
         await end(user)
@@ -197,7 +197,7 @@ async def test_a_page_whose_session_has_ended_is_pushed_nothing_more(end):
         assert await page.closed_with() == consumers.LOGGED_OUT
 
 
-async def test_who_loses_the_permission_is_pushed_no_more_of_what_is_others():
+async def test_people_who_lose_the_permission_receive_no_requests_of_others():
     user, owner = await run(bob), await run(alice)
     async with line("/ws/desk/", user) as page:
         await run(user.user_permissions.clear)
@@ -205,7 +205,7 @@ async def test_who_loses_the_permission_is_pushed_no_more_of_what_is_others():
         assert await page.receive_nothing(QUIET)
 
 
-async def test_a_page_that_comes_back_is_told_what_it_missed():
+async def test_page_that_reconnects_receives_what_it_missed():
     owner, by = await run(alice), await run(bob)
     waiting, decided = await run(make_request, owner), await run(make_request, owner)
     await run(desk.decide, decided.pk, by=by, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
@@ -223,7 +223,7 @@ async def test_a_page_that_comes_back_is_told_what_it_missed():
         assert await page.receive_nothing(QUIET)
 
 
-async def test_a_page_that_missed_too_much_is_told_to_reload():
+async def test_page_that_missed_too_much_is_asked_to_reload():
     owner = await run(alice)
     await run(lambda: [make_request(owner) for _ in range(consumers.CATCH_UP)])
     async with line("/ws/desk/?since=0", await run(bob)) as page:
@@ -235,7 +235,7 @@ async def test_a_page_that_missed_too_much_is_told_to_reload():
         assert mark.words == "This page is out of date: reload"
 
 
-async def test_a_moment_that_no_page_would_send_does_no_harm():
+async def test_invalid_since_is_ignored():
     owner = await run(alice)
     for since in ("", "x", "-1", "1e9", "9" * 11, "9" * 12, "9" * 5000, "%00", "%D9%A3", "1.5", "1&since=x"):
         async with line(f"/ws/desk/?since={since}", owner) as page:
@@ -243,7 +243,7 @@ async def test_a_moment_that_no_page_would_send_does_no_harm():
             assert f"request-{request.pk}" in await page.until(f"request-{request.pk}")
 
 
-async def test_a_line_takes_no_orders():
+async def test_socket_ignores_incoming_messages():
     owner = await run(alice)
     request = await run(make_request, owner)
     async with line("/ws/desk/", await run(bob)) as page:
@@ -253,7 +253,7 @@ async def test_a_line_takes_no_orders():
         assert (await run(only)).status == "pending"
 
 
-async def test_a_chat_page_is_streamed_the_words_and_then_the_stored_message():
+async def test_chat_page_streams_text_and_then_the_stored_message():
     chat = await run(lambda: make_chat(alice()))
     async with line(f"/ws/chats/{chat.pk}/", chat.owner) as page:
         assert parse(await page.push()).find("div", id="turn")[0].attributes["data-state"] == ""
@@ -273,7 +273,7 @@ async def test_a_chat_page_is_streamed_the_words_and_then_the_stored_message():
         assert [one.words for one in parse(seen).find("article")] == ["hello", said]
 
 
-async def test_a_page_opened_in_the_middle_gets_the_words_from_the_beginning(settings):
+async def test_page_opened_during_a_step_gets_its_text_from_the_start(settings):
     settings.HITL_AGENTS = [agents.PATH]
     chat = await run(lambda: make_chat(alice()))
     await run(say, chat, "recite")
@@ -291,7 +291,7 @@ async def test_a_page_opened_in_the_middle_gets_the_words_from_the_beginning(set
         await working
 
 
-async def test_a_chat_page_that_comes_back_gets_all_the_messages_that_it_missed():
+async def test_chat_page_that_reconnects_gets_all_missed_messages():
     chat = await run(lambda: make_chat(alice()))
     for _ in range(3):
         await run(completed, chat)

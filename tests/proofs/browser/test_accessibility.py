@@ -28,13 +28,13 @@ def waits(people):
 
 
 @pytest.mark.parametrize(("wanted", "moves"), [("reduce", False), ("no-preference", True)])
-def test_nothing_moves_for_who_wants_no_motion(windows, people, waits, wanted, moves):
+def test_reduced_motion_is_respected(windows, people, waits, wanted, moves):
     page = windows.open(people("requester"), "/", reduced_motion=wanted)
     page.evaluate(PROBES)
     assert bool(page.evaluate(MOVING)) == moves
 
 
-def test_the_focus_is_seen_on_all_of_a_requests_page(windows, people, waits):
+def test_focus_is_visible_on_the_whole_request_page(windows, people, waits):
     page = windows.open(people("approver"), f"/requests/{waits[0]}/", reduced_motion="reduce")
     seen = []
     page.keyboard.press("Tab")
@@ -46,7 +46,7 @@ def test_the_focus_is_seen_on_all_of_a_requests_page(windows, people, waits):
     assert all(name in words for name in ("BUTTON verdict", "SUMMARY", "TEXTAREA comment"))
 
 
-def test_what_is_asked_and_how_it_ends_is_said_in_the_live_region(windows, people, waits):
+def test_new_and_decided_requests_are_announced(windows, people, waits):
     page = windows.open(people("approver"), "/")
     region = page.locator("#announcements")
     assert (region.get_attribute("role"), region.get_attribute("aria-live")) == ("status", "polite")

@@ -71,7 +71,7 @@ def test_a_refund_is_approved_in_the_page_and_rejected_with_a_reason(asker):
     asker.sees("Only half came back.")
 
 
-def test_the_page_shows_by_itself_what_was_decided_on_the_dashboard_and_leaves_typing_alone(asker):
+def test_page_shows_decisions_of_the_dashboard_and_keeps_drafts(asker):
     asker.say("Please refund order 4713, 270 euros")
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.page.get_by_label("Message").fill("half a sen")
@@ -80,7 +80,7 @@ def test_the_page_shows_by_itself_what_was_decided_on_the_dashboard_and_leaves_t
     assert asker.page.get_by_label("Message").input_value() == "half a sen"
 
 
-def test_of_two_questions_one_is_answered_here_and_one_there(asker):
+def test_two_questions_are_answered_in_different_places(asker):
     asker.say("ask parallel")
     asker.card("Which delivery do you prefer?").get_by_role("button", name="Standard").click()
     asker.card("Which delivery do you prefer?").get_by_text("answered", exact=True).wait_for()
@@ -88,7 +88,7 @@ def test_of_two_questions_one_is_answered_here_and_one_there(asker):
     asker.sees("Thank you. You said: Standard and Gift wrap.")
 
 
-def test_an_answer_that_comes_too_late_is_told_who_was_first(asker, windows):
+def test_late_answer_names_the_first(asker, windows):
     windows.tolerate("409")
     # A page in the background does not look, but once when the assistant is done.
     asker.page.evaluate(HIDDEN % "true")
@@ -101,7 +101,7 @@ def test_an_answer_that_comes_too_late_is_told_who_was_first(asker, windows):
     asker.sees("Thank you, you chose Standard. I will arrange that.")
 
 
-def test_a_reload_in_the_middle_goes_on_where_it_was(asker):
+def test_reload_continues_where_it_was(asker):
     asker.say("ask slow")
     asker.sees("One question")
     asker.page.reload()

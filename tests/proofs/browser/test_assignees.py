@@ -38,7 +38,7 @@ def says(page, request: str, text: str) -> None:
     holder(page, request).locator(".assignee-text", has_text=re.compile(text)).wait_for()
 
 
-def test_who_takes_a_request_is_seen_in_the_other_window_and_nothing_moves(windows, people):
+def test_claim_shows_in_the_other_window_and_nothing_moves(windows, people):
     alice = people("requester")
     (_, request), (_, below) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (901, 902))
     bob, other = windows.open(people("approver")), windows.open(people("admin"))
@@ -54,7 +54,7 @@ def test_who_takes_a_request_is_seen_in_the_other_window_and_nothing_moves(windo
     says(bob, request, "Unassigned")
 
 
-def test_taking_over_is_asked_for_and_the_one_before_sees_it(windows, people):
+def test_reassigning_asks_for_confirmation_and_the_former_assignee_sees_it(windows, people):
     _, request = people("requester").pause("Please refund order 903, 500 euros")
     bob, other = windows.open(people("approver")), windows.open(people("admin"))
     holder(bob, request).get_by_role("button", name="Assign to me").click()
@@ -68,7 +68,7 @@ def test_taking_over_is_asked_for_and_the_one_before_sees_it(windows, people):
     assert asked == ["This is assigned to approver. Assign it to you instead?"]
 
 
-def test_who_takes_a_request_shows_in_its_chat_too(windows, people):
+def test_claim_shows_in_the_chat_too(windows, people):
     chat, request = people("requester").pause("Please refund order 904, 500 euros")
     page = windows.open(people("requester"), f"/chats/{chat}/")
     assert words(page, request) == "Unassigned"
@@ -77,7 +77,7 @@ def test_who_takes_a_request_shows_in_its_chat_too(windows, people):
     says(page, request, r"^\s*Assigned to approver")
 
 
-def test_what_is_said_is_read_in_the_other_window_and_takes_nobodys_words_away(windows, people):
+def test_note_shows_in_the_other_window_and_keeps_drafts(windows, people):
     _, request = people("requester").pause("Please refund order 905, 500 euros")
     bob, alice = (windows.open(people(name), f"/requests/{request}/") for name in ("approver", "requester"))
     alice.get_by_label("Your note").fill("Half a sen")
@@ -94,7 +94,7 @@ def test_what_is_said_is_read_in_the_other_window_and_takes_nobodys_words_away(w
         assert said == ["Half a sentence", "Is this right?"]
 
 
-def test_a_question_that_is_handed_over_shows_on_the_desk_of_who_may_answer_it_from_now_on(windows, people):
+def test_assigned_question_shows_its_buttons_on_the_assignees_dashboard(windows, people):
     _, request = people("requester").pause("ask human")
     auditor = windows.open(people("auditor"))
     assert card(auditor, request).get_by_role("button").count() == 0
@@ -109,14 +109,14 @@ def test_a_question_that_is_handed_over_shows_on_the_desk_of_who_may_answer_it_f
     assert "Answered by auditor" in card(bob, request).locator(".outcome").inner_text()
 
 
-def test_a_claim_goes_without_javascript(windows, people):
+def test_claim_works_without_javascript(windows, people):
     _, request = people("requester").pause("Please refund order 907, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/", java_script_enabled=False)
     holder(page, request).get_by_role("button", name="Assign to me").click()
     assert words(page, request).startswith("Assigned to you")
 
 
-def test_the_title_counts_what_waits_on_every_page(windows, people):
+def test_title_counts_waiting_requests_on_every_page(windows, people):
     alice = people("requester")
     alice.pause("Please refund order 908, 500 euros")
     page = windows.open(people("approver"))
@@ -131,7 +131,7 @@ def test_the_title_counts_what_waits_on_every_page(windows, people):
     expect(page).to_have_title(re.compile(rf"^\({waiting}\) "), timeout=PATIENCE)
 
 
-def test_notifications_are_asked_for_by_a_press_and_come_while_nobody_looks(windows, people):
+def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidden(windows, people):
     alice, bob = people("requester"), people("approver")
     page = windows.open(bob, "/workflows/")
     page.context.grant_permissions(["notifications"], origin=bob.server.address)
@@ -158,7 +158,7 @@ def test_notifications_are_asked_for_by_a_press_and_come_while_nobody_looks(wind
     assert len(page.evaluate("window.notes")) == 1
 
 
-def test_the_insights_are_one_press_away_and_hold_their_period_in_the_address(windows, people):
+def test_insights_are_linked_and_keep_their_period_in_the_address(windows, people):
     page = windows.open(people("auditor"))
     page.get_by_role("link", name="Insights").click()
     page.get_by_role("link", name="7 days").click()

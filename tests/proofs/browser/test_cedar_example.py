@@ -67,7 +67,7 @@ def test_a_payment_is_rejected_with_a_reason(asker):
     asker.sees("Their reason: Wrong account.")
 
 
-def test_what_waits_is_there_after_a_reload(asker):
+def test_waiting_request_survives_a_reload(asker):
     asker.say("approve payment")
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.page.reload()
@@ -85,7 +85,7 @@ def test_a_question_is_answered_by_a_button_and_another_by_typing(asker):
     asker.sees("I was told: Offer a free return")
 
 
-def test_who_comes_too_late_is_told_who_was_first(asker):
+def test_late_decision_names_the_first(asker):
     asker.say("approve payment")
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.decide(verdict="reject")
@@ -93,7 +93,7 @@ def test_who_comes_too_late_is_told_who_was_first(asker):
     asker.sees("This request was rejected just now by approver.")
 
 
-def test_a_cancelled_run_is_withdrawn_on_the_desk(asker):
+def test_cancelled_run_cancels_its_requests(asker):
     asker.say("approve payment")
     asker.press("Cancel")
     asker.sees("has been cancelled.")

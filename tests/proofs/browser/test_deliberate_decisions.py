@@ -27,7 +27,7 @@ def mistype(page) -> None:
 
 
 @pytest.mark.parametrize("where", ["page", "list"])
-def test_a_mistyped_name_is_typed_over_where_it_stands(windows, people, server, ask, where):
+def test_mistyped_name_is_selected_for_correction(windows, people, server, ask, where):
     windows.tolerate(" 422 ")
     request = ask(title=f"Drop from {where}?")
     page = windows.open(
@@ -47,7 +47,7 @@ def test_a_mistyped_name_is_typed_over_where_it_stands(windows, people, server, 
     assert status(server, request) == "approved"
 
 
-def test_an_edit_with_a_mistyped_name_is_corrected_there_too(windows, people, server, ask):
+def test_mistyped_name_of_an_edit_is_selected_for_correction(windows, people, server, ask):
     windows.tolerate(" 422 ")
     page = windows.open(people("approver"), f"/requests/{ask()}/")
     page.keyboard.press("e")
@@ -60,7 +60,7 @@ def test_an_edit_with_a_mistyped_name_is_corrected_there_too(windows, people, se
     page.locator(".review-title").wait_for()
 
 
-def test_no_single_key_decides_anything_critical(windows, people, server, ask):
+def test_no_single_key_decides_a_critical_request(windows, people, server, ask):
     request = ask()
     page = windows.open(people("approver"), f"/requests/{request}/")
     page.keyboard.press("r")
@@ -73,7 +73,7 @@ def test_no_single_key_decides_anything_critical(windows, people, server, ask):
     assert status(server, request) == "pending"
 
 
-def test_no_single_key_decides_while_a_refusal_is_shown(windows, people, server, ask):
+def test_no_single_key_decides_while_an_error_is_shown(windows, people, server, ask):
     windows.tolerate(" 422 ")
     request = ask(priority="normal", input={"amount": 5})
     page = windows.open(people("approver"), f"/requests/{request}/")
@@ -107,7 +107,7 @@ def test_no_single_key_decides_behind_a_dialog(windows, people, server, ask):
 FOLDED = {"priority": "normal", "input": {"note": "x" * 1_400, "orders": [f"order {number}" for number in range(40)]}}
 
 
-def test_parts_that_were_never_opened_are_asked_about_once(windows, people, server, ask):
+def test_parts_that_were_never_opened_cause_one_warning(windows, people, server, ask):
     windows.tolerate(" 422 ")
     request = ask(**FOLDED)
     page = windows.open(people("approver"), f"/requests/{request}/")
@@ -124,7 +124,7 @@ def test_parts_that_were_never_opened_are_asked_about_once(windows, people, serv
     assert status(server, request) == "approved"
 
 
-def test_parts_that_were_opened_are_not_asked_about(windows, people, server, ask):
+def test_opened_parts_cause_no_warning(windows, people, server, ask):
     windows.tolerate(" 422 ")
     request = ask(**FOLDED)
     page = windows.open(people("approver"), f"/requests/{request}/")
@@ -138,7 +138,7 @@ def test_parts_that_were_opened_are_not_asked_about(windows, people, server, ask
     assert status(server, request) == "approved"
 
 
-def test_a_card_whose_parts_were_all_opened_is_approved_at_the_first_press(windows, people, server, ask):
+def test_card_with_all_parts_opened_is_approved_at_once(windows, people, server, ask):
     request = ask(**FOLDED)
     page = windows.open(people("approver"), f"/requests/{request}/")
     page.get_by_text("20 more values").click()

@@ -65,7 +65,7 @@ def tops(page) -> list[float]:
     return page.evaluate("[...document.querySelectorAll('.inbox-row')].map(one => one.getBoundingClientRect().top)")
 
 
-def test_three_requests_are_read_and_decided_by_keys_alone(windows, people, server, asked):
+def test_three_requests_are_decided_by_keyboard(windows, people, server, asked):
     word, ask = asked
     first, second, third = ask(), ask(), ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
@@ -101,7 +101,7 @@ def test_three_requests_are_read_and_decided_by_keys_alone(windows, people, serv
     assert row(page, first).locator(".row-gist").inner_text().startswith("Approved by approver")
 
 
-def test_keys_can_be_switched_off_and_stay_so(windows, people, asked):
+def test_shortcuts_can_be_turned_off(windows, people, asked):
     word, ask = asked
     request = ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
@@ -124,7 +124,7 @@ def test_keys_can_be_switched_off_and_stay_so(windows, people, asked):
     assert (marked(page), page.locator("#bulk-count").inner_text()) == (request, "1 selected")
 
 
-def test_the_raw_json_is_one_key_away(windows, people, asked):
+def test_raw_json_has_a_shortcut(windows, people, asked):
     word, ask = asked
     request = ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
@@ -138,7 +138,7 @@ def test_the_raw_json_is_one_key_away(windows, people, asked):
     assert marked(page) == request
 
 
-def test_a_request_on_its_own_page_is_read_and_decided_by_keys(windows, people, server, asked):
+def test_request_page_is_decided_by_keyboard(windows, people, server, asked):
     request = asked[1]()
     page = windows.open(people("approver"), f"/requests/{request}/")
     page.keyboard.press("v")
@@ -155,7 +155,7 @@ def test_a_request_on_its_own_page_is_read_and_decided_by_keys(windows, people, 
     assert status(server, request) == "rejected"
 
 
-def test_a_key_does_nothing_to_a_page_that_has_just_changed(windows, people, server, asked):
+def test_key_does_nothing_right_after_a_change(windows, people, server, asked):
     request = asked[1]()
     page = windows.open(people("admin"), f"/requests/{request}/")
     people("approver").decide(request, verdict="reject")
@@ -165,7 +165,7 @@ def test_a_key_does_nothing_to_a_page_that_has_just_changed(windows, people, ser
     assert status(server, request) == "rejected"
 
 
-def test_what_is_decided_elsewhere_shows_in_place_and_the_next_key_does_nothing(windows, people, server, asked):
+def test_decision_elsewhere_updates_the_row_and_blocks_the_next_key(windows, people, server, asked):
     word, ask = asked
     first, second = ask(), ask()
     page = windows.open(people("admin"), f"/requests/?q={word}")
@@ -184,7 +184,7 @@ def test_what_is_decided_elsewhere_shows_in_place_and_the_next_key_does_nothing(
     assert (marked(page), status(server, second)) == (second, "pending")
 
 
-def test_what_is_new_waits_until_it_is_asked_for(windows, people, asked):
+def test_new_requests_are_inserted_on_request(windows, people, asked):
     word, ask = asked
     first = ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
@@ -210,7 +210,7 @@ def test_what_is_new_waits_until_it_is_asked_for(windows, people, asked):
     assert show.is_hidden()
 
 
-def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
+def test_critical_request_asks_for_its_name(windows, people, server, asked):
     windows.tolerate(" 422 ")
     word, _ = asked
     server.run(ASK.format(word=word, kind="APPROVAL", priority="CRITICAL"))
@@ -232,7 +232,7 @@ def test_what_is_critical_asks_for_its_name(windows, people, server, asked):
     assert card.locator(".outcome p").first.inner_text().startswith("Approved by approver")
 
 
-def test_no_key_says_what_became_of_a_call(windows, people, server):
+def test_no_key_decides_an_unknown_outcome(windows, people, server):
     word = f"batch{next(batches)}"
     server.run(ASK.format(word=word, kind="RECOVERY", priority="NORMAL"))
     page = windows.open(people("approver"), f"/requests/?q={word}")
@@ -248,7 +248,7 @@ def test_no_key_says_what_became_of_a_call(windows, people, server):
 
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["javascript", "plain"])
-def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people, server, asked, scripted):
+def test_bulk_decision_shows_each_outcome(windows, people, server, asked, scripted):
     word, ask = asked
     requests = [ask() for _ in range(3)]
     page = windows.open(people("approver"), f"/requests/?q={word}", java_script_enabled=scripted)
@@ -275,7 +275,7 @@ def test_many_are_decided_together_and_each_says_what_came_of_it(windows, people
     assert page.url == f"{server.address}/requests/?q={word}"
 
 
-def test_the_list_works_without_javascript(windows, people, asked):
+def test_inbox_works_without_javascript(windows, people, asked):
     word, ask = asked
     request = ask()
     page = windows.open(people("approver"), "/requests/", java_script_enabled=False)

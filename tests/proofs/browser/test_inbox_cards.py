@@ -74,7 +74,7 @@ def test_enter_in_an_open_card_closes_nothing(windows, people, asked):
 
 
 @pytest.mark.parametrize("way", ["keys", "mouse"])
-def test_what_was_begun_in_a_card_is_there_when_it_is_opened_again(windows, people, asked, way):
+def test_input_of_a_closed_card_is_kept(windows, people, asked, way):
     word, ask = asked
     first, second = ask(), ask()
     page = windows.open(people("approver"), f"/requests/?q={word}")
@@ -120,7 +120,7 @@ def test_what_was_begun_in_a_card_is_there_when_it_is_opened_again(windows, peop
     assert card(page, first).is_visible()
 
 
-def test_a_kept_card_that_is_decided_elsewhere_shows_its_outcome_and_stays_closed(windows, people, asked):
+def test_closed_card_decided_elsewhere_shows_its_outcome_when_opened(windows, people, asked):
     word, ask = asked
     request = ask()
     page = windows.open(people("admin"), f"/requests/?q={word}")
@@ -133,7 +133,7 @@ def test_a_kept_card_that_is_decided_elsewhere_shows_its_outcome_and_stays_close
     assert outcome(page, request).inner_text().startswith("Rejected by approver")
 
 
-def test_a_key_without_a_button_leads_to_what_answers_the_request(windows, people, server, asked):
+def test_key_without_a_button_focuses_the_answer(windows, people, server, asked):
     word, ask = asked
     remote = Remote(server, "requester", ("ask", "read"))
     question = remote.ask(kind="question", title=f"Which, {word}?", options=[{"label": "Red"}, {"label": "Blue"}])["id"]
@@ -152,7 +152,7 @@ def test_a_key_without_a_button_leads_to_what_answers_the_request(windows, peopl
     assert status(server, request) == "approved"
 
 
-def test_what_is_new_in_a_list_with_headings_has_a_heading_of_its_own(windows, people, asked):
+def test_new_requests_in_a_grouped_list_get_their_own_heading(windows, people, asked):
     word, ask = asked
     first = ask()
     page = windows.open(people("approver"), f"/requests/?q={word}&group=tool")
@@ -166,7 +166,7 @@ def test_what_is_new_in_a_list_with_headings_has_a_heading_of_its_own(windows, p
     assert (shown[:3], len(shown), shown[-1]) == (["issueRefund", first, "New"], 6, third)
 
 
-def test_what_is_decided_before_it_was_shown_has_not_come(windows, people, asked):
+def test_new_request_decided_before_it_was_shown_is_dropped(windows, people, asked):
     word, ask = asked
     page = windows.open(people("approver"), f"/requests/?q={word}")
     first, second = ask(), ask()
@@ -188,7 +188,7 @@ def test_what_is_decided_before_it_was_shown_has_not_come(windows, people, asked
     assert show.is_visible()
 
 
-def test_the_list_notifies_and_counts_in_its_title(windows, people, asked):
+def test_inbox_notifies_and_counts_in_its_title(windows, people, asked):
     word, ask = asked
     ask()
     bob = people("approver")
@@ -211,7 +211,7 @@ def test_the_list_notifies_and_counts_in_its_title(windows, people, asked):
     assert page.evaluate("window.notes") == expected
 
 
-def test_who_decided_is_found_without_a_status(windows, people, asked):
+def test_decided_by_filter_works_without_a_status(windows, people, asked):
     word, ask = asked
     request, other = ask(), ask()
     people("approver").decide(request, verdict="reject")

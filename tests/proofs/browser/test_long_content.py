@@ -153,7 +153,7 @@ def workflow_of(desk: Server, request: str) -> str:
     return f"/workflows/{desk.value(sql, request.replace('-', ''))}/"
 
 
-def test_names_of_an_ordinary_day_widen_nothing(windows, desk, asked, approver):
+def test_ordinary_names_do_not_widen_pages(windows, desk, asked, approver):
     page = windows.open(approver, "/", reduced_motion="reduce")
     paths = [f"/requests/{asked[name]}/" for name in USUAL]
     assert looked_at(page, desk, *paths) == {}
@@ -166,7 +166,7 @@ def test_names_of_an_ordinary_day_widen_nothing(windows, desk, asked, approver):
     assert too_wide(page) == {}
 
 
-def test_the_longest_that_may_be_asked_widens_no_page(windows, desk, asked, agent, approver, auditor):
+def test_longest_allowed_requests_do_not_widen_pages(windows, desk, asked, agent, approver, auditor):
     # Something decided, with an edit, a comment and a result; and asked again, so that it is what was decided before.
     edited = agent.ask(**UTMOST | EXTREMES["quick"])
     changes = {"verdict": "edit", "comment": SAID, "edited_input": {WIDE: "e" * 1000}}
@@ -192,7 +192,7 @@ def test_the_longest_that_may_be_asked_widens_no_page(windows, desk, asked, agen
     assert looked_at(reads, desk, "/", "/requests/", "/insights/", *cards, *flows) == {}
 
 
-def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(windows, desk, asked, approver):
+def test_long_requests_and_refused_forms_do_not_widen_the_inbox(windows, desk, asked, approver):
     windows.tolerate(" 422 ")
     page = windows.open(
         approver, "/requests/?group=tool", reduced_motion="reduce", viewport={"width": 1280, "height": 900}
@@ -222,7 +222,7 @@ def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(window
     assert opened == {}
 
 
-def test_many_long_requests_at_once_widen_nothing(windows, desk, asked, approver):
+def test_bulk_pages_of_long_requests_do_not_widen(windows, desk, asked, approver):
     page = windows.open(approver, "/requests/", viewport={"width": 1280, "height": 900})
     page.locator(f"#row-{asked['quick']} [name=pick]").check()
     page.locator(f"#row-{asked['fields']} [name=pick]").check()
@@ -235,7 +235,7 @@ def test_many_long_requests_at_once_widen_nothing(windows, desk, asked, approver
     assert (sure, too_wide(page)) == ({}, {})
 
 
-def test_a_chat_of_long_words_widens_nothing(windows, desk):
+def test_chat_with_long_words_does_not_widen(windows, desk):
     person = desk.person("requester")
     chat, request = person.pause(f"Please refund order {'z' * 49}, 500 euros")
     said = person.start_chat(f"hello {SAID}")
@@ -255,7 +255,7 @@ def test_a_chat_of_long_words_widens_nothing(windows, desk):
     )
 
 
-def test_long_names_are_cut_in_a_row_and_what_follows_them_is_seen(windows, desk, asked, approver):
+def test_long_names_in_a_row_are_cut_and_the_rest_stays_visible(windows, desk, asked, approver):
     page = windows.open(approver, "/requests/", viewport={"width": DESKTOP, "height": 900})
     meta = page.locator(f"#row-head-{asked['approval']} .meta")
     pieces = meta.evaluate("""row => {
@@ -275,7 +275,7 @@ def test_long_names_are_cut_in_a_row_and_what_follows_them_is_seen(windows, desk
     assert [one["whole"] for one in pieces] == [False, False, True, True, True]
 
 
-def test_a_hidden_button_is_not_seen(windows, desk, agent, approver):
+def test_hidden_button_is_not_visible(windows, desk, agent, approver):
     stops = {"type": "array", "items": {"type": "string"}, "maxItems": 4}
     form = {"type": "object", "properties": {"stops": stops}}
     asked = agent.ask(kind="form", title="Where?", tool_name="", input={}, response_schema=form)
@@ -289,7 +289,7 @@ def test_a_hidden_button_is_not_seen(windows, desk, agent, approver):
     assert page.locator(".list-rows + button").is_hidden()
 
 
-def test_words_in_another_direction_rearrange_nothing_beside_them(windows, desk, agent, approver):
+def test_right_to_left_text_does_not_rearrange_its_surroundings(windows, desk, agent, approver):
     agent.ask(
         title="\u202eRefund \u05d0\u05d1\u05d2", tool_name="refund", agent="\u05d0\u05d1\u05d2 1", input={"amount": 1}
     )

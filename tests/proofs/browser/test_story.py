@@ -73,7 +73,7 @@ def refund(windows, server, people, capsys):
     return ask_for
 
 
-def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itself(refund, server):
+def test_edited_approval_resumes_the_chat(refund, server):
     chat, desk, card = refund("Please refund order 4720, 250 euros")
     assert card.locator(".workflow-head .meta").inner_text().startswith("agent support")
     link = card.get_by_role("link", name="open the chat").get_attribute("href")
@@ -118,7 +118,7 @@ def test_a_rejection_reaches_the_requester_with_its_reason(refund):
     assert chat.evaluate("window.untouched") is True
 
 
-def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, people):
+def test_options_are_buttons_or_checkboxes_and_the_answered_card_stays(windows, people):
     chat = ask(windows, people, "ask twice")
     first = chat.locator(".request").first
     first.get_by_role("button", name="Express").click()
@@ -135,7 +135,7 @@ def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, peopl
     assert chat.evaluate("window.untouched") is True
 
 
-def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people):
+def test_suggestions_are_buttons_and_free_text_is_a_field(windows, people):
     chat = ask(windows, people, "ask human")
     card = chat.locator(".request")
     card.locator(".choices").wait_for()
@@ -175,7 +175,7 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     assert chat.input_value("#composer textarea") == "Hurry up!"
 
 
-def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
+def test_message_that_could_not_be_sent_stays_in_its_field(windows, people):
     windows.tolerate(" 403 ")
     chat = ask(windows, people, "hello")
     wait_for_state(chat, "completed")
@@ -187,7 +187,7 @@ def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
     assert chat.input_value("#composer textarea") == "Are you there?"
 
 
-def test_the_words_arrive_one_by_one_and_stop_keeps_what_was_said(windows, tmp_path):
+def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
     # A word a second: it is stopped long before its end.
     with Server(tmp_path, HITL_AGENTS="tests.support.processes.patient_agent.patient", WORD_SECONDS="1") as server:
         chat = ask(windows, server.person, "count")
