@@ -14,11 +14,9 @@
     transformResponse(text) {
       const pushed = document.createElement("template");
       pushed.innerHTML = text;
+      // Compare before anything is placed: a new card must be announced.
+      for (const element of [...pushed.content.children].filter(isShown)) element.remove();
       for (const element of [...pushed.content.children]) {
-        if (isShown(element)) {
-          element.remove();
-          continue;
-        }
         const [, target] = (element.getAttribute("hx-swap-oob") || "").match(/^(?:\w+)(?::(.+))?$/) || [];
         if (!element.hasAttribute("hx-swap-oob") || document.querySelector(target || `#${CSS.escape(element.id)}`)) continue;
         element.remove();

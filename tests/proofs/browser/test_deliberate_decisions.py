@@ -23,7 +23,7 @@ def mistype(page) -> None:
     """Sends a wrong name, and waits for what the desk says to it."""
     page.locator(NAME).first.fill("droporders")
     page.keyboard.press("Enter")
-    page.locator(".refusal", has_text="This is critical").wait_for()
+    page.locator(".refusal", has_text="This request is critical").wait_for()
 
 
 @pytest.mark.parametrize("where", ["page", "list"])
