@@ -1,4 +1,4 @@
-"""The admin shows and never changes; what it may do goes through the same corridor as everything else."""
+"""The admin is read-only; its actions use the same decision path as everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no database can hold or look for is refused in the admin, in words and on every database."""
+"""The admin refuses values that a database cannot store or search for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks, their secrets and the rules for people are edited in the admin; dead letters are seen and sent again there."""
+"""The admin of webhooks, their secrets, notification rules and dead events."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_dead_events_are_listed_and_sent_again_with_the_same_id(root, settings):
         assert ("answered 500" in page, "1 outbox event" in page) == (True, True)
         root.post(OUTBOX, {"action": "send_again", "_selected_action": [row.pk]})
         carry()
-        # Given up long ago, it is tried for three days again.
+        # A dead event is tried for three more days.
         assert states() == [("request.decided", False, False, "answered 500")]
         there.behave = lambda got: answer(200)
         later()

@@ -1,4 +1,4 @@
-"""Fields that are left empty or emptied: what that takes away, what is missing then, and where the page says so."""
+"""Empty fields of forms: which values they remove, which are missing, and where the page says so."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_error_in_a_row_links_to_that_row():
 
 
 def shown(request: ApprovalRequest) -> Field:
-    """The fields of its answer as a page shows them."""
+    """Return the fields of the answer form as a page shows them."""
     found = Card(request=request, decision=None, may_close=True, may_cancel=False).answer_form
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""A page decides what it showed and nothing else, and what is critical only with its name."""
+"""Decisions are bound to what the page showed, and critical requests need their name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_unchanged_request_is_decided_with_or_without_a_digest(refund):
     by = bob()
     assert not decide(refund, by, Verdict.APPROVE, shown_digest=refund.input_digest).replayed
     assert decide(refund, by, Verdict.APPROVE).replayed
-    # It is over: what was shown counts no more.
+    # It is decided, so the digest no longer matters.
     assert decide(refund, by, Verdict.APPROVE, shown_digest=OTHER).replayed
 
 

@@ -1,4 +1,4 @@
-"""Forms that are made from JSON Schemas: which field asks for what, what comes back, and what is said where it is wrong."""
+"""Forms from JSON Schemas: fields, the values they return, and errors."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_form_with_too_many_fields_becomes_json():
 
 
 def untouched(value: dict[str, Any], schema: dict[str, Any]) -> QueryDict:
-    """The edit form of a value as a browser sends it back untouched."""
+    """Return the edit form of a value as a browser sends it unchanged."""
     data = QueryDict(mutable=True)
     data["verdict"] = "edit"
     for leaf in edit_form(value, schema, "Input").leaves():

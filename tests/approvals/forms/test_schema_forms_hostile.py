@@ -1,4 +1,4 @@
-"""Whatever schema a stranger sends and whatever a browser sends for its form: an answer, or a refusal in words."""
+"""Any schema and any submitted form give an answer or a refusal."""
 
 from __future__ import annotations
 

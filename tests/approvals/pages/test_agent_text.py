@@ -1,4 +1,4 @@
-"""What an agent writes never passes for the desk's words: it is framed, has no headings, and its links say where they lead."""
+"""Text from agents never looks like text from Pausepoint: it is framed, has no headings, and links show their targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answering a question from a page, each kind with its own form; and forms that no page of ours would send."""
+"""Answering questions on pages, with each kind of form, and forms that no page would send."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_no_form_causes_a_server_error(kind):
 
 
 def sent_everywhere(asker: User, client: Client, kind: Kind, value: str) -> set[int]:
-    """The status codes that a value gets as each field of each kind of form."""
+    """Return the status codes for a value in each field of each kind of form."""
     fields = {"options": OPTIONS, "allow_text": True} if kind == Kind.QUESTION else {}
     asked, codes = make_request(asker, kind, input={"amount": 1, "nested": {"a": []}}, **fields), set()
     fields = ["verdict", "comment", "text", "choice", "from", "next", "input.amount", "input.nested", value or "x"]

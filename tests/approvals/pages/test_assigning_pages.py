@@ -1,4 +1,4 @@
-"""The line that says who is on a request and the form that hands it over, as people press them: with htmx and without."""
+"""The line with the assignee and the assign form, with and without htmx."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 def line(html: str) -> tuple[str, list[str]]:
-    """What is said about who is on it, and the buttons beside it."""
+    """Return the text and the buttons of the line with the assignee."""
     (holder,) = parse(html).find("div", class_="assignee")
     words = holder.find("p", class_="assignee-text")
     return words[0].words if words else "", [one.words for one in holder.find("button")]

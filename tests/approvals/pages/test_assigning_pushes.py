@@ -1,4 +1,4 @@
-"""What open pages are pushed when people are at a request: to each their own, to Mallory nothing, and what it costs."""
+"""Pushes about assignees and notes: what each person receives, and their queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def act(what, request: ApprovalRequest, by: User, **more: object):
 
 
 def holders(html: str) -> dict[str, list[str]]:
-    """The buttons of the lines about who is on what, in a push."""
+    """Return the buttons of each assignee line in a push."""
     return {
         one.attributes["id"]: [b.words for b in one.find("button")]
         for one in parse(html).find("div", class_="assignee")

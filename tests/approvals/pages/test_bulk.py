@@ -1,4 +1,4 @@
-"""One verdict on many requests: what it would do, what came of each, and what never goes along."""
+"""Bulk decisions: the preview, the outcomes, and what is never included."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def confirm(client, picks, verdict="approve", comment="", **more):
 
 
 def outcomes(html: str) -> dict[str, str]:
-    """Title and outcome of each row of the tables."""
+    """Return the outcome of each row by title."""
     rows = [row.find("td") for row in parse(html).find("tbody")[0].find("tr")]
     return {row[0].words: row[2].words for row in rows}
 

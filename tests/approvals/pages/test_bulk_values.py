@@ -1,4 +1,4 @@
-"""Before many are decided it is shown, tool by tool, what they have in common, where they differ, and what it adds up to."""
+"""The preview of a bulk decision: same values, differences and sums, per tool."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def same(found: Comparison) -> dict[str, str]:
 
 
 def cells(found: Comparison) -> dict[str, list[str | None]]:
-    """What each column shows, in the order of the requests."""
+    """Return the values of each column, in the order of the requests."""
     return {
         name: [line.cells[place].value if line.cells[place] else None for line in found.lines]
         for place, name in enumerate(found.columns)

@@ -1,4 +1,4 @@
-"""Whoever answers sees to which address the outcome goes."""
+"""Cards show to which address the decision is sent."""
 
 from __future__ import annotations
 

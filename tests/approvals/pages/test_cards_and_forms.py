@@ -1,4 +1,4 @@
-"""What a person sees of a request and sends back: an untouched form changes nothing, hostile text does nothing."""
+"""Edit and answer forms: an unchanged form changes nothing, and hostile text does nothing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def form(**fields: str | list[str]) -> QueryDict:
 
 
 def as_browser_sends(value: dict[str, Any], **changes: str) -> QueryDict:
-    """The edit form untouched: every line break as CRLF; then with `changes`."""
+    """Return the unchanged edit form, with line breaks as CRLF, updated with `changes`."""
     data = form(verdict="edit")
     for leaf in input_form(approval(value)).leaves():
         item: Any = value
@@ -104,7 +104,7 @@ def test_unchanged_edit_form_returns_any_input(value):
 
 
 class Fields(HTMLParser):
-    """The fields of the form around a button, read as a browser does."""
+    """Return the fields of the form around a button, as a browser reads them."""
 
     def __init__(self, page: str, button: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a card shows: text of models and tools made safe, values in rows, and a refused try with what was typed in it."""
+"""Cards: safe text, values in rows, and refused forms with their input."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ HARMLESS = {
 
 
 class Tags(HTMLParser):
-    """Every element that a browser would make of some HTML, with its attributes."""
+    """Return every element that a browser would create from HTML, with its attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

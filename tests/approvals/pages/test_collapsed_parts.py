@@ -1,4 +1,4 @@
-"""Who approves what is folded away, and has not opened it, is asked once more and told how much they have not seen."""
+"""People who approve collapsed parts that they never opened are warned once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deciding from a page, as a plain form and through htmx, and every refusal of it."""
+"""Deciding on pages, with plain forms and with htmx, and every refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first line of a card names the tool that would run, whatever the agent writes around it."""
+"""The first line of a card names the tool that would run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms from schemas and the review of an edit, as pages: with and without JavaScript."""
+"""Forms from schemas and the review of edits, as pages."""
 
 from __future__ import annotations
 

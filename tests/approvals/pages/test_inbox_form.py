@@ -1,4 +1,4 @@
-"""The form of filters at `/requests/` holds what its address asks for; and what the page is pushed tells of what waits."""
+"""The filter form of `/requests/`, and the pushes to the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def client(client):
 
 
 def chosen(html: str) -> dict[str, str]:
-    """What the form of the filters sends as it stands, without what is empty."""
+    """Return what the filter form sends, without empty fields."""
     (form,) = parse(html).find("form", id="filters")
     found = {field.attributes["name"]: field.attributes.get("value", "") for field in form.find("input")}
     if not form.find("input", name="mine", checked=""):
@@ -77,7 +77,7 @@ def test_push_includes_notification_and_waiting_count():
     assert pushed_to(decider, "one") == (["one"], ["3"])
     assert pushed_to(owner, "one") == (["one"], ["2"])
     assert pushed_to(owner, "three") == ([], ["2"])
-    # What is nothing of theirs costs no query, and changes no number.
+    # Requests of others take no query and do not change the count.
     assert pushed_to(auditor, "one") == ([], [])
     pages = [parse(browser(person).get("/requests/").text) for person in (decider, owner, auditor)]
     assert [page.find("div", id="counts")[0].attributes["data-waiting"] for page in pages] == ["3", "2", "0"]

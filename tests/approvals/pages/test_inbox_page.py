@@ -1,4 +1,4 @@
-"""The list at `/requests/`: its order, filters, groups and pages, and addresses that ask for what there is not."""
+"""The inbox at `/requests/`: order, filters, groups, pages and invalid query strings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def titles(html: str) -> str:
-    """The titles of the list's rows, as one text."""
+    """Return the titles of the rows as one text."""
     return "".join(one.words for one in parse(html).find("a", class_="row-title"))
 
 
@@ -39,7 +39,7 @@ def shown(client, **filters: object) -> str:
 
 @pytest.fixture
 def desk():
-    """Requests `a` to `g`, an hour apart, the newest last; `f` and `g` are decided, `g` first."""
+    """Create requests `a` to `g`, an hour apart, newest last; `f` and `g` are decided, `g` first."""
     owner, decider, erin = alice(), bob(), make_person("erin", "decide_approvalrequest")
     one, two = make_workflow(owner, agent="support"), make_workflow(erin, agent="billing", title="Invoices")
     made = [
@@ -139,7 +139,7 @@ def test_people_see_only_their_own_requests_in_the_inbox(desk):
     assert [shown(people["mallory"], **filters) for filters in ({}, {"status": "any"}, {"q": "parcel"})] == ["", "", ""]
     owner = browser(ApprovalRequest.objects.get(title="a").requested_by)
     assert (shown(owner), shown(owner, status="any"), shown(owner, q="parcel")) == ("bda", "fgdba", "b")
-    # Whom something is assigned to sees it beside what they asked, once.
+    # Assignees see the request once, with their own requests.
     someone = ApprovalRequest.objects.get(title="d").assigned_to
     someone.user_permissions.clear()
     make_request(someone, Kind.QUESTION, allow_text=True, title="h", assigned_to=someone)
@@ -176,7 +176,7 @@ def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, per
             tool_name=f"tool{number % 3}",
             priority=list(Priority)[number % 4],
         )
-        # Some of the same moment: their ids decide.
+        # Some have the same moment, so their ids decide the order.
         ApprovalRequest.objects.filter(pk=made.pk).update(created_at=now - timedelta(minutes=number // 3))
         if number % 2:
             decide(made, decider, Verdict.REJECT)

@@ -1,4 +1,4 @@
-"""What a person reads is what they approve: nothing turns it round, nothing hides in it, nothing different reads alike."""
+"""People read what they approve: no reversed text, no hidden characters, no different values that look the same."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_text_direction_of_a_page_is_never_reversed():
         "/requests/",
         "/requests/?group=workflow",
     ):
-        # The fields of the edit form hold the value itself, which an edit that touches nothing gives back.
+        # The fields of the edit form contain the value itself, so that an unchanged edit returns it.
         page = parse(re.sub(r"(?s)<textarea.*?</textarea>", "", client.get(path).text))
         assert (path, [text for text in page.words.split() if "\u202e" in text]) == (path, [])
         assert "⟨U+202E⟩0001⟨U+202C⟩ EUR" in page.words

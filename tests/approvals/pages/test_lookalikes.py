@@ -1,4 +1,4 @@
-"""Nothing hides in a name, and no two names read alike without a word: every invisible character, mixed alphabets, twins."""
+"""No hidden characters in names, and no unmarked lookalikes: invisible characters, mixed alphabets, twins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk's pages: what waits, what has ended, one workflow, one request; long lists page by page, odd addresses too."""
+"""The dashboard, completed workflows, one workflow and one request; pagination and invalid cursors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def browser(user) -> Client:
 
 
 def titles(html: str) -> list[str]:
-    """The requests on a page, in order."""
+    """Return the requests on a page, in order."""
     return [card.find("h4")[0].words for card in parse(html).find("section", class_="request")]
 
 
@@ -45,7 +45,7 @@ def counts(html: str) -> tuple[str, str]:
 
 
 def ended(owner, title: str, minutes_ago: int = 0) -> Workflow:
-    """A workflow that has asked once and has ended."""
+    """Create a workflow with one request that has ended."""
     workflow = make_workflow(owner, title=title)
     decide(make_request(owner, workflow=workflow), bob_or(owner), Verdict.REJECT)
     actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
@@ -55,7 +55,7 @@ def ended(owner, title: str, minutes_ago: int = 0) -> Workflow:
 
 
 def bob_or(owner):
-    """Who decides: Bob, made on first use, or the owner where she may."""
+    """Return the person who decides: Bob, or the owner if she may."""
     return owner if owner.has_perm("approvals.decide_approvalrequest") else bob()
 
 
@@ -122,7 +122,7 @@ def test_assignee_answers_without_access_to_other_requests():
     assert titles(page) == ["For Dora"]
     assert parse(page).find("table", class_="list") == []
     assert buttons(page) == ["Answer", "Decline"]
-    # An approval that was assigned to her before only deciders could be: she reads it.
+    # Old approvals may be assigned to people who may not decide; they can read them.
     ApprovalRequest.objects.filter(title="Not for Dora").update(assigned_to=dora)
     assert buttons(browser(dora).get(workflow.get_absolute_url()).text) == ["Answer", "Decline"]
 

@@ -1,4 +1,4 @@
-"""What ran is shown where it was approved: state, output or error, when, and whether it was exactly what was approved."""
+"""Results are shown where the call was approved: state, output or error, time, and whether the input matches."""
 
 from __future__ import annotations
 

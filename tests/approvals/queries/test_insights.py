@@ -1,4 +1,4 @@
-"""The figures of the insights, against the same worked out by hand; who sees whose; and what they cost."""
+"""The figures of the insights page against manual counts, who sees which, and their queries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def past(
     words: int | None = None,
     agent: str = "support",
 ) -> ApprovalRequest:
-    """A request that ended so long ago, so many seconds after it was asked; written as it would stand there."""
+    """Create a request that ended at a time, some seconds after it was created."""
     at = NOW - timedelta(days=days_ago)
     more = {"allow_text": True} if kind == Kind.QUESTION else {}
     made = make_request(owner, kind, tool_name=tool, workflow=make_workflow(owner, agent=agent), **more)
@@ -66,7 +66,7 @@ def total(user: User, days: int = 30) -> Measure:
 
 
 def nearest(times: list[float], part: float) -> float:
-    """The percentile by nearest rank."""
+    """Return the percentile by nearest rank."""
     return sorted(times)[math.ceil(part * len(times)) - 1]
 
 

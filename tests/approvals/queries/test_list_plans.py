@@ -1,4 +1,4 @@
-"""No list reads a table from end to end: what the databases mean to do, asked of them with many rows there."""
+"""No list scans a table: query plans of both databases with many rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANYWHERE = {"desk: count of what waits", "desk: count of what ended", "requests:
 
 @pytest.fixture
 def found(db) -> dict[str, QuerySet[Any]]:
-    """Every list, over many requests."""
+    """Return every list, with many requests."""
     decider, asker = bob(), alice()
     request = make_request(decider, title="Refund order 4711?")
     decide(request, decider, Verdict.APPROVE)

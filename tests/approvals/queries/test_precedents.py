@@ -1,4 +1,4 @@
-"""What was decided before about the same tool: the latest, those with the same title first, and only what one may see."""
+"""Earlier decisions on the same tool: the latest, same title first, and only what a person may see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of requests costs the same number of queries with ten rows and with many, and so do its pushes and decisions."""
+"""The inbox, its pushes and bulk decisions take a constant number of queries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cost(work) -> int:
 
 @pytest.fixture(params=[FEW, MANY])
 def desk(request):
-    """So many requests of different people and workflows that wait, and as many that are decided."""
+    """Create waiting and decided requests of different people and workflows."""
     for number in range(2 * request.param):
         owner = make_person(f"person-{number}", "decide_approvalrequest")
         made = make_request(

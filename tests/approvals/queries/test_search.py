@@ -1,4 +1,4 @@
-"""Full-text search: what is found by which words, what nobody may find, and searches that are no query."""
+"""Full-text search: which words find what, permissions, and searches without words."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.django_db
 
 
 def found(search: str) -> list[str]:
-    """The titles of what a search finds."""
+    """Return the titles that a search finds."""
     return sorted(searching.with_words(ApprovalRequest.objects.all(), search).values_list("title", flat=True))
 
 
 @pytest.fixture
 def desk():
-    """One request for each place in which a word may stand; the last one is decided."""
+    """Create one request for each place of a word; the last one is decided."""
     owner, decider = alice(), bob()
     make_request(owner, title="Refund for Müller", input={})
     make_request(owner, title="message", message="The **parcel** came back: 50%_off", input={})
@@ -70,7 +70,7 @@ def desk():
     ],
 )
 def test_words_are_found_in_every_part_of_a_request(desk, search, titles):
-    # "mull" is a beginning only where it is the last word.
+    # "mull" is a prefix only if it is the last word.
     assert found(search) == titles
 
 
@@ -132,7 +132,7 @@ def test_indexed_words_are_those_that_a_search_looks_for(text):
 
 
 class Searches(TestCase):
-    """Searches that nobody thought of."""
+    """Test random searches."""
 
     def setUp(self):
         self.owner = alice()

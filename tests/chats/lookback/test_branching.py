@@ -1,4 +1,4 @@
-"""A new chat from a checkpoint: what was done stays done, what was asked is asked anew, and the old chat notices nothing."""
+"""Branches from checkpoints: finished calls stay finished, requests are created again, the origin does not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches where sub-agents are at work: refused in words; and where their work is done: copied."""
+"""Branches of chats with sub-agents: refused while they are suspended, copied when they are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat's checkpoint history: message by message, each checkpoint readable and as the JSON that was stored."""
+"""The checkpoints of a chat by message, in readable form and as stored JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two states of a message: applied to the left, it gives the right; and the work has an end."""
+"""The differences between two states of a message: correct, and with bounded work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ messages = st.lists(said | calls | st.just({"type": "step-start"}), max_size=8)
 
 
 def applied(before: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
-    """The object after its changes."""
+    """Return the object with the changes applied."""
     after = copy.deepcopy(before)
     for change in changes:
         *way, last = change.path
@@ -42,7 +42,7 @@ def applied(before: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
         for name in way:
             place = place[name]
         if change.op == Op.REMOVED:
-            # From the end of a list first: what stands behind a place that goes would move.
+            # Start at the end of a list, because removing an item moves those after it.
             place[last] = REMOVED
         elif isinstance(place, list) and last == len(place):
             place.append(change.after)

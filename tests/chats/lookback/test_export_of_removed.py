@@ -1,4 +1,4 @@
-"""A chat that was removed because of its age has no export: an empty one would say that nothing was ever in it."""
+"""A deleted chat has no export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that compare two checkpoints and branch a chat, and the export, as people and programs meet them."""
+"""The comparison of two checkpoints, branching and the export, for people and programs."""
 
 from __future__ import annotations
 

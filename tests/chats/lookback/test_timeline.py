@@ -1,4 +1,4 @@
-"""A chat's timeline: what happened, in order, page by page, for those who may read the chat."""
+"""The timeline of a chat: in order, page by page, for people who may read the chat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def kinds(chat, **given) -> list[str]:
 
 
 def story(settings):
-    """A payment that was asked for, approved and made."""
+    """Run a turn with an approved payment."""
     settings.HITL_AGENTS = [agents.PATH]
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.APPROVE, comment="Go on.")

@@ -1,4 +1,4 @@
-"""The chats' pages: writing, being refused with the draft kept, stopping, reading what is another's, and paging."""
+"""The pages of chats: writing, refusals that keep the draft, stopping, and permissions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chat(db):
 
 
 def bubbles(html: str) -> list[str]:
-    """What each message says, the text only."""
+    """Return the text of each message."""
     return [" ".join(part.words for part in one.find("div", class_="part-text")) for one in parse(html).find("article")]
 
 
@@ -102,7 +102,7 @@ def test_htmx_gets_an_empty_composer_and_the_message(chat):
 
 
 def refusal(chat, data) -> tuple[int, str, str]:
-    """Status, words and draft of the same refusal as a page and as a fragment."""
+    """Return status, text and draft of the same refusal as a page and as a fragment."""
     client, found = browser(chat.owner), set()
     for headers in ({}, HTMX):
         sent = client.post(f"{chat.get_absolute_url()}messages/", data, headers=headers)

@@ -1,4 +1,4 @@
-"""Long chats and long lists of chats, page by page; and addresses that no page of ours would link to."""
+"""Pagination of chats and messages, and invalid query strings."""
 
 from __future__ import annotations
 

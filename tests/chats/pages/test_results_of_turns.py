@@ -1,4 +1,4 @@
-"""What a chat's tool did is shown on the pages of the request that let it run, and of its workflow."""
+"""The result of a chat's tool call is shown on the pages of its request and workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a running turn go to a page as long as its session and its right last, whoever ends them without a ring."""
+"""Text of a running turn is streamed only while the session and the permission last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a model, a tool, a client or a person writes is shown as text: on every page, and in every push."""
+"""Text of models, tools, clients and people is escaped on every page and in every push."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BREAKERS = [
 
 
 def evil_tool(city: str) -> str:
-    """Shown nowhere."""
+    """Not shown."""
     return city
 
 
@@ -49,13 +49,13 @@ def evil(request):
 
 @pytest.fixture
 def bob(evil):
-    """Bob, who has chosen an odd name."""
+    """Return Bob with a hostile username."""
     return make_person(evil[:150], "decide_approvalrequest", "view_approvalrequest")
 
 
 @pytest.fixture
 def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
-    """Requests of every kind, waiting and decided, with the breaker in everything that can be written."""
+    """Create waiting and decided requests of every kind, with the hostile text everywhere."""
     workflow = make_workflow(
         bob, title=evil, agent=evil[:100], thread_id=evil[:200], key=evil, thread_url="/chats/1/", source="api"
     )
@@ -99,7 +99,7 @@ def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
 
 
 def assert_harmless(html: str, *, shown: bool = True) -> None:
-    """The breaker has become text: nothing in the page runs, loads or leads elsewhere because of it."""
+    """Assert that the hostile text is escaped and that nothing runs, loads or links because of it."""
     assert inline_code(html) == []
     page = parse(html)
     assert [one.tag for one in page.all() if one.tag in {"svg", "style", "iframe", "object"}] == []
@@ -159,7 +159,7 @@ def test_refused_card_escapes_text(bob, desk_of_evil, evil):
 
 @pytest.fixture
 def evil_chat(bob, evil, settings) -> Chat:
-    """A chat in which everybody writes the breaker: person, model, tool, error."""
+    """Create a chat with the hostile text from the person, the model, the tool and an error."""
     echo = tool(name="echo", idempotent=True)(evil_tool)
     support = Agent(name="support", title=evil, tools=[*demo.support.tools, echo])
     chat = actions.open_chat(owner=bob, agent=support, public_id=evil)

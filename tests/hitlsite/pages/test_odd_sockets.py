@@ -1,4 +1,4 @@
-"""Addresses of live pages that no page of ours would open: closed like those that are not there."""
+"""WebSocket addresses with invalid query strings are closed like those that do not exist."""
 
 from __future__ import annotations
 

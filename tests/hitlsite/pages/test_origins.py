@@ -1,4 +1,4 @@
-"""A WebSocket is for pages of this site: of the same scheme, host and port."""
+"""WebSockets accept only pages of this site: same scheme, host and port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each page and each push costs the same number of queries, however much it shows: at two rows, and at twenty."""
+"""Each page and each push takes the same number of queries with two rows and with twenty."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def someone(number: int):
 
 
 def waiting(how_many: int) -> None:
-    """Workflows of different people that wait, each for two things, one of them assigned to somebody."""
+    """Create suspended workflows of different people, each with two requests, one of them assigned."""
     for number in range(how_many):
         owner = someone(number)
         workflow = make_workflow(owner, title=f"Run {number}")
@@ -68,7 +68,7 @@ def ended(how_many: int) -> None:
 
 
 def steps(how_many: int) -> Workflow:
-    """One workflow with so many steps, every other one decided."""
+    """Create a workflow with this many requests, every other one decided."""
     owner = someone(0)
     workflow = make_workflow(owner)
     for number in range(how_many):
@@ -79,7 +79,7 @@ def steps(how_many: int) -> Workflow:
 
 
 def talk(how_many: int) -> Chat:
-    """A chat of so many turns, the last of which waits for as many answers; each assistant's message has a tool in it."""
+    """Create a chat of this many turns with tools; the last one waits for as many answers."""
     chat = make_chat(make_person("talker"))
     for _ in range(how_many):
         completed(chat, "weather", text("A moment."), use("getWeather", {"city": "Rome"}))
@@ -95,7 +95,7 @@ def bob_once():
 
 
 def of_push(of: Workflow, request_id: str = "") -> int:
-    """What Bob's desk costs when this is rung: his session anew, and the rendering."""
+    """Count the queries of a push to Bob's dashboard: his session and the rendering."""
     found: list[int] = []
     client = Client()
     client.force_login(bob_once())
@@ -114,7 +114,7 @@ def of_push(of: Workflow, request_id: str = "") -> int:
 
 
 def of_catching_up() -> int:
-    """What it costs to come back to a page that has missed everything."""
+    """Count the queries of a page that reconnects after missing everything."""
     consumer, user = DeskConsumer(), bob()
     consumer.scope = {"query_string": b"since=0"}
     return len(queries(lambda: consumer.catch_up(user, Shared())))

@@ -1,4 +1,4 @@
-"""The styleguide shows everything that pages are made of; and the styles take their values from the tokens."""
+"""The styleguide shows all components, and the styles use the tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STYLES = ROOT / "hitlsite" / "static" / "pausepoint"
 
 @pytest.fixture
 def page(db, settings):
-    """What Alice reads at this address."""
+    """Return the page that Alice sees at this address."""
     client = Client()
     client.force_login(alice())
 

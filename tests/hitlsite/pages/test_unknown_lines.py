@@ -1,4 +1,4 @@
-"""A WebSocket to an address that there is not: refused in the protocol's own words, and no error of the server's."""
+"""WebSockets at unknown addresses are refused by the protocol, without a server error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages' lines to the server: who may open one, what each person is pushed, and what is pushed to nobody."""
+"""The WebSockets of pages: who may connect, what each person receives, and what no one receives."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUIET = 0.3
 
 
 def cards(html: str) -> dict[str, list[str]]:
-    """The requests in a push, each with its buttons."""
+    """Return the buttons of each request in a push."""
     return {
         card.attributes["id"]: [one.words for one in card.find("button") if one not in aside(card)]
         for card in parse(html).find("section", class_="request")
@@ -46,13 +46,13 @@ def cards(html: str) -> dict[str, list[str]]:
 
 
 async def turn_of(chat) -> None:
-    """Let the chat's turn run as the server would."""
+    """Run the chat's turn as the server would."""
     turn = await run(lambda: chat.turns.get())
     await running.advance(turn.pk, asyncio.Event())
 
 
 async def until_followed(chat) -> None:
-    """A page hears the words of its chat's turn from now on."""
+    """Wait until a page receives the text of its chat's turn."""
     turn = await run(lambda: chat.turns.get().pk)
     async with asyncio.timeout(SOON):
         while turn not in {follower.turn_id for follower in streams._followers}:

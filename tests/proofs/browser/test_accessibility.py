@@ -1,4 +1,4 @@
-"""What a page must not do, and must always do: no motion for who wants none, a focus one sees, and news said aloud."""
+"""Accessibility: reduced motion, visible focus, and announcements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROBES = """() => { for (const name of ['arrived', 'spinner'])
 
 @pytest.fixture
 def waits(people):
-    """Asks for a refund; the request's id and title."""
+    """Ask for a refund; return the request's id and order."""
     order = next(orders)
     return people("requester").pause(f"Please refund order {order}, 500 euros")[1], str(order)
 

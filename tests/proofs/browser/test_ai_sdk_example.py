@@ -20,7 +20,7 @@ def address(server: Server) -> Iterator[str]:
 
 
 class Asker:
-    """A person at the example's page, and what stands on the dashboard."""
+    """A person at the example's page, and the dashboard."""
 
     def __init__(self, page, server, approver) -> None:
         self.page, self.server, self.approver = page, server, approver
@@ -33,7 +33,7 @@ class Asker:
         return self.page.get_by_role("region", name=title)
 
     def decide(self, title: str, **fields: object) -> None:
-        """The approver's word on the dashboard."""
+        """Decide on the dashboard as the approver."""
         waiting = (
             "SELECT id FROM approvals_approvalrequest WHERE status = 'pending' AND title = ? ORDER BY created_at DESC"
         )
@@ -90,7 +90,7 @@ def test_two_questions_are_answered_in_different_places(asker):
 
 def test_late_answer_names_the_first(asker, windows):
     windows.tolerate("409")
-    # A page in the background does not look, but once when the assistant is done.
+    # A page in the background polls only once, when the assistant is done.
     asker.page.evaluate(HIDDEN % "true")
     asker.say("ask")
     asker.sees("Waiting for an answer.")

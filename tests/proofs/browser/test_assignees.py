@@ -1,4 +1,4 @@
-"""People at the same request in two windows: taken, taken over, handed over, talked about; and who is elsewhere gets told."""
+"""Two people at the same request in two windows: claiming, reassigning, assigning, notes and notifications."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def words(page, request: str) -> str:
 
 
 def says(page, request: str, text: str) -> None:
-    """Waits until the line of a request says this."""
+    """Wait until the assignee line of a request has this text."""
     holder(page, request).locator(".assignee-text", has_text=re.compile(text)).wait_for()
 
 

@@ -24,13 +24,13 @@ LOOK = f"""async () => {{
 
 @pytest.fixture(scope="module")
 def axe() -> str:
-    """The script, run in pages by the browser itself: their policy forbids to add it to them."""
+    """Return the axe script, which the browser runs itself because the pages' policy forbids adding scripts."""
     install_packages(PACKAGE)
     return (PACKAGE / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
 def violations(page, axe: str) -> dict[tuple[int, str], list[str]]:
-    """What axe finds on this page: by width and theme."""
+    """Return what axe finds on this page, by width and theme."""
     page.evaluate(axe)
     found = {}
     for size in SIZES:

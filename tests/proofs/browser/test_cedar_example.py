@@ -20,7 +20,7 @@ def address(server: Server) -> Iterator[str]:
 
 
 class Asker:
-    """A person at the example's page, and what stands on the dashboard."""
+    """A person at the example's page, and the dashboard."""
 
     def __init__(self, page, server, approver) -> None:
         self.page, self.server, self.approver = page, server, approver
@@ -36,7 +36,7 @@ class Asker:
         self.page.get_by_role("button", name=name, exact=True).click()
 
     def decide(self, **fields: object) -> None:
-        """The approver's word on the dashboard, about the payment that waits."""
+        """Decide the waiting payment on the dashboard as the approver."""
         waiting = (
             "SELECT id FROM approvals_approvalrequest WHERE status = 'pending' AND title = ? ORDER BY created_at DESC"
         )

@@ -1,4 +1,4 @@
-"""How far away a moment is, in days of the calendar where the page is read."""
+"""Relative times count calendar days in the person's time zone."""
 
 from __future__ import annotations
 

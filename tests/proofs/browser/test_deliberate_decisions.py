@@ -1,4 +1,4 @@
-"""No key and no press decides what its person did not mean: names that were mistyped, critical requests, folded parts."""
+"""Keys and presses decide nothing by accident: mistyped names, critical requests, collapsed parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask(server):
 
 
 def mistype(page) -> None:
-    """Sends a wrong name, and waits for what the desk says to it."""
+    """Send a wrong name and wait for the error."""
     page.locator(NAME).first.fill("droporders")
     page.keyboard.press("Enter")
     page.locator(".refusal", has_text="This request is critical").wait_for()
@@ -38,7 +38,7 @@ def test_mistyped_name_is_selected_for_correction(windows, people, server, ask, 
         page.keyboard.press("Enter")
         page.locator(NAME).first.wait_for()
     mistype(page)
-    # As a person does who has seen nothing but the red box: all of the name again, an "r" and an "a" of it.
+    # Type the whole name again, which contains the shortcut keys "r" and "a".
     page.keyboard.type("dropOrders")
     assert page.locator(f"{NAME}:focus").input_value() == "dropOrders"
     assert status(server, request) == "pending"
@@ -115,7 +115,7 @@ def test_parts_that_were_never_opened_cause_one_warning(windows, people, server,
     page.locator(
         ".refusal:focus", has_text="2 collapsed parts were never opened: 20 values and 1,000 characters."
     ).wait_for()
-    # The key that brought the question does not answer it.
+    # The key that caused the warning does not confirm it.
     page.keyboard.press("a")
     announced(page, "Read the message on this page, then press the button.")
     assert status(server, request) == "pending"

@@ -1,4 +1,4 @@
-"""Answering with a form that was made from a schema, and changing an input: what is written, added, refused, reviewed."""
+"""Forms from schemas and edits in a browser: writing, adding rows, refusals and reviews."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_time_in_utc_is_also_shown_in_local_time(windows, people, agent):
     page.get_by_label("Start").fill("2026-12-24T14:00")
     page.get_by_label("Breaks 1").fill("2026-07-01T23:30:05")
     page.get_by_role("button", name="Add a row").click()
-    # Whether there is a comma depends on the age of the browser.
+    # Only some browser versions insert a comma.
     assert [text.replace(",", "") for text in page.locator("output.same-time").all_inner_texts() if text] == [
         "Thursday 24 December 2026 at 15:00 in your time zone (Europe/Vienna)",
         "Thursday 2 July 2026 at 01:30 in your time zone (Europe/Vienna)",

@@ -1,4 +1,4 @@
-"""The list of requests in a browser: by keys, live, and many at once; and nothing is pressed that was not seen."""
+"""The inbox in a browser: keyboard shortcuts, live updates and bulk decisions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ actions.request_approval(workflow, ask, requested_by=owner)
 
 @pytest.fixture
 def asked(people):
-    """A word of this test's own, and a way to ask for refunds with it; each gives the request's id."""
+    """Return a unique word, and a function that asks for a refund with it and returns the request's id."""
     word = f"batch{next(batches)}"
     numbers = itertools.count(1)
     return word, lambda: people("requester").pause(f"Please refund order {word}-{next(numbers)}, 500 euros")[1]
@@ -40,7 +40,7 @@ def status(server, request: str) -> str:
 
 
 def marked(page) -> str:
-    """The request with the focus in it."""
+    """Return the id of the request that contains the focus."""
     return page.evaluate("document.activeElement.closest('.inbox-row')?.id.replace('row-', '') ?? ''")
 
 
@@ -203,7 +203,7 @@ def test_new_requests_are_inserted_on_request(windows, people, asked):
     assert marked(page) == second
     page.keyboard.press("j")
     assert marked(page) == third
-    # What this view does not show is not announced.
+    # Requests that do not match the filters are not announced.
     people("requester").pause("Please refund order elsewhere, 500 euros")
     people("approver").decide(third, verdict="reject")
     row(page, third).locator(".row-gist", has_text="approver").wait_for()

@@ -1,4 +1,4 @@
-"""Cards in the list of requests: what was begun in one is kept, keys lead to what answers it, and news finds its place."""
+"""Cards in the inbox: drafts are kept, keys focus the answer, and new requests are inserted in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def asked(people):
-    """A word of this test's own, and a way to ask for refunds with it; each gives the request's id."""
+    """Return a unique word, and a function that asks for a refund with it and returns the request's id."""
     word = f"batch{next(batches)}"
     numbers = itertools.count(1)
     return word, lambda: people("requester").pause(f"Please refund order {word}-{next(numbers)}, 500 euros")[1]
@@ -33,7 +33,7 @@ def expanded(page, request: str) -> str:
 
 
 def focused(page, request: str, within: str) -> None:
-    """Waits until the focus is here in this request's card."""
+    """Wait until this element of the request's card has the focus."""
     card(page, request).locator(f"{within}:focus").wait_for()
 
 
@@ -44,7 +44,7 @@ def opened(page, request: str):
 
 
 def reviewed(page, request: str, amount: str) -> None:
-    """Opens the card and edits its input, up to the review."""
+    """Open the card and edit its input, up to the review."""
     opened(page, request)
     page.keyboard.press("e")
     card(page, request).get_by_label("amount").fill(amount)
@@ -178,7 +178,7 @@ def test_new_request_decided_before_it_was_shown_is_dropped(windows, people, ask
     assert "new request" not in page.locator("#announcements").inner_text()
     people("admin").decide(second, verdict="reject")
     show.wait_for(state="hidden")
-    # In a view that shows what is decided too, it is there.
+    # A view that includes decided requests shows it.
     page.goto(f"{people('approver').server.address}/requests/?q={word}&status=any")
     page.wait_for_selector('#live[data-state="on"]')
     third = ask()

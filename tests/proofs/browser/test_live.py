@@ -1,4 +1,4 @@
-"""Pages that are open while things happen: decided elsewhere, half-written, cut off, logged out; and pages without JavaScript."""
+"""Open pages while things happen: decisions elsewhere, drafts, lost connections, logout; and pages without JavaScript."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def card(page, request: str):
 
 
 def tops(page, *requests: str) -> list[float]:
-    """Where cards begin, in the page; read in one go, so that none is replaced on the way."""
+    """Return the tops of cards, read at once so that none is replaced meanwhile."""
     return page.evaluate(
         "ids => ids.map(id => document.getElementById(id).getBoundingClientRect().top + scrollY)",
         [f"request-{one}" for one in requests],

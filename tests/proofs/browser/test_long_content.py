@@ -1,4 +1,4 @@
-"""Words without end, as long as the API allows: they break or are cut, and nothing is wider for them."""
+"""Content as long as the API allows wraps or is cut, and widens nothing."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ JUTS = """() => {
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory, real_processes) -> Iterator[Server]:
-    """A server of its own: what is asked here would be on every list that other tests look at."""
+    """Start a separate server, so that these requests do not appear in the lists of other tests."""
     with Server(tmp_path_factory.mktemp("long")) as running:
         yield running
 
@@ -106,7 +106,7 @@ def agent(desk) -> Remote:
 
 @pytest.fixture(scope="module")
 def asked(desk, agent) -> dict[str, str]:
-    """The name of each request: its id."""
+    """Return the id of each request by name."""
     ids = {name: agent.ask(**body)["id"] for name, body in USUAL.items()}
     for name, body in EXTREMES.items():
         ids[name] = agent.ask(**{"tool_name": "", "input": {}} | UTMOST | body)["id"]
@@ -124,7 +124,7 @@ def auditor(desk) -> Person:
 
 
 def too_wide(page) -> dict[Any, Any]:
-    """By how much the page, or something on it, is wider than it may be, on a phone and on a desktop."""
+    """Return by how much the page or an element is too wide, on a phone and on a desktop."""
     found = {}
     page.wait_for_load_state("load")  # without its styles a page is wider
     for width in (PHONE, DESKTOP):
@@ -137,7 +137,7 @@ def too_wide(page) -> dict[Any, Any]:
 
 
 def looked_at(page, desk: Server, *paths: str) -> dict[Any, Any]:
-    """What is too wide on these pages, as they come and unfolded."""
+    """Return what is too wide on these pages, as loaded and with all details open."""
     found = {}
     for path in paths:
         page.goto(desk.address + path)
@@ -167,7 +167,7 @@ def test_ordinary_names_do_not_widen_pages(windows, desk, asked, approver):
 
 
 def test_longest_allowed_requests_do_not_widen_pages(windows, desk, asked, agent, approver, auditor):
-    # Something decided, with an edit, a comment and a result; and asked again, so that it is what was decided before.
+    # A decided request with an edit, a message and a result, and the same request again, so that it has a precedent.
     edited = agent.ask(**UTMOST | EXTREMES["quick"])
     changes = {"verdict": "edit", "comment": SAID, "edited_input": {WIDE: "e" * 1000}}
     assert Remote(desk, "approver").send("POST", f"/requests/{edited['id']}/decision", changes).status == 200

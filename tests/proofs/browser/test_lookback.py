@@ -1,4 +1,4 @@
-"""Looking back: a timeline that fills by itself, two checkpoints beside each other, and a branch that is answered and goes on."""
+"""A live timeline, the comparison of two checkpoints, and a branch that is answered and continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story: somebody asks, the agent pauses, somebody else decides, and the first one's chat goes on by itself."""
+"""The story: someone asks, the agent pauses, someone else decides, and the chat continues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(page, text: str) -> None:
 
 
 def ask(windows, people, text: str):
-    """Alice's window, with a new chat in which she has written this."""
+    """Open Alice's window with a new chat and send this message."""
     page = windows.open(people("requester"), "/chats/")
     write(page, text)
     page.wait_for_url(re.compile(r"/chats/\d+/$"))
@@ -39,12 +39,12 @@ def wait_for_state(page, state: str) -> None:
 
 
 def said(page) -> str:
-    """The assistant's last words."""
+    """Return the last text of the assistant."""
     return page.locator(".message.assistant .part-text").last.inner_text()
 
 
 def asked_at(server, title: str) -> float:
-    """When the pause was stored, in milliseconds."""
+    """Return when the request was stored, in milliseconds."""
     workflow = server.value("SELECT id FROM approvals_workflow WHERE title = ?", title)
     stored = server.value("SELECT created_at FROM approvals_approvalrequest WHERE workflow_id = ?", workflow)
     return datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp() * 1000
@@ -57,7 +57,7 @@ FOCUSED = """() => { window.focused = new Promise(done => document.addEventListe
 
 @pytest.fixture
 def refund(windows, server, people, capsys):
-    """Alice asks for a refund while Bob has his desk open: her chat, his desk, the card. Measured is what Bob waits for."""
+    """Ask for a refund while Bob's dashboard is open; return her chat, his dashboard and the card, and measure the delay."""
 
     def ask_for(text: str):
         desk = windows.open(people("approver"))
@@ -188,7 +188,7 @@ def test_message_that_could_not_be_sent_stays_in_its_field(windows, people):
 
 
 def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
-    # A word a second: it is stopped long before its end.
+    # One word per second, so the turn is stopped long before its end.
     with Server(tmp_path, HITL_AGENTS="tests.support.processes.patient_agent.patient", WORD_SECONDS="1") as server:
         chat = ask(windows, server.person, "count")
         chat.locator(".live-step", has_text="one two").wait_for()

@@ -1,4 +1,4 @@
-"""Forms that the server does not answer, or refuses: said above them, once; and a comment goes along with an edit."""
+"""Forms that the server refuses or does not answer show one error; a message is copied to an edit."""
 
 from __future__ import annotations
 
