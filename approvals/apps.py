@@ -1,4 +1,4 @@
-"""Start-up of the desk."""
+"""Set up the desk app: triggers, sweep duties, checks and signals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ApprovalsConfig(AppConfig):
         from approvals.models import AuditEntry, Decision
         from approvals.models.comments import RequestComment
         from approvals.outbound import notifications, outbox, webhooks
-        from approvals.outbound.delivery_lanes import Couriers
+        from approvals.outbound.delivery_lanes import DeliveryLanes
         from approvals.states import Channel
 
         translate_labels(self)
@@ -40,28 +40,28 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(RequestComment)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
-        sweep.register(outbox.deliver_due, lambda now: [outbox.due(now, Channel.HANDLER)])
-        sweep.register(notifications.spread_due, lambda now: [outbox.due(now, Channel.NOTICE)])
-        couriers, by_courier = (
-            Couriers(webhooks.due_jobs, notifications.due_jobs),
+        sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
+        sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
+        lanes, by_lane = (
+            DeliveryLanes(webhooks.due_jobs, notifications.due_jobs),
             (Channel.WEBHOOK, *notifications.CHANNELS),
         )
-        sweep.register(couriers.deliver_due, lambda now: [outbox.due(now, *by_courier)])
+        sweep.register(lanes.deliver_due, lambda now: [outbox.due_events(now, *by_lane)])
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
-        connection_created.connect(append_only.guard, dispatch_uid="approvals.append_only")
+        connection_created.connect(append_only.enable_recursive_triggers, dispatch_uid="approvals.append_only")
         post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
 
 
 def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
-    """At a log-out: the user's open pages check whether it was theirs."""
+    """On log-out, notify the user's open pages, which check whether their session has ended."""
     if user is not None:
-        # The signal comes before the session goes; a page that looks at once must not find it any more.
+        # Django sends the signal before it flushes the session; a page that checks at once must not find it.
         request.session.flush()
-        doorbell.ring(doorbell.user_group(user.pk), {"type": "session.ended"})
+        doorbell.notify(doorbell.user_group(user.pk), {"type": "session.ended"})
 
 
 def install_triggers(using: str, **_: Any) -> None:
-    """After every app's migrations: SQLite loses triggers when it rebuilds a table."""
-    append_only.install(connections[using])
+    """Create the triggers after the migrations of every app: SQLite loses them when it rebuilds a table."""
+    append_only.create_triggers(connections[using])

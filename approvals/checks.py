@@ -1,4 +1,4 @@
-"""System checks: what is configured by halves is said aloud, before anything runs."""
+"""System checks of the desk: event handlers and append-only triggers."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from approvals.runtime import append_only
 
 
 def check_event_handlers(**kwargs: Any) -> list[CheckMessage]:
-    """Every event handler can be loaded."""
+    """Check that every event handler can be imported."""
     found: list[CheckMessage] = []
     for path in settings.HITL_EVENT_HANDLERS:
         try:
-            outbox.handler_at(path)
+            outbox.load_handler(path)
         except (ImportError, TypeError) as error:
             found.append(Error(f"HITL_EVENT_HANDLERS: {error}", id="approvals.E002"))
     return found
 
 
 def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """The append-only triggers are in place, and nothing switches them off."""
+    """Check that the append-only triggers exist and are not switched off."""
     found: list[CheckMessage] = []
     for alias in databases or []:
-        if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.left_on(
+        if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.find_switch_rows(
             connections[alias]
         ):
             hint = _(
                 "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, "
                 "then `manage.py audit check`."
             )
-            found.append(Error(f"{append_only.about_left_on()}.", hint=hint, id="approvals.E003"))
-        for trigger in append_only.missing(connections[alias]):
+            found.append(Error(f"{append_only.switch_warning()}.", hint=hint, id="approvals.E003"))
+        for trigger in append_only.missing_triggers(connections[alias]):
             hint = _("Run `manage.py migrate --skip-checks` to restore the triggers.")
             found.append(
                 Error(

@@ -1,4 +1,4 @@
-"""Every refusal of the desk, one class each; `code` is stable and goes over the wire, `status` is the HTTP status."""
+"""The errors of the desk, one class each. `code` is part of the API, `status` is the HTTP status."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class Refusal(Exception):
-    """Base of all refusals. `str()` is a sentence for the person who gets it."""
+    """Base of all errors for a person or a client. `str()` is a sentence for them."""
 
     code = "refused"
     status = 400
 
     def members(self) -> dict[str, Any]:
-        """What a problem document (RFC 9457) says beside the words; plain JSON."""
+        """Further members of the problem document (RFC 9457), plain JSON."""
         return {}
 
     def headers(self) -> dict[str, str]:
-        """What the answer says in its headers."""
+        """Further headers of the response."""
         return {}
 
 
 class NotFound(Refusal):
-    """Absent, or not for your eyes: both look alike."""
+    """It does not exist, or the person may not see it; the two look alike."""
 
     code = "not_found"
     status = 404
@@ -45,8 +45,8 @@ class NotAllowed(Refusal):
     status = 403
 
 
-class OnItsPageOnly(NotAllowed):
-    """It has to be decided by a person on the request's own page; the words and `url` lead there."""
+class DecideOnPage(NotAllowed):
+    """A person must decide it on the page of the request, whose address is in `url`."""
 
     def __init__(self, words: str, request: ApprovalRequest) -> None:
         self.url = request.public_url
@@ -56,8 +56,8 @@ class OnItsPageOnly(NotAllowed):
         return {"url": self.url}
 
 
-class CriticalElsewhere(OnItsPageOnly):
-    """A critical approval or a recovery, decided through another door than the desk's own pages."""
+class CriticalElsewhere(DecideOnPage):
+    """A critical approval or a recovery was decided elsewhere than on its page."""
 
     code = "decide_on_page"
 
@@ -67,8 +67,8 @@ class CriticalElsewhere(OnItsPageOnly):
         super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
 
 
-class AskedByOwnKey(OnItsPageOnly):
-    """A key decides what it has asked itself, or what another key of the same user has."""
+class AskedByOwnKey(DecideOnPage):
+    """A key may not decide what a key of the same user has asked."""
 
     code = "asked_by_own_key"
 
@@ -81,7 +81,7 @@ class AskedByOwnKey(OnItsPageOnly):
 
 
 class NotAuthenticated(Refusal):
-    """Nobody is logged in, or the token is not good (any more)."""
+    """Nobody is logged in, or the token is not valid."""
 
     code = "not_authenticated"
     status = 401
@@ -91,7 +91,7 @@ class NotAuthenticated(Refusal):
 
 
 class ScopeMissing(Refusal):
-    """The key may not do this, though its user might."""
+    """The key lacks a scope, though its user may have the right."""
 
     code = "scope_missing"
     status = 403
@@ -103,7 +103,7 @@ class ScopeMissing(Refusal):
 
 
 class BadBody(Refusal):
-    """The body is not what this address takes."""
+    """The body is malformed."""
 
     code = "bad_body"
 
@@ -130,7 +130,7 @@ class NotJson(Refusal):
 
 
 class AlreadyDecided(Refusal):
-    """Somebody was quicker; `decision` says who."""
+    """Somebody else has decided before; `decision` says who."""
 
     code = "already_decided"
     status = 409
@@ -144,7 +144,7 @@ class AlreadyDecided(Refusal):
 
 
 class Expired(Refusal):
-    """The deadline passed before the answer came."""
+    """The deadline passed before the answer."""
 
     code = "expired"
     status = 410
@@ -158,15 +158,15 @@ class Expired(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
-class Unread(Refusal):
-    """Parts of what is to be approved are folded and were never opened; pressing once more approves them unread."""
+class UnreadParts(Refusal):
+    """Folded parts of the input were never opened; approving again accepts that."""
 
     code = "unread"
     status = 422
 
 
 class Changed(Refusal):
-    """Something else was shown than what is stored, so whoever decides does not mean this."""
+    """The digest of the shown input is not that of the stored one."""
 
     code = "changed"
     status = 409
@@ -181,8 +181,8 @@ class Changed(Refusal):
         return {"input_digest": self.input_digest}
 
 
-class Withdrawn(Refusal):
-    """The question was taken back; nobody will answer it."""
+class RequestCancelled(Refusal):
+    """The request was cancelled, so there will be no answer."""
 
     code = "cancelled"
     status = 410
@@ -200,7 +200,7 @@ class Withdrawn(Refusal):
 
 
 class Invalid(Refusal):
-    """What was sent does not fit; `errors` names the fields."""
+    """The input is invalid; `errors` names the fields."""
 
     code = "invalid"
     status = 422
@@ -214,7 +214,7 @@ class Invalid(Refusal):
 
 
 class CannotBeAssigned(Invalid):
-    """Unknown, not active, or without the right to decide it: all alike, so that nobody learns who has an account here."""
+    """The user is unknown, inactive, or may not decide it; alike, so that nobody learns who has an account."""
 
     def __init__(self, field: str) -> None:
         words = _("This request cannot be assigned to that user.")
@@ -222,7 +222,7 @@ class CannotBeAssigned(Invalid):
 
 
 class Conflict(Refusal):
-    """The same natural key was used before with other content; `detail` is the id of the request that has it."""
+    """The same key was used before with other content; `detail` is the id of the request that has it."""
 
     code = "conflict"
     status = 409
@@ -236,7 +236,7 @@ class Conflict(Refusal):
 
 
 class Taken(Refusal):
-    """Somebody else was faster at taking it or handing it over; the members say who has it now."""
+    """Somebody else has claimed or assigned it meanwhile; the members say who has it now."""
 
     code = "taken"
     status = 409
@@ -250,7 +250,7 @@ class Taken(Refusal):
 
 
 class NotApproved(Refusal):
-    """A result of something that nobody has approved."""
+    """A result was reported for a request that is not approved."""
 
     code = "not_approved"
     status = 409
@@ -263,7 +263,7 @@ class NotApproved(Refusal):
 
 
 class OtherInput(Refusal):
-    """What was run is not what was approved."""
+    """The input that ran is not the approved one."""
 
     code = "other_input"
     status = 409
@@ -277,7 +277,7 @@ class OtherInput(Refusal):
 
 
 def outcome_of(decision: Decision) -> dict[str, Any]:
-    """How a request ended, in short: `{request_id, verdict, by, via, decided_at}`; `by` is null for the deadline."""
+    """Return how a request ended: `{request_id, verdict, by, via, decided_at}`; `by` is null for the deadline."""
     return {
         "request_id": str(decision.request_id),
         "verdict": decision.verdict,

@@ -1,4 +1,4 @@
-"""The name by which migrations know the JSON field."""
+"""Kept because landed migrations import the JSON field from here."""
 
 from approvals.runtime.json_field import ExactJSONField
 

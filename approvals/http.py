@@ -1,4 +1,4 @@
-"""How a view answers: pages for people, documents for programs, and refusals for both."""
+"""How views respond: pages for people, documents for programs, and refusals for both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 
 
 class SignedIn(HttpRequest):
-    """A request of a logged-in person; LoginRequiredMiddleware lets no other in."""
+    """A request of a logged-in person, as LoginRequiredMiddleware guarantees."""
 
     user: User
 
@@ -29,7 +29,7 @@ View = Callable[Concatenate[SignedIn, P], HttpResponse]
 
 
 def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
-    """A refusal becomes a page with its own status and words."""
+    """Turn a refusal that the view raises into a page with its status and text."""
 
     @wraps(view)
     def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -42,7 +42,7 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
 
 
 def endpoint(method: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """A view for machines, `view(request, caller, ...)`: one method, a known caller, refusals as problem documents."""
+    """Decorate an API view, `view(request, caller, ...)`: one method, a known caller, refusals as problem documents."""
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @wraps(view)
@@ -64,6 +64,7 @@ def endpoint(method: str) -> Callable[[Callable[..., HttpResponse]], Callable[..
 
 
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """Return the response for a refusal."""
     response = problem(request, HTTPStatus(refusal.status), str(refusal), refusal.code, refusal.members())
     for name, value in refusal.headers().items():
         response.headers[name] = value
@@ -73,7 +74,7 @@ def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 def problem(
     request: HttpRequest, status: HTTPStatus, detail: str, code: str, members: Mapping[str, Any] | None = None
 ) -> HttpResponse:
-    """What went wrong: a page, a line above the form that was sent by htmx, or for machines a document (RFC 9457)."""
+    """Return an error as a page, as a line above the form that htmx sent, or as a problem document (RFC 9457) for programs."""
     context = {"title": title_of(status), "status": status.value, "detail": detail}
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
@@ -83,7 +84,7 @@ def problem(
             response.headers["WWW-Authenticate"] = "Bearer"
         return response
     if request.headers.get("HX-Request"):
-        # Above it, and not in its place: what was typed there stays.
+        # Above the form, not in its place, so that the input stays.
         response = render(request, "_problem.html", context, status=status)
         response.headers["HX-Reswap"] = "beforebegin"
         return response
@@ -91,7 +92,7 @@ def problem(
 
 
 def refusal_of(act: Callable[[], Any]) -> Refusal | None:
-    """Do it; gives why it was refused, where that can be said beside what was sent. NotFound."""
+    """Call `act` and return its refusal, to be shown beside the form; None if it succeeded. Raises NotFound."""
     try:
         act()
     except NotFound:
@@ -102,7 +103,7 @@ def refusal_of(act: Callable[[], Any]) -> Refusal | None:
 
 
 def sent_address(request: SignedIn, name: str) -> str:
-    """The address on this site that a form carries in this field; empty where there is none, or it leads elsewhere."""
+    """Return the address on this site in a form field; empty where there is none or it leads to another site."""
     target = request.POST.get(name, "")
     same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
     return target if same_site else ""

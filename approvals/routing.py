@@ -1,4 +1,4 @@
-"""WebSocket addresses of the desk."""
+"""WebSocket URLs of the desk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.urls import path
 from approvals.pages.consumers import DeskConsumer
 from approvals.pages.inbox_consumer import InboxConsumer
 
-# ASGI applications, which URLRouter takes.
+# URLRouter takes ASGI applications, which the types of `path` do not know.
 websocket_urlpatterns = [
     path("ws/desk/", DeskConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/requests/", InboxConsumer.as_asgi()),  # type: ignore[arg-type]

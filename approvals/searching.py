@@ -1,4 +1,4 @@
-"""The name by which migration 0010 knows the full-text indexes."""
+"""Kept because migration 0009 imports the functions of the full-text index from here."""
 
 from approvals.queries.search import create_index, drop_index
 

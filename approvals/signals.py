@@ -1,8 +1,8 @@
-"""What the desk tells the code above it, always after the commit; a lost signal costs a moment (the sweep looks again)."""
+"""Signals to the code above, sent after the commit. One that is lost only costs time: the sweep checks again."""
 
 from __future__ import annotations
 
 from django.dispatch import Signal
 
-#: Sent with `request_id: UUID` when a request has ended, whatever ended it.
+#: Sent with `request_id: UUID` when a request has ended, for whatever reason.
 decided = Signal()

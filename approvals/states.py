@@ -1,4 +1,4 @@
-"""The words of the desk: states, kinds, verdicts, and which change may follow which. Imports nothing of ours."""
+"""States, kinds and verdicts, and which transitions are allowed. Imports nothing of this project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Status(TextChoices):
-    """Where a request stands."""
+    """The status of a request."""
 
     PENDING = "pending", _("Waiting")
     APPROVED = "approved", _("Approved")
@@ -22,7 +22,7 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {Status.PENDING: FINAL, **dict.fr
 
 
 class Kind(TextChoices):
-    """What is asked of the person."""
+    """What a request asks for."""
 
     APPROVAL = "approval", _("Approval")
     QUESTION = "question", _("Question")
@@ -30,12 +30,12 @@ class Kind(TextChoices):
     RECOVERY = "recovery", _("Outcome unknown")
 
 
-#: Kinds that ask for an answer, where the others ask for a yes or a no.
+#: Kinds that ask for an answer; the others ask for approval.
 ASKS = frozenset({Kind.QUESTION, Kind.FORM})
 
 
 class Verdict(TextChoices):
-    """What ended a request; a person gives one of the first four."""
+    """How a request ended. A person gives one of the first four, or cancels."""
 
     APPROVE = "approve", _("Approved")
     REJECT = "reject", _("Rejected")
@@ -45,7 +45,7 @@ class Verdict(TextChoices):
     EXPIRE = "expire", _("Expired")
 
 
-#: What a person may say to each kind. To a recovery, approve means "run it again", respond "it was done, with this
+#: The verdicts that each kind takes. Of a recovery, approve means "run it again", respond "it succeeded, with this
 #: output" and reject "it failed".
 VERDICTS: dict[Kind, frozenset[Verdict]] = {
     Kind.APPROVAL: frozenset({Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT}),
@@ -103,7 +103,7 @@ class Priority(TextChoices):
 
 
 class WorkflowState(TextChoices):
-    """A workflow is suspended while at least one of its requests is open, running between pauses, or ended."""
+    """The state of a workflow: suspended while at least one of its requests waits, running between pauses, or ended."""
 
     RUNNING = "running", _("Running")
     SUSPENDED = "suspended", _("Suspended")
@@ -112,7 +112,7 @@ class WorkflowState(TextChoices):
     FAILED = "failed", _("Failed")
 
 
-#: The source of a workflow that is one question in AgentForge's shape, and ends with it.
+#: The `source` of a workflow that consists of one question in AgentForge's shape, and ends with it.
 ASK_HUMAN = "ask-human"
 
 ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowState.FAILED})
@@ -120,12 +120,12 @@ ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowSta
 
 #: The `source` of a workflow that a client of the API began.
 CLIENT = "api"
-#: What people read for where a workflow comes from.
+#: Names of the sources for people.
 ORIGINS = {"chat": _("chat"), "cedar": "Cedar-OS", CLIENT: "API", ASK_HUMAN: "ask-human"}
 
 
 class Door(TextChoices):
-    """Through which door a decision came in."""
+    """Which way a decision came in; stored as `via`."""
 
     DASHBOARD = "dashboard", _("web")
     CHAT = "chat", _("chat")
@@ -138,7 +138,7 @@ class Door(TextChoices):
     SYSTEM = "system", _("Pausepoint")
 
 
-#: The desk's own pages for people, as opposed to what programs call.
+#: The web pages, as opposed to what programs call.
 OWN_PAGES = frozenset({Door.DASHBOARD, Door.CHAT})
 
 
@@ -147,20 +147,20 @@ class Channel(TextChoices):
 
     HANDLER = "handler", _("App handler")
     WEBHOOK = "webhook", _("Webhook")
-    #: To be spread over the people it concerns, one row each.
+    #: Becomes one row for each person it concerns.
     NOTICE = "notice", _("Notification")
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
 
 
 class Route(TextChoices):
-    """How a person is told."""
+    """How a person is notified."""
 
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
 
 
 def verdict_from(word: str) -> Verdict | None:
-    """The verdict behind a canonical word or an alias; None for anything else, and for what no person may say."""
+    """Return the verdict behind a name or an alias; None for anything else, and for those that no person gives."""
     found = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)
     return found if found in {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND} else None

@@ -1,4 +1,4 @@
-"""The name by which migration 0004 knows the check of addresses."""
+"""Kept because migration 0004 imports the check of addresses from here."""
 
 from approvals.models.subscriptions import check_address
 

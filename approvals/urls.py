@@ -1,4 +1,4 @@
-"""Addresses of the desk's pages."""
+"""URLs of the desk's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The import path that migration 0010 uses for the function that extracts search words."""
+"""Kept because migration 0010 imports the text of the full-text index from here."""
 
 from approvals.queries.search_words import words_to_index as kept
 

@@ -1,4 +1,4 @@
-"""The chats in the admin: to look at, never to change."""
+"""The chats in the admin, read-only."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""Checkpoints as differences: each keeps the first parts of the one before and adds its tail. Pure.
+"""Checkpoints as differences: each keeps the first parts of the one before it and adds a tail. Pure.
 
-A turn with n pauses would otherwise store its early parts n times.
+Otherwise a turn with n pauses would store its first parts n times.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
+
+from approvals.runtime.canonical import same_json
 
 Parts = list[dict[str, Any]]
 
@@ -20,20 +21,15 @@ class Difference(Protocol):
 
 
 def difference(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> tuple[int, Parts]:
-    """How many leading parts stayed the same, and all parts behind them."""
+    """Return the number of leading parts that are the same, and all parts after them."""
     kept = 0
-    while kept < min(len(before), len(after)) and _same(before[kept], after[kept]):
+    while kept < min(len(before), len(after)) and same_json(before[kept], after[kept], exact=True):
         kept += 1
     return kept, list(after[kept:])
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Equal as stored: to Python, `True == 1`."""
-    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
 def fold(checkpoints: Iterable[Difference]) -> Parts:
-    """The whole parts of the last of these checkpoints, which start with the message's first, in order."""
+    """Return the parts at the last of these checkpoints, which are all of a message's up to it, in order."""
     parts: Parts = []
     for checkpoint in checkpoints:
         parts = parts[: checkpoint.kept] + list(checkpoint.tail)

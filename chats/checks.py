@@ -1,4 +1,4 @@
-"""System checks: the agents can be loaded and a provider is named."""
+"""System checks: the agents can be loaded, and a provider is configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Group names of chat pages, and the bells for those who run turns and those who follow them. Ids only."""
+"""Notifications of the chats over the channel layer: to pages, to runners of turns, and to followers of streams.
+
+They carry ids only and may be lost.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from approvals.live import doorbell
-from approvals.live.listeners import hear
+from approvals.live.listeners import listen
 
-#: Processes that run turns listen here for stops, and processes that serve streams for what others have stored.
+#: The groups of processes that run turns (they receive stops), and of processes that follow streams.
 RUNNERS, STREAMS = "runners", "streams"
 
-_on_work: Callable[[int, bool], None] | None = None
+_on_queued: Callable[[int, bool], None] | None = None
 _on_stop: Callable[[int], None] | None = None
 
 
@@ -19,36 +22,36 @@ def chat_group(chat_pk: int) -> str:
     return f"chat.{chat_pk}"
 
 
-def ring_chat(chat_pk: int) -> None:
-    """Something in the chat changed; its pages re-read."""
-    doorbell.ring(chat_group(chat_pk), {"type": "chat.changed"})
+def notify_chat(chat_pk: int) -> None:
+    """Notify the pages of a chat that something in it changed."""
+    doorbell.notify(chat_group(chat_pk), {"type": "chat.changed"})
 
 
-def answer_with(*, on_work: Callable[[int, bool], None] | None, on_stop: Callable[[int], None] | None) -> None:
-    """Name who runs turns in this process; None when nobody does (the sweep of another process will find them)."""
-    global _on_work, _on_stop
-    _on_work, _on_stop = on_work, on_stop
+def set_handlers(*, on_queued: Callable[[int, bool], None] | None, on_stop: Callable[[int], None] | None) -> None:
+    """Set what runs turns in this process; None if nothing does, and then the sweep of another process finds them."""
+    global _on_queued, _on_stop
+    _on_queued, _on_stop = on_queued, on_stop
 
 
-def ring_work(turn_id: int, *, below: bool = False) -> None:
-    """A turn is queued; one `below` another is a sub-agent's, for which the other waits in its place."""
-    if _on_work is not None:
-        _on_work(turn_id, below)
+def notify_queued(turn_id: int, *, below: bool = False) -> None:
+    """Notify this process that a turn is queued; `below` says that it is a sub-agent's, for which another turn waits."""
+    if _on_queued is not None:
+        _on_queued(turn_id, below)
 
 
-def ring_stop(turn_id: int) -> None:
-    """A running turn is to be cut short, by whichever process runs it."""
+def notify_stop(turn_id: int) -> None:
+    """Notify the process that runs a turn that it is to be stopped."""
     if _on_stop is not None:
         _on_stop(turn_id)
     else:
-        doorbell.ring(RUNNERS, {"type": "turn.stop", "turn": turn_id})
+        doorbell.notify(RUNNERS, {"type": "turn.stop", "turn": turn_id})
 
 
-async def hear_stops() -> None:
-    """Pass on what other processes want stopped here; until cancelled."""
+async def listen_for_stops() -> None:
+    """Pass stops from other processes on to this one, until cancelled."""
 
-    def heard(message: Mapping[str, Any]) -> None:
+    def on_message(message: Mapping[str, Any]) -> None:
         if _on_stop is not None:
             _on_stop(message["turn"])
 
-    await hear(RUNNERS, heard)
+    await listen([RUNNERS], on_message)

@@ -1,4 +1,4 @@
-"""Refusals of the chats; their codes go over the wire."""
+"""Refusals of the chats. Their `code` values are part of the API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from approvals.models import ApprovalRequest
 
 
 class ChatNotFound(Refusal):
-    """Absent, or not yours: both look alike."""
+    """There is no such chat, or it is hidden from the caller; both look alike."""
 
     code = "not_found"
     status = 404
@@ -22,7 +22,7 @@ class ChatNotFound(Refusal):
 
 
 class ChatPruned(Refusal):
-    """What was in the chat is gone: it was older than is kept."""
+    """Retention has removed the contents of the chat."""
 
     code = "chat_removed"
     status = 410
@@ -40,7 +40,7 @@ class TurnRunning(Refusal):
 
 
 class ApprovalPending(Refusal):
-    """The chat waits for people; `requests` says what for."""
+    """The chat waits for people to decide `requests`."""
 
     code = "approval_pending"
     status = 409
@@ -67,7 +67,7 @@ class BadMessage(Refusal):
 
 
 class UnknownMessage(Refusal):
-    """The client names a message that is not in the chat (any more)."""
+    """The client names a message that is not in the chat."""
 
     code = "unknown_message"
     status = 409
@@ -77,7 +77,7 @@ class UnknownMessage(Refusal):
 
 
 class HistoryDiffers(Refusal):
-    """The client's copy of the chat is not what is stored."""
+    """The client's copy of the chat differs from the stored one."""
 
     code = "history_differs"
     status = 409
@@ -87,7 +87,7 @@ class HistoryDiffers(Refusal):
 
 
 class MessageKnown(Refusal):
-    """A message of that id is in the chat already: it was sent twice."""
+    """The chat has a message with that id already."""
 
     code = "message_known"
     status = 409
@@ -97,7 +97,7 @@ class MessageKnown(Refusal):
 
 
 class Forged(Refusal):
-    """The client claims what only the server can know; nothing of the request was taken."""
+    """The client claims what only the server can know. Nothing in its request was accepted."""
 
     code = "forged"
     status = 422
@@ -111,7 +111,7 @@ class Forged(Refusal):
 
 
 class NothingNew(Refusal):
-    """The message brings no answer that is not known already."""
+    """The message brings no new answer."""
 
     code = "nothing_new"
     status = 409
@@ -121,15 +121,15 @@ class NothingNew(Refusal):
 
 
 class BranchRefused(Refusal):
-    """No chat can go on from this checkpoint; the words say why, and what to do instead."""
+    """This checkpoint cannot be branched. The message says why, and what to do instead."""
 
     code = "branch_refused"
     status = 409
 
 
 class LeaseLost(Exception):
-    """Another runner has taken the turn over, or it has ended: this runner may write nothing more."""
+    """Another runner has the turn, or it has ended. This runner must not write any more."""
 
 
 class StopRequested(Exception):
-    """Somebody pressed stop while this runner was at work."""
+    """The turn was stopped while this runner worked on it."""

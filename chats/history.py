@@ -1,4 +1,7 @@
-"""Open questions, open approvals and new answers, read from a chain of AI SDK UIMessages."""
+"""Pending calls, pending approvals and new answers in a chain of AI SDK UIMessages. Pure.
+
+`queries.requests` finds what a turn waits for with it, and `actions.answering` what a client's message decides.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 UIMessage = dict[str, Any]
 Part = dict[str, Any]
 
-_CLOSED = frozenset({"output-available", "output-error", "output-denied"})
-_TAKES_NO_APPROVAL = _CLOSED | {"approval-responded"}
+#: States of a tool part whose call has its result.
+CLOSED = frozenset({"output-available", "output-error", "output-denied"})
+_TAKES_NO_APPROVAL = CLOSED | {"approval-responded"}
 _TAKES_NO_OUTPUT = _TAKES_NO_APPROVAL | {"approval-requested"}
 
 
@@ -35,7 +39,7 @@ class ToolResult(_Outcome):
 
 
 def pending_tool_calls(chain: list[UIMessage]) -> list[PendingToolCall]:
-    """Calls that wait for an output: `[{toolCallId, toolName, messageId}]`, one row per call id.
+    """Return the calls that wait for an output: `[{toolCallId, toolName, messageId}]`, one row per call id.
 
     They are the AI SDK UIMessage tool parts in state `input-available` of the most recent assistant
     message that has parts; a later user message does not hide them. `messageId` is None if the message
@@ -45,7 +49,7 @@ def pending_tool_calls(chain: list[UIMessage]) -> list[PendingToolCall]:
 
 
 def pending_approvals(chain: list[UIMessage]) -> list[PendingApproval]:
-    """Calls that wait for a yes or no: `[{toolCallId, toolName, messageId, approvalId}]`.
+    """Return the calls that wait for an approval: `[{toolCallId, toolName, messageId, approvalId}]`.
 
     As `pending_tool_calls`, for state `approval-requested`; `approvalId` is `approval.id` of the
     UIMessage part.
@@ -55,15 +59,15 @@ def pending_approvals(chain: list[UIMessage]) -> list[PendingApproval]:
 
 
 def extract_new_tool_results(chain: list[UIMessage], incoming: UIMessage) -> list[ToolResult]:
-    """Results in an incoming assistant UIMessage that the chain does not have yet.
+    """Return the results in an incoming assistant UIMessage that the chain does not have yet.
 
     `[{toolCallId, toolName, input, output? | errorText?}]`, the first of duplicate ids: `output` for a
-    part in state `output-available`, `errorText` for `output-error`. A call that is closed, or behind an
-    approval, takes none. `toolName` and `input` are the stored call's; only a call unknown to the chain
-    brings its own.
+    part in state `output-available`, `errorText` for `output-error`. A call that is closed, or that needs
+    an approval, takes no result. `toolName` and `input` are the stored call's; only a call that the chain
+    does not have brings its own.
     """
     refused = _refused(chain, _TAKES_NO_OUTPUT)
-    # Of several stored parts with one id, the one that merge_incoming would answer speaks for the call.
+    # Of several stored parts with one id, the one that merge_incoming would answer counts.
     stored = _first_per_id(_calls(chain)) | _awaiting_output(chain, _same_message(chain, incoming))
     rows: list[ToolResult] = []
     for result in _results(incoming).values():
@@ -75,11 +79,10 @@ def extract_new_tool_results(chain: list[UIMessage], incoming: UIMessage) -> lis
 
 
 def merge_incoming(chain: list[UIMessage], incoming: UIMessage) -> list[UIMessage]:
-    """A new chain in which the answers of an incoming assistant UIMessage have reached their open calls.
+    """Return a new chain with the answers of an incoming assistant UIMessage in their open calls.
 
     Only open calls of the stored assistant message with the same id change, and of these only `state`,
-    `output`, `errorText` and `approval`. Nothing is ever appended. Whatever stays the same is shared
-    with `chain`.
+    `output`, `errorText` and `approval`. Nothing is appended. Unchanged values are shared with `chain`.
     """
     merged = list(chain) if isinstance(chain, list) else []
     for call, answered in _answers(chain, incoming):
@@ -91,7 +94,7 @@ def merge_incoming(chain: list[UIMessage], incoming: UIMessage) -> list[UIMessag
 
 
 class _Call(NamedTuple):
-    """A tool part of an assistant message with a usable call id; other unusable texts are empty."""
+    """A tool part of an assistant message with a valid call id. Other invalid texts are ""."""
 
     id: str
     name: str
@@ -112,12 +115,12 @@ def _calls(chain: object) -> Iterator[_Call]:
                 continue
             name = _text(part, "toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
             preliminary = part.get("preliminary") is True
-            # An open call marked preliminary would keep the mark with its answer, and so never close.
+            # An answer would keep the `preliminary` mark of an open call, which would never close then.
             never_closes = preliminary and state == "input-available"
             yield _Call(
                 id=call_id,
                 name=name,
-                # A preliminary output will be followed by the real one: it answers and closes nothing.
+                # A preliminary output is followed by the real one, so it closes nothing.
                 state="" if preliminary and state == "output-available" else state,
                 approval_id=_text(part.get("approval"), "id"),
                 answerable=bool(name) and part.get("providerExecuted") is not True and not never_closes,
@@ -159,7 +162,7 @@ def _first_per_id(calls: Iterable[_Call]) -> dict[str, _Call]:
 
 
 def _refused(chain: object, states: frozenset[str]) -> set[str]:
-    """Call ids with any part on the chain that rules an answer out: of two copies the stricter counts."""
+    """Return call ids with a part that rules out an answer; of several parts with one id the strictest counts."""
     return {call.id for call in _calls(chain) if call.state in states or not call.answerable}
 
 
@@ -198,13 +201,13 @@ def _responses(incoming: object) -> dict[str, _Call]:
 
 
 def _answers(chain: object, incoming: object) -> Iterator[tuple[_Call, Part]]:
-    """Each open call that `incoming` answers, with the part that takes its place."""
+    """Yield each open call that `incoming` answers, with the part that replaces it."""
     own, results, responses = _same_message(chain, incoming), _results(incoming), _responses(incoming)
     for call in _awaiting_output(chain, own).values():
         if call.id in results:
             yield call, _with_result(call, results[call.id])
     for call in _awaiting_approval(chain, own).values():
-        # Only the approval id that the server gave to this very call is consent to it.
+        # Only the approval id that the server gave to this call approves it.
         if call.id in responses and responses[call.id].approval_id == call.approval_id:
             yield call, _with_response(call, responses[call.id])
 

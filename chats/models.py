@@ -1,4 +1,4 @@
-"""Chats and what happened in them. Rows are written by `chats.actions` and nobody else."""
+"""Chats, their turns and everything in them. Only `chats.actions` writes rows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReas
 
 
 class Chat(models.Model):
-    """A conversation of one person with one agent. `public_id` is any text a client chose, unique per owner."""
+    """A conversation of one person with one agent. `public_id` is any text that a client chose, unique per owner."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="chats")
     public_id = models.CharField(max_length=200)
     agent = models.CharField(max_length=100)
     title = models.CharField(max_length=200, blank=True)
-    #: The conversation at the top, where an agent writes here and not a person.
+    #: The chat at the top, if this is a sub-agent's chat.
     root = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
-    #: A branch: the chat and the checkpoint (its number) that it goes on from, and what makes a doubled press one branch.
+    #: For a branch: the original chat, the id of the checkpoint, and a token that makes a double click one branch.
     branched_from = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="branches")
     branched_at = models.BigIntegerField(null=True)
     branch_token = models.CharField(max_length=32, null=True)  # noqa: DJ001 - null means "no branch"; nulls never collide
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
-    #: Retention took what was in it; the row stays, so that its addresses can say so.
+    #: Retention has removed the contents. The row stays, so that its pages can say so.
     pruned_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -54,17 +54,17 @@ class Chat(models.Model):
 
     @property
     def shown(self) -> models.QuerySet[Message]:
-        """The messages that count: those that no edit and no regeneration has cut off."""
+        """The messages that no edit or regeneration has removed."""
         return self.messages.filter(cut_at=None)
 
     @property
     def scope(self) -> str:
-        """The namespace of this chat's tool call ids in requests and in the audit log; sub-agents share that of the top."""
+        """The namespace of this chat's tool call ids in requests and the audit log; sub-agents' chats share that of the top."""
         return f"chat:{self.root_id or self.pk}"
 
 
 class Message(models.Model):
-    """One message as the browser shows it: AI SDK UIMessage parts. The assistant's is a projection of its steps."""
+    """One message as browsers show it: AI SDK UIMessage parts. The assistant's messages are projections of their steps."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages")
     message_id = models.CharField(max_length=200)
@@ -72,7 +72,7 @@ class Message(models.Model):
     parts = ExactJSONField(default=list)
     position = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
-    #: An edit or a regeneration took it out of the conversation; the row stays.
+    #: When an edit or a regeneration removed it from the conversation; the row stays.
     cut_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -89,7 +89,7 @@ class Message(models.Model):
 
 
 class Turn(models.Model):
-    """One logical answer of the assistant, across all its pauses; the row is the job (lease, fencing number)."""
+    """One answer of the assistant, across all its pauses. The row is the job, with its lease and fencing number."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="turns")
     run_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -99,25 +99,23 @@ class Turn(models.Model):
     source = models.CharField(max_length=20, default=CHAT)
     state = models.CharField(max_length=10, choices=TurnState, default=TurnState.QUEUED)
     finish_reason = models.CharField(max_length=15, choices=FinishReason, blank=True)
-    #: Somebody pressed stop; a running turn ends at its next write.
+    #: Somebody stopped it; a running turn ends at its next write.
     stopped = models.BooleanField(default=False)
     stopped_by = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
-    #: The fencing number: each claim adds one, and every write of a runner is conditional on its own.
+    #: The fencing number: each claim adds one, and a runner's writes fail once it has changed.
     attempt = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True)
     usage = ExactJSONField(default=dict)
     error = models.TextField(blank=True)
-    #: A sub-agent's turn: the call that it carries out, the turn at the top, and how many turns stand above it.
+    #: For a sub-agent's turn: the call that it carries out, the turn at the top, and the number of turns above it.
     parent_call = models.ForeignKey("ToolCall", on_delete=models.SET_NULL, null=True, related_name="children")
     root = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
     depth = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
-    #: Its stream is gone: it ended long ago.
+    #: Retention has removed its stream events.
     events_pruned = models.BooleanField(default=False)
-    #: No column: the last stored number of its stream, for a runner that has locked the turn (`actions.keeping.fenced`).
-    last_seq: int
 
     class Meta:
         constraints: ClassVar = [
@@ -149,12 +147,12 @@ class Turn(models.Model):
 
     @property
     def top(self) -> Turn:
-        """The turn of which this one is a part: its own, unless a sub-agent's. Its `run_id` names the workflow."""
+        """The turn at the top: this one, unless it is a sub-agent's. Its `run_id` is the key of the workflow."""
         return self.root or self
 
 
 class Step(models.Model):
-    """One answer of the model, its blocks exactly as returned; what the model is shown later is rebuilt from these."""
+    """One answer of the model, with its blocks exactly as returned. The model's history is rebuilt from these."""
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
     index = models.PositiveIntegerField()
@@ -173,7 +171,7 @@ class Step(models.Model):
 
 
 class ToolCall(models.Model):
-    """One call of a tool by the model, from its asking to its one result."""
+    """One call of a tool by the model, with its one result."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="tool_calls")
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="tool_calls")
@@ -182,7 +180,7 @@ class ToolCall(models.Model):
     name = models.CharField(max_length=100)
     input = ExactJSONField(default=dict)
     state = models.CharField(max_length=10, choices=CallState)
-    #: The fencing number of one execution; also how often it was begun.
+    #: The fencing number of one run; also the number of runs.
     attempt = models.PositiveIntegerField(default=0)
     approval = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
     recovery = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -205,9 +203,9 @@ class ToolCall(models.Model):
 
 
 class TurnCheckpoint(models.Model):
-    """The assistant's message as it stood at a pause (`partial`) or at the end (`final`); never changed.
+    """The assistant's message as it was at a pause (`partial`) or at the end (`final`); never changed.
 
-    Stored as what differs from the checkpoint before: its first `kept` parts, then `tail`. `chats.checkpoints` folds.
+    Stored as a difference from the checkpoint before: its first `kept` parts, then `tail`. See `chats.checkpoints`.
     """
 
     chat_pk = models.BigIntegerField()
@@ -235,7 +233,7 @@ class TurnCheckpoint(models.Model):
 
 
 class TurnEvent(models.Model):
-    """One chunk of a turn's stream, for followers that were not there; pruned some time after the turn ends."""
+    """One event of a turn's stream, for followers that read it later; removed some time after the turn ends."""
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="events")
     seq = models.PositiveIntegerField()

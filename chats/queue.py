@@ -1,7 +1,7 @@
 """The queue from which workers take turns (Procrastinate, on PostgreSQL).
 
-A job is a hint that a turn waits; the Turn row says what is true. A job that gets lost, comes twice or comes late does no
-harm: claiming the turn decides, and the sweep of every worker finds what no job tells of.
+A job only says that a turn may be queued; the Turn row decides. A job that is lost, repeated or late does no harm: the turn
+has to be claimed, and each worker's sweep finds turns without a job.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ TASK = "chats.advance"
 
 
 def in_use() -> bool:
-    """Whether turns are run by workers and not by the process that serves pages."""
+    """Return whether workers run the turns, and not the process that serves pages."""
     return bool(settings.HITL_DISPATCH == "workers")
 
 
 def put(turn_id: int) -> None:
-    """Have a worker run a turn. Part of the transaction that is open: without its commit there is no job."""
+    """Queue a job for a turn, in the open transaction."""
     app.configure_task(TASK, queue=QUEUE).defer(turn_id=turn_id)

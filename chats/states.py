@@ -1,4 +1,4 @@
-"""The words of turns and tool calls, and which change may follow which. Imports nothing of ours."""
+"""The states of turns and tool calls, and their transitions. Imports nothing of the project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class TurnState(TextChoices):
-    """Where one assistant turn stands, across all its pauses."""
+    """The state of an assistant's turn."""
 
     QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
@@ -17,7 +17,7 @@ class TurnState(TextChoices):
     FAILED = "failed", _("Failed")
 
 
-#: What brought a turn about: a message in a chat, or one of a Cedar-OS front end. Its workflow's `source`.
+#: What started a turn: a message in a chat, or one from a Cedar-OS front end. The `source` of its workflow.
 CHAT, CEDAR = "chat", "cedar"
 TURN_SOURCES = frozenset({CHAT, CEDAR})
 
@@ -27,7 +27,7 @@ ENDED = frozenset(TurnState) - UNFINISHED
 
 TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
     TurnState.QUEUED: frozenset({TurnState.RUNNING, TurnState.STOPPED}),
-    # running -> running is another runner taking over after the lease lapsed; -> queued hands the turn over.
+    # running -> running: another runner takes over after the lease expired; -> queued: the turn is handed over.
     TurnState.RUNNING: frozenset(TurnState),
     TurnState.SUSPENDED: frozenset({TurnState.QUEUED, TurnState.STOPPED}),
     TurnState.COMPLETED: frozenset(),
@@ -37,7 +37,7 @@ TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
 
 
 class CallState(TextChoices):
-    """Where one tool call stands."""
+    """The state of a tool call."""
 
     WAITING = "waiting", _("Waiting for a person")
     READY = "ready", _("Ready to run")
@@ -53,10 +53,10 @@ class CallState(TextChoices):
 CLOSED = frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.DENIED, CallState.CANCELLED})
 
 CALL_TRANSITIONS: dict[CallState, frozenset[CallState]] = {
-    # waiting -> succeeded is a question's answer, waiting -> failed a question that nobody answered in time.
+    # waiting -> succeeded: a question was answered; -> failed: it was declined or expired.
     CallState.WAITING: frozenset({CallState.READY, *CLOSED}),
     CallState.READY: frozenset({CallState.EXECUTING, CallState.CANCELLED}),
-    # executing -> ready is an idempotent tool after a crash.
+    # executing -> ready: an idempotent tool after a crash.
     CallState.EXECUTING: frozenset(
         {CallState.SUCCEEDED, CallState.FAILED, CallState.UNKNOWN, CallState.READY, CallState.DELEGATED}
     ),
@@ -67,7 +67,7 @@ CALL_TRANSITIONS: dict[CallState, frozenset[CallState]] = {
 
 
 class FinishReason(TextChoices):
-    """Why a turn paused or ended (AI SDK's words); `tool-calls` if and only if it is suspended."""
+    """Why a turn paused or ended, named as in the AI SDK; `tool-calls` if and only if it is suspended."""
 
     STOP = "stop"
     LENGTH = "length"

@@ -1,4 +1,4 @@
-"""What the admin does not show: addresses of mail that allauth keeps, and that this site does not use."""
+"""Hide allauth's table of mail addresses from the admin: this site does not use it."""
 
 from __future__ import annotations
 

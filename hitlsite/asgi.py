@@ -1,4 +1,4 @@
-"""The ASGI application: pages over HTTP, pushes over WebSocket (same origin only). Any ASGI server can serve it."""
+"""The ASGI application: pages over HTTP, live updates over WebSocket (same origin only), for any ASGI server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 http = get_asgi_application()
 
-# Only now is the app registry ready, which the consumers' models need.
-from approvals.live.streaming import Handover  # noqa: E402
+# The consumers' models need the app registry, which is ready only now.
+from approvals.live.streaming import DetachedBodies  # noqa: E402
 from hitlsite.health.probes import Probes  # noqa: E402
 from hitlsite.routing import websocket_urlpatterns  # noqa: E402
 from hitlsite.server.body_limit import BodyBound  # noqa: E402
@@ -21,7 +21,7 @@ from hitlsite.server.outages import Outages  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": Probes(BodyBound(Outages(Handover(http)))),
+        "http": Probes(BodyBound(Outages(DetachedBodies(http)))),
         "websocket": SameOrigin(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

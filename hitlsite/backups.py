@@ -1,4 +1,4 @@
-"""A copy of the SQLite database while it is in use: SQLite's own online backup, checked, and never a half file under its name."""
+"""Copy the SQLite database while it is in use, with SQLite's online backup; a file appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from django.utils.translation import gettext as _
 
 
 class BackupFailed(Exception):
-    """There is no copy; the words say why."""
+    """There is no copy; the message says why."""
 
 
 def back_up(database: Path, target: Path) -> int:
-    """Copy `database` into a new file `target`, readable by its owner only. Bytes of the copy. BackupFailed."""
+    """Copy `database` into a new file `target`, readable by its owner only.
+
+    Returns the size of the copy in bytes. Raises BackupFailed.
+    """
     if target.exists():
         raise BackupFailed(
             _("%(target)s already exists. Choose another name, or remove it first.") % {"target": target}
         )
     try:
-        # Beside the target: only within one file system can a file get its name at once.
+        # In the same folder: only within one file system can a file be renamed atomically.
         number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
         raise BackupFailed(
@@ -33,7 +36,7 @@ def back_up(database: Path, target: Path) -> int:
     try:
         _copy(database, part)
         _check(part)
-        _recognise(part, database)
+        _check_is_pausepoint(part, database)
         with part.open("rb") as written:
             os.fsync(written.fileno())
         os.link(part, target)
@@ -53,10 +56,10 @@ def _copy(database: Path, part: Path) -> None:
     source = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=20)
     copy = sqlite3.connect(part)
     with contextlib.closing(source), contextlib.closing(copy):
-        # In one step, which reads what was committed when it began. Between steps others write, and then SQLite begins anew:
-        # on a desk that is in use it would never end. With a log (WAL) nobody waits for it.
+        # In one step, which copies one snapshot: with several steps, SQLite starts again after every write in between and might
+        # never finish. In WAL mode it blocks nobody.
         source.backup(copy)
-        # One file, without a log beside it that somebody could forget to take along.
+        # A single file, without a WAL file that somebody could forget to copy.
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
@@ -76,8 +79,8 @@ def _check(part: Path) -> None:
         )
 
 
-def _recognise(part: Path, database: Path) -> None:
-    """A mistyped path may name an empty file, whose copy would be taken for a backup until it is needed."""
+def _check_is_pausepoint(part: Path, database: Path) -> None:
+    """Raise BackupFailed unless the copy is a database of Pausepoint: a mistyped path may name an empty file."""
     with contextlib.closing(sqlite3.connect(part)) as copy:
         tables = {str(row[0]) for row in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         ours = "SELECT 1 FROM django_migrations WHERE app = 'approvals'"

@@ -1,6 +1,6 @@
-"""Django's cache in Redis, shared by all processes. While Redis is away, each process counts for itself.
+"""Django's cache in Redis, shared by all processes. While Redis is away, each process uses its own memory.
 
-It holds the counts behind the limits of log-ins, and nothing else.
+It holds only the counts of the rate limits of log-ins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
-#: Seconds for which Redis is left alone after it did not answer.
-PATIENCE = 5.0
+#: Seconds before Redis is tried again after it did not answer.
+RETRY = 5.0
 
 
 class JsonSerializer:
-    """In place of pickle: whoever can write to Redis must not be able to run code here."""
+    """Replaces pickle, with which anyone who can write to Redis could run code here."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()
@@ -31,10 +31,10 @@ class JsonSerializer:
         return json.loads(data)
 
 
-class PatientCache(RedisCache):
-    """The four operations that limits are made of."""
+class FallbackCache(RedisCache):
+    """The four operations that rate limits use, with a fallback to memory."""
 
-    #: Of the process: Django makes a cache object per thread.
+    #: BatchCache by the process, because Django creates a cache object per thread.
     _away_until = 0.0
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
@@ -54,10 +54,10 @@ class PatientCache(RedisCache):
         return self._try(super().delete, self._here.delete, key, *args, **kwargs)
 
     def _try(self, there: Callable[..., Any], here: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if time.monotonic() >= PatientCache._away_until:
+        if time.monotonic() >= FallbackCache._away_until:
             try:
                 return there(*args, **kwargs)
             except RedisError as error:
-                PatientCache._away_until = time.monotonic() + PATIENCE
+                FallbackCache._away_until = time.monotonic() + RETRY
                 logger.warning("Redis is away (%s); this process counts log-ins for itself.", error)
         return here(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""System checks of the whole installation: what is configured by halves is said in words that say what to do."""
+"""System checks of the installation: settings that do not fit together, and processes that share a SQLite database."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 
 from approvals.models import processes
 
-HERE = frozenset({"", "localhost", "127.0.0.1", "::1"})
+LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 def check_set_up(**kwargs: Any) -> list[CheckMessage]:
-    """The settings fit together."""
+    """Check that the settings fit together."""
     return [*_services(), *([] if settings.DEBUG else _addresses())]
 
 
@@ -43,7 +43,7 @@ def _services() -> Iterator[CheckMessage]:
 
 def _addresses() -> Iterator[CheckMessage]:
     public = urlsplit(settings.PUBLIC_URL)
-    if public.hostname is None or public.hostname in HERE or public.hostname.startswith("127."):
+    if public.hostname is None or public.hostname in LOCAL_HOSTS or public.hostname.startswith("127."):
         yield Warning(
             _("PUBLIC_URL is %(url)s, so links in messages and webhooks point to this machine.")
             % {"url": settings.PUBLIC_URL},
@@ -80,12 +80,12 @@ def _addresses() -> Iterator[CheckMessage]:
 
 
 def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """SQLite has one process only."""
+    """Check that no other process serves the same SQLite database."""
     found: list[CheckMessage] = []
     for alias in databases or []:
         if connections[alias].vendor != "sqlite":
             continue
-        others = [name for name in _names(alias) if _lives(name)]
+        others = [name for name in _names(alias) if _is_running(name)]
         if others:
             found.append(
                 Warning(
@@ -104,12 +104,12 @@ def _names(alias: str) -> list[str]:
     try:
         return list(processes.alive().using(alias).values_list("name", flat=True))
     except DatabaseError:
-        # There is no such table before the first `migrate`.
+        # The table does not exist before the first `migrate`.
         return []
 
 
-def _lives(name: str) -> bool:
-    """Whether the process of that name, seen a moment ago, still runs; one of another machine is taken at its word."""
+def _is_running(name: str) -> bool:
+    """Return whether the process of this name still runs; for one on another machine its recent heartbeat decides."""
     host, pid, _ = name.rsplit(":", 2)
     if host != socket.gethostname()[:150]:
         return True

@@ -1,4 +1,4 @@
-"""Read the environment once, strictly: an odd value is refused with one clear line, never guessed at."""
+"""Read settings from environment variables; an invalid value raises ImproperlyConfigured with one clear line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FALSE = frozenset({"0", "false", "no", "off"})
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable without surrounding white space; `default` where it is unset or empty."""
+    """Return the variable without surrounding white space; `default` where it is unset or empty."""
     return os.environ.get(name, "").strip() or default
 
 
@@ -34,8 +34,8 @@ def boolean(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to 1 or 0.")
 
 
-def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
-    """A whole number within bounds."""
+def whole_number(name: str, *, default: int, lowest: int, highest: int) -> int:
+    """Return a whole number from `lowest` to `highest`."""
     value = text(name, str(default))
     if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
         raise ImproperlyConfigured(
@@ -44,8 +44,8 @@ def whole(name: str, *, default: int, lowest: int, highest: int) -> int:
     return int(value)
 
 
-def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
-    """A list separated by commas; empty items are dropped."""
+def comma_separated(name: str, default: tuple[str, ...] = ()) -> list[str]:
+    """Return a list separated by commas, without empty items."""
     items = [item.strip() for item in text(name).split(",")]
     return [item for item in items if item] or list(default)
 
@@ -72,8 +72,8 @@ def language(name: str, folders: Collection[Path], *, default: str) -> str:
 
 
 def origins(name: str) -> list[str]:
-    """Origins such as `https://desk.example.org`: a scheme and a host, nothing behind them."""
-    found = words(name)
+    """Return a list of origins such as `https://desk.example.org`: scheme and host only."""
+    found = comma_separated(name)
     for origin in found:
         if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
             raise ImproperlyConfigured(
@@ -82,8 +82,8 @@ def origins(name: str) -> list[str]:
     return found
 
 
-def redis(name: str) -> str:
-    """`redis://host:6379/0`, `rediss://` with TLS or `unix://` for a socket; empty where there is none."""
+def redis_url(name: str) -> str:
+    """Return the URL of a Redis: `redis://host:6379/0`, `rediss://` with TLS, `unix://` for a socket, or ""."""
     url = text(name)
     if url and not re.match(r"(?:rediss?|unix)://[^\s]+$", url):
         raise ImproperlyConfigured(f"{name} is not valid. Set it to a URL like redis://:password@host:6379/0.")
@@ -98,11 +98,11 @@ def _is_url(text: str) -> bool:
 
 
 def database(name: str, default: Path) -> dict[str, Any]:
-    """Django's settings of the database behind a URL.
+    """Return Django's settings for a database URL.
 
-    `sqlite:///relative.db` and `sqlite:////absolute.db` are files; `postgresql://user:password@host:port/name` is a server,
-    with options of libpq's behind a question mark (`?sslmode=require`, `?host=/run/postgresql` for a socket) and one of ours,
-    `pool`: how many connections one process may hold.
+    `sqlite:///relative.db` and `sqlite:////absolute.db` are files. `postgresql://user:password@host:port/name` is a server; its
+    query may hold options of libpq (`?sslmode=require`, `?host=/run/postgresql` for a socket) and `pool`, the number of
+    connections that one process may hold.
     """
     url = text(name)
     if url.startswith(("postgres://", "postgresql://")):
@@ -111,8 +111,8 @@ def database(name: str, default: Path) -> dict[str, Any]:
         raise ImproperlyConfigured(
             f"{name} is not valid. Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
         )
-    # IMMEDIATE takes the write lock when a transaction begins, so two writers queue up instead of failing half-way with
-    # "database is locked"; FULL because an audit row that was reported as written must survive a power cut.
+    # IMMEDIATE takes the write lock when a transaction begins, so that two writers wait for each other instead of failing with
+    # "database is locked". FULL, because an audit row that was reported as written must survive a power cut.
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": Path(url.removeprefix("sqlite:///")) if url else default,
@@ -124,11 +124,11 @@ def database(name: str, default: Path) -> dict[str, Any]:
     }
 
 
-#: Connections that one process holds at most; requests beyond them wait for one, for POOL_PATIENCE seconds.
-POOL_SIZE, POOL_PATIENCE = "20", 20.0
-#: Seconds until the other end of a silent connection is taken for gone, here and at the server: a host may vanish without a word.
+#: Connections that one process may hold, and seconds that further requests wait for one.
+POOL_SIZE, POOL_TIMEOUT = "20", 20.0
+#: TCP keep-alives in seconds, here and at the server: a host may disappear without closing its connections.
 KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
-#: Seconds for which a connection is tried to be made again, before all who wait for one are told that there is none.
+#: Seconds of reconnecting before all clients that wait for a connection get an error.
 RECONNECT = 0.5
 
 
@@ -153,28 +153,28 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(port or ""),
-        # Work on the loop gives its connection back after every unit: without a pool each would log in anew.
+        # Each piece of database work returns its connection: without a pool, each would connect again.
         "OPTIONS": {**KEEPALIVES, **options, "options": _server_options(options), "pool": _pool(int(size))},
-        # A connection that broke while nobody used it, with a database that was started again say, fails nobody's request.
+        # A connection that broke while idle, for example when the database restarted, does not fail a request.
         "CONN_HEALTH_CHECKS": True,
     }
 
 
 def _server_options(options: dict[str, str]) -> str:
-    """The server's own settings for our connections; what DATABASE_URL says comes last, and counts."""
+    """Return server settings for our connections; those in DATABASE_URL come last and win."""
     ours = [f"-c tcp_{name}={value}" for name, value in KEEPALIVES.items()]
     return " ".join([*ours, options.get("options", "")]).strip()
 
 
 def _pool(size: int) -> dict[str, Any]:
-    waits = {"timeout": POOL_PATIENCE, "reconnect_timeout": RECONNECT, "reconnect_failed": _tell_those_who_wait}
+    waits = {"timeout": POOL_TIMEOUT, "reconnect_timeout": RECONNECT, "reconnect_failed": _fail_waiting_clients}
     return {"min_size": 1, "max_size": size, **waits}
 
 
-def _tell_those_who_wait(pool: Any) -> None:
-    """The database is away: whoever waits for a connection hears of it now and not when their patience is over."""
+def _fail_waiting_clients(pool: Any) -> None:
+    """Fail clients that wait for a connection at once while the database is away, not only after POOL_TIMEOUT."""
     with pool._lock:
-        # Where there are connections, the database only takes no more of them, and those who wait will get one.
+        # If there are connections, the database only accepts no more of them, and waiting clients will get one.
         waiting = [] if pool._nconns else [pool._waiting.popleft() for _ in range(len(pool._waiting))]
     for client in waiting:
         client.fail(import_module("psycopg").OperationalError("it takes no connections"))

@@ -1,6 +1,6 @@
-"""How a record of the log is written: with its traceback where the mistake is ours, in one line where it is a client's.
+"""Format log records: with a traceback for our own errors, in one line for those of clients.
 
-What clients send (addresses, names, headers) can neither start a line of its own nor control a terminal.
+Text from clients (addresses, names, headers) can neither start a new line nor control a terminal.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import re
 from typing import Any
 
 #: Control characters, Unicode line ends, and direction overrides.
-_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-class Line(logging.Formatter):
-    """Whoever scans the site with made-up host names and forms would else fill the log with our code."""
+class LineFormatter(logging.Formatter):
+    """Leaves out the tracebacks of refused requests, with which a scanner could fill the log."""
 
     def format(self, record: logging.LogRecord) -> str:
         if record.name.startswith("django.security"):
-            # The record itself is for every other handler too.
+            # A copy, because other handlers get the same record.
             record = copy.copy(record)
             record.exc_info = record.exc_text = None
         return super().format(record)
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return escaped(super().formatMessage(record))
+        return escape_line(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
         """Keep the lines of the traceback, and escape what is inside them."""
-        return "\n".join(map(escaped, super().formatException(ei).split("\n")))
+        return "\n".join(map(escape_line, super().formatException(ei).split("\n")))
 
 
-def escaped(line: str) -> str:
-    """Return the line with these characters as Python escapes."""
-    return _ODD.sub(lambda found: ascii(found[0])[1:-1], line)
+def escape_line(line: str) -> str:
+    """Return the line with control characters as Python escapes."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], line)

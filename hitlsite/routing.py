@@ -16,12 +16,12 @@ else:
     chats = []
 
 
-async def nowhere(scope: Any, receive: Any, send: Any) -> None:
-    """No page has a line to this address. Said as a page is told of a chat that is not there: only a line has a code."""
+async def unknown_address(scope: Any, receive: Any, send: Any) -> None:
+    """Accept an unknown address and close it with NOT_FOUND, because a close code needs an accepted connection."""
     await receive()
     await send({"type": "websocket.accept"})
     await send({"type": "websocket.close", "code": NOT_FOUND})
 
 
-# Last of all: what no route takes is an error of the router's, for which anybody could fill the log with tracebacks.
-websocket_urlpatterns: list[Any] = [*desk, *chats, re_path(r"^[\s\S]*$", nowhere)]  # type: ignore[arg-type]
+# Last, because the router raises for an unknown address, and anyone could fill the log with tracebacks.
+websocket_urlpatterns: list[Any] = [*desk, *chats, re_path(r"^[\s\S]*$", unknown_address)]  # type: ignore[arg-type]

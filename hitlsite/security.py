@@ -1,4 +1,4 @@
-"""What guards every page: a log-in, a strict Content Security Policy (nothing inline, evaluated or from elsewhere), no caches."""
+"""Middleware that protects every page: log-in, a strict Content Security Policy, no caching, no NUL characters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POLICY = "; ".join(
 
 
 class ContentSecurityPolicyMiddleware:
-    """Django 5.2 has no policy of its own, and one header needs no package."""
+    """Sets the policy: Django 5.2 has no setting for it, and one header needs no package."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -46,7 +46,7 @@ class ContentSecurityPolicyMiddleware:
 
 
 class CacheControlMiddleware:
-    """Keep answers out of the caches of proxies and browsers, unless the view says otherwise."""
+    """Keeps responses out of the caches of proxies and browsers, unless the view says otherwise."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -58,9 +58,7 @@ class CacheControlMiddleware:
 
 
 class LoginRequired(LoginRequiredMiddleware):
-    """Django's own, but a fragment's request takes the whole page to the log-in instead of showing it inside a card, and
-    machines are told in JSON.
-    """
+    """Django's middleware, but API clients get JSON, and htmx loads the log-in page instead of showing it inside a card."""
 
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
@@ -72,7 +70,7 @@ class LoginRequired(LoginRequiredMiddleware):
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})
         if refused is not None and request.method not in {"GET", "HEAD"}:
-            return redirect("account_login")  # without a way back: the address of a form is no page
+            return redirect("account_login")  # without `next`: the URL of a form is not a page
         return refused
 
 
@@ -86,8 +84,8 @@ class _BeforeView:
         return self.get_response(request)
 
 
-class PossibleNames(_BeforeView):
-    """What an address names can only be there if a database can hold the name: PostgreSQL takes no NUL, not even to look."""
+class RefuseNulInNames(_BeforeView):
+    """Responds with 404 to a NUL in an address: PostgreSQL refuses it even in queries."""
 
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
@@ -96,8 +94,8 @@ class PossibleNames(_BeforeView):
         return refusal_page(request, NotFound()) if any("\0" in name for name in named) else None
 
 
-class PossibleInAdmin(_BeforeView):
-    """The admin hands what an address or a form holds to the database as it stands."""
+class RefuseNulInAdmin(_BeforeView):
+    """Refuses NULs and impossible keys in the admin, which passes them to the database unchecked."""
 
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
@@ -119,7 +117,7 @@ class PossibleInAdmin(_BeforeView):
 
 
 def _may_be_key(field: Any, text: str) -> bool:
-    """Whether the field could hold it: of the right kind, and within its bounds."""
+    """Return whether `field` can hold this value."""
     try:
         field.run_validators(field.to_python(text))
     except ValidationError:

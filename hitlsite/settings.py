@@ -24,11 +24,11 @@ if not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 8):
         "SECRET_KEY is too easy to guess. Use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
     )
 
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
+ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
-#: Addresses for machines: keys and tokens count there, refusals are problem documents. `/chats/` is for people.
+#: Paths of the API: they accept keys and tokens, and refuse with problem documents. `/chats/` is for people.
 MACHINE_URLS_REGEX = r"^/(?:api/|chat(?:/|\Z))"
 CORS_URLS_REGEX = MACHINE_URLS_REGEX
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
@@ -52,7 +52,7 @@ INSTALLED_APPS = [
     "hitlsite",
     "approvals",
     "chats",
-    *env.words("HITL_APPS"),
+    *env.comma_separated("HITL_APPS"),
 ]
 
 MIDDLEWARE = [
@@ -68,8 +68,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "approvals.access.callers.MachineMiddleware",
     "hitlsite.security.LoginRequired",
-    "hitlsite.security.PossibleNames",
-    "hitlsite.security.PossibleInAdmin",
+    "hitlsite.security.RefuseNulInNames",
+    "hitlsite.security.RefuseNulInAdmin",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -98,7 +98,7 @@ TEMPLATES = [
 
 DATA_DIR = BASE_DIR / "var"
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "pausepoint.sqlite3")}
-# Only for a file in it: with a database elsewhere the project may be read-only.
+# Only for a SQLite file in this folder: otherwise the project may be read-only.
 if DATABASES["default"]["NAME"] == DATA_DIR / "pausepoint.sqlite3":
     DATA_DIR.mkdir(exist_ok=True)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -111,23 +111,23 @@ if HITL_DISPATCH == "workers" and not _many_processes:
         "HITL_DISPATCH=workers needs PostgreSQL. Set DATABASE_URL=postgresql://user:password@host:5432/name."
     )
 #: Turns that one worker runs at once.
-HITL_WORKER_TURNS = env.whole("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
+HITL_WORKER_TURNS = env.whole_number("HITL_WORKER_TURNS", default=100, lowest=1, highest=10_000)
 if _many_processes:
     INSTALLED_APPS.append("procrastinate.contrib.django")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env.redis("REDIS_URL")
-#: What happens in one process shows at once in the pages of all: through Redis, or within the only process there is.
+REDIS_URL = env.redis_url("REDIS_URL")
+#: Notifies the pages of all processes through Redis, or of the only process in memory.
 CHANNEL_LAYERS: dict[str, Any] = {
-    "default": {"BACKEND": "approvals.live.redis_layer.PatientLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    "default": {"BACKEND": "approvals.live.redis_layer.ReconnectingLayer", "CONFIG": {"hosts": [REDIS_URL]}}
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
-#: Keeps the counts behind the limits of log-ins, and nothing that says who may do what.
+#: Only for the counts of the rate limits of log-ins; it holds no permissions.
 CACHES: dict[str, Any] = {
     "default": {
-        "BACKEND": "hitlsite.cache.PatientCache",
+        "BACKEND": "hitlsite.cache.FallbackCache",
         "LOCATION": [REDIS_URL],
         "KEY_PREFIX": "pausepoint",
         "OPTIONS": {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "socket_connect_timeout": 1},
@@ -136,7 +136,7 @@ CACHES: dict[str, Any] = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
-# In the place of Django's first, whose hashes it makes and reads.
+# Replaces Django's first hasher, with the same hashes.
 PASSWORD_HASHERS = ["hitlsite.accounts.hashing.PooledPBKDF2PasswordHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -146,8 +146,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "approvals:dashboard"
 LOGOUT_REDIRECT_URL = "account_login"
-#: Proxies in front, each of which adds the address it was called from to `X-Forwarded-For`.
-TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
+#: The number of proxies in front that add the client's address to `X-Forwarded-For`.
+TRUSTED_PROXIES = env.whole_number("TRUSTED_PROXIES", default=0, lowest=0, highest=10)
 ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
     "login": "hitlsite.accounts.forms.LoginForm",
@@ -158,13 +158,13 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
-#: Django's: allauth's would store addresses of people in a table of its own.
+#: Django's generator: allauth's would store mail addresses in a table of its own.
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
-#: Seconds for which the link in a mail is good.
+#: Seconds for which the link in a mail is valid.
 PASSWORD_RESET_TIMEOUT = 3600
-#: The window of all limits below; whoever is refused is told to wait this long.
+#: The window of all limits below, and the wait that a refused client is told.
 LIMIT_SECONDS = 300
-#: Wrong passwords count per account and address (`key`) and per address. Log-ins under way count until they succeed.
+#: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
 ACCOUNT_RATE_LIMITS = {
     "login": None,
     "login_failed": f"20/{LIMIT_SECONDS}s/key,100/{LIMIT_SECONDS}s/ip",
@@ -175,15 +175,15 @@ ACCOUNT_RATE_LIMITS = {
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-#: The proxy in front says by `X-Forwarded-Proto` whether people came over HTTPS, and takes that header from nobody else.
+#: The proxy in front sets `X-Forwarded-Proto` and removes the header that a client sends.
 TRUST_FORWARDED_PROTO = env.boolean("TRUST_FORWARDED_PROTO", default=False)
 if TRUST_FORWARDED_PROTO:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Only then: to a server that cannot tell, every request would look like one to be sent elsewhere.
+# Only then: without that header every request would look like plain HTTP and be redirected.
 SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
-#: Seconds for which browsers come over HTTPS only, once they did.
-SECURE_HSTS_SECONDS = env.whole("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
-# Other names below the site's, and browsers' built-in lists, are not this site's to promise for.
+#: Seconds for which browsers use only HTTPS after the first visit.
+SECURE_HSTS_SECONDS = env.whole_number("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
+# Subdomains and browsers' preload lists are not for this site to decide.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -191,7 +191,7 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 
 #: Folders with translations, of which the first that has a text counts.
-LOCALE_PATHS = [Path(folder) for folder in env.words("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
+LOCALE_PATHS = [Path(folder) for folder in env.comma_separated("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
 #: The one language of this installation: pages, errors, messages and command lines.
 LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
 # Django's list, and a language that it does not know but that is translated here.
@@ -203,7 +203,7 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 if not DEBUG:
-    # Compressed once, and named by their content, so that browsers keep them for good.
+    # Compressed once and named by their content, so that browsers can cache them forever.
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -214,39 +214,41 @@ WHITENOISE_AUTOREFRESH = DEBUG
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "hitlsite.logs.Line", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {"()": "hitlsite.logs.LineFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "approvals": {"level": "INFO"},
         "chats": {"level": "INFO"},
         "hitlsite": {"level": "INFO"},
-        # Without handlers of its own: Django's write nothing, or everything twice.
+        # No handlers of its own, because Django's would write nothing or everything twice.
         "django": {"level": "INFO"},
-        # An address that is not there is nobody's mistake here.
+        # A 404 is not an error of this site.
         "django.request": {"level": "ERROR"},
     },
 }
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
-HITL_AGENTS = env.words("HITL_AGENTS", default=("chats.agent.demo.support",))
-#: Dotted paths of functions that are told what happens (`approvals.outbound.outbox.Event`), at least once, in order per workflow.
-HITL_EVENT_HANDLERS = env.words("HITL_EVENT_HANDLERS")
-#: Webhooks may go to this machine and to private networks, and over plain HTTP.
+HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
+#: Dotted paths of functions that receive each `approvals.outbound.outbox.Event` at least once, in order per workflow.
+HITL_EVENT_HANDLERS = env.comma_separated("HITL_EVENT_HANDLERS")
+#: Allow webhooks to this machine, to private networks and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
-#: Seconds between two messages to one person; what comes up meanwhile is told together.
-HITL_NOTIFY_INTERVAL = env.whole("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
-#: Hours for which the stream of a turn that has ended is kept; its messages, steps and checkpoints stay.
-HITL_KEEP_EVENTS = env.whole("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
-#: Questions, approvals and messages that one key may ask in a minute, and wrong keys that one address may try; 0 is no limit.
-HITL_ASKS_PER_MINUTE = env.whole("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
-HITL_WRONG_KEYS_PER_MINUTE = env.whole("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
-#: What reads `/metrics` has to send; without it only programs on this machine may.
+#: Seconds between two messages to one person; later events are collected into the next message.
+HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
+#: Hours for which the stream of an ended turn is kept; its messages, steps and checkpoints stay.
+HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
+#: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.
+HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
+HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
+#: The token for `/metrics`; without it, only programs on this machine may read them.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 
 _mail_server = {
     "host": env.text("EMAIL_HOST"),
-    "port": env.whole("EMAIL_PORT", default=587, lowest=1, highest=65_535),
+    "port": env.whole_number("EMAIL_PORT", default=587, lowest=1, highest=65_535),
     "username": env.text("EMAIL_HOST_USER"),
     "password": env.text("EMAIL_HOST_PASSWORD"),
     "use_tls": env.boolean("EMAIL_USE_TLS", default=True),
@@ -256,13 +258,13 @@ _mail_server = {
 if _mail_server["use_ssl"]:
     _mail_server["use_tls"] = False
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "pausepoint@localhost")
-#: Mail can leave: there is a server, or (with DEBUG) it is printed instead.
+#: Whether mail can be sent: by a server, or printed with DEBUG.
 HITL_MAIL = bool(_mail_server["host"]) or DEBUG
 _mail_backend = "smtp" if _mail_server["host"] else "console" if DEBUG else "dummy"
 if _mail_backend == "dummy":
-    # Without a server no mail is ever made (HITL_MAIL); Django 6.1 takes that for a forgotten one.
+    # Without a mail server no mail is sent (HITL_MAIL), but Django 6.1 would report a missing setting.
     SILENCED_SYSTEM_CHECKS.append("mail.E001")
-# The one branch between versions: 6.1 refuses the settings of 5.2 beside its own, and warns of them alone.
+# Django 6.1 refuses the mail settings of 5.2 beside its own, and warns about them alone.
 if django.VERSION >= (6, 1):
     MAILERS = {
         "default": {
@@ -284,5 +286,5 @@ HITL_PROVIDER = env.choice(
     {"scripted", "anthropic"},
     default="anthropic" if ANTHROPIC_API_KEY else "scripted" if DEBUG else "",
 )
-#: The model that Claude's provider asks, unless the agent names one.
+#: The model that the Anthropic provider uses, unless the agent names one.
 HITL_MODEL = env.text("HITL_MODEL", "claude-sonnet-5-5")

@@ -1,4 +1,4 @@
-"""Addresses, built from the installed apps: the desk is a whole product without the chats."""
+"""URLs of the installed apps; the desk also works without the chats."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ urlpatterns = [
 if apps.is_installed("chats"):
     urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.protocols.urls"))]
     urlpatterns.append(path("", include("chats.protocols.cedar.urls")))
-# Last of all, so that an unknown address, be there a line break in it, gets our own page with DEBUG too.
-urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.nowhere))
+# Last, so that an unknown address, even one with a line break, gets our own page, also with DEBUG.
+urlpatterns.append(re_path(r"^(?P<address>[\s\S]*)$", views.unknown_address))
 
 handler400 = "hitlsite.views.bad_request"
 handler403 = "hitlsite.views.permission_denied"

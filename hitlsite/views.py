@@ -1,4 +1,4 @@
-"""Pages that belong to no app: navigation, and errors in plain words."""
+"""Pages that belong to no app: error pages, the icon, and the context of the navigation."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ WORDS = {
 }
 
 
-#: What scripts show, in the language of the page.
+#: The translations of texts that scripts show.
 script_words = login_not_required(cache_control(max_age=3600)(JavaScriptCatalog.as_view()))
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """For every page: which apps there are, and which provider speaks."""
+    """Return the context of every page: the installed apps and the model provider."""
     return {
         "has_chats": apps.is_installed("chats"),
         "provider": settings.HITL_PROVIDER,
@@ -45,24 +45,24 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
-    """An error page, or what it is to a fragment and to a machine."""
+    """Return an error page, or its form for htmx and for API clients."""
     return http.problem(request, status, words or str(WORDS[status]), code or status.name.lower())
 
 
 @login_not_required
 def favicon(request: HttpRequest) -> HttpResponse:
-    """For pages that do not name our icon, such as the admin's."""
+    """Redirect to our icon, for pages that do not link it, such as the admin's."""
     return redirect(static("pausepoint/icon.svg"))
 
 
-def nowhere(request: HttpRequest, address: str) -> HttpResponse:
-    """No page has this address; the one with a slash behind it might."""
+def unknown_address(request: HttpRequest, address: str) -> HttpResponse:
+    """Respond with 404, or redirect if there is a page at this address with a slash added."""
     if request.method in {"GET", "HEAD"} and not address.endswith("/"):
         try:
             found = resolve(f"/{address}/")
         except Resolver404:
             found = None
-        if found is not None and found.func is not nowhere:
+        if found is not None and found.func is not unknown_address:
             return redirect(f"/{address}/")
     return problem(request, HTTPStatus.NOT_FOUND)
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests.support.database import django_db_setup
-from tests.support.services import ROUNDS
+from tests.support.services import ROUNDS, server
 
-__all__ = ["django_db_setup"]
+__all__ = ["django_db_setup", "server"]
 pytest_plugins = ["tests.support.speed"]
 
 # What was found is a finding; how long a loaded machine took to find it is not.

@@ -1,4 +1,4 @@
-"""Who is at a request that waits: who has taken it, to whom it was assigned, and what this person may do about it."""
+"""Who has claimed a waiting request, whom it is assigned to, and what a person may do about that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from approvals.access import permissions
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 
-#: Who took a request and does nothing about it for so long has let it go.
+#: A claim ends after this time without activity of the person who made it.
 LAPSES = timedelta(minutes=15)
 
 
@@ -33,7 +33,7 @@ NOBODY = Holder()
 
 
 def claimant(request: ApprovalRequest, now: datetime) -> int | None:
-    """The id of who has taken it, unless that has lapsed."""
+    """Return the id of the user who has claimed it, unless the claim has lapsed."""
     at = request.claimed_at
     return request.claimed_by_id if at is not None and at > now - LAPSES else None
 

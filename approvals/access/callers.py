@@ -1,6 +1,6 @@
-"""How addresses for machines (`/api/`, `/chat`) know who calls.
+"""Identify who calls an address for programs (`/api/`, `/chat`).
 
-By a key or a client token as Bearer, or by the session of a browser (with CSRF).
+A caller sends an API key or a client token as Bearer, or the session of a browser (with CSRF).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -16,29 +15,29 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from approvals.access import permissions, rate_limits
+from approvals.access import keys, rate_limits
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.keys import ApiKey
-from approvals.runtime.sessions import sealed, user_of, user_of_sealed
+from approvals.runtime.sessions import seal_session, user_of, user_of_sealed_session
 
-ALL = frozenset(permissions.SCOPES)
-#: Scopes that a browser app gets by a token made in a session; it can read no audit log.
+ALL = frozenset(keys.SCOPES)
+#: Scopes that a client token can have. It can read no audit log.
 TOKEN_SCOPES = frozenset({"ask", "read", "decide"})
 TOKEN_SECONDS, MAX_TOKEN_SECONDS = 900, 3600
-_TOKEN_PREFIX = "ppt_"  # noqa: S105 - what our tokens begin with
+_TOKEN_PREFIX = "ppt_"  # noqa: S105 - a prefix, not a token
 _signer = signing.Signer(salt="approvals.client-token")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who a request acts for, and how far. `thread` confines a client token to the one chat of that id."""
+    """Whom a call acts for, and how far. `thread` confines a client token to the one chat of that id."""
 
     user: User
     scopes: frozenset[str]
     key: ApiKey | None = None
     thread: str | None = None
-    #: The key of the browser's session, where the caller is known by one.
+    #: The key of the browser's session, if the caller is known by one.
     session_key: str = field(default="", repr=False)
 
     @property
@@ -47,30 +46,29 @@ class Caller:
 
     @property
     def actor(self) -> Actor:
-        """Who decides, asks or comments: the key where there is one, else the user."""
+        """Who decides, asks or comments: the key if there is one, else the user."""
         return KeyActor(self.user, self.key) if self.key else self.user
 
     @property
     def scope(self) -> str:
-        """Whose requests and workflows these are: one key's ids never shadow another's."""
-        return f"{permissions.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
+        """The scope of the caller's requests and workflows, so that ids of two keys never collide."""
+        return f"{keys.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
 
-    def need(self, scope: str) -> None:
-        """Raise ScopeMissing where the key or token does not reach so far."""
+    def require(self, scope: str) -> None:
+        """Raise ScopeMissing unless the key or token has this scope."""
         if scope not in self.scopes:
             raise ScopeMissing(scope)
 
     def count_ask(self) -> None:
-        """Count one more ask. TooMany. A client token has a share of its own, for its chat."""
+        """Count one more request against the rate limit; each client token has its own. TooMany."""
         who = self.scope if self.thread is None else f"{self.scope} {self.thread}"
         rate_limits.asks.count(who, settings.HITL_ASKS_PER_MINUTE)
 
 
 class MachineMiddleware:
-    """Puts a `caller` on every request to an address for machines; None where nobody is known.
+    """Set `caller` on every request to an address for programs; None if the caller is unknown.
 
-    A Bearer token is looked at alone: cookies that came with it count for nothing, and so CSRF does not matter. What a
-    token is good for is said to the view by `Caller`; one that is not good is refused here.
+    With a Bearer token, cookies are ignored, so CSRF cannot matter.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -80,7 +78,7 @@ class MachineMiddleware:
         if is_for_machines(request.path):
             caller = self._caller(request)
             request.caller = caller  # type: ignore[attr-defined]
-            # Whoever is known without a token is known by a cookie, which another site's page could send.
+            # Without a token the caller is known by a cookie, which a page of another site could make a browser send.
             by_cookie = caller is not None and _token_of(request) is None
             request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
         return self.get_response(request)
@@ -97,7 +95,7 @@ class MachineMiddleware:
 
 
 def is_for_machines(path: str) -> bool:
-    """Whether programs call this address, and no browser shows what it answers."""
+    """Return whether an address is for programs, so that no browser shows its response."""
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
 
 
@@ -116,7 +114,7 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """Who calls. Raises NotAuthenticated."""
+    """Return who calls. NotAuthenticated."""
     caller = getattr(request, "caller", None)
     if not isinstance(caller, Caller):
         raise NotAuthenticated
@@ -125,13 +123,13 @@ def caller_of(request: HttpRequest) -> Caller:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """With what a request came, to be looked at again by an answer that outlasts the look at its beginning."""
+    """The credentials of a request, for a long response that checks them again."""
 
     token: str | None
     session_key: str | None
 
     def caller(self) -> Caller | None:
-        """Who it is now: None once the key is revoked, the token too old or the session over."""
+        """Return the caller as of now; None once the key is revoked, the token expired or the session over."""
         if self.token is not None:
             return caller_by_token(self.token)
         user = user_of(self.session_key) if self.session_key else None
@@ -148,27 +146,20 @@ def _token_of(request: HttpRequest) -> str | None:
 
 
 def caller_by_token(token: str) -> Caller | None:
-    """Who is behind a Bearer token; None if it is unknown, revoked or too old."""
+    """Return the caller behind a Bearer token; None if it is unknown, revoked or expired."""
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
-    key = permissions.find_key(token)
+    key = keys.find_key(token)
     if key is None:
         return None
-    _note_use(key)
+    keys.record_use(key)
     return Caller(user=key.user, scopes=frozenset(key.scopes), key=key)
 
 
-def _note_use(key: ApiKey) -> None:
-    """When a key was last used, to the minute: a busy client must not cost a write for each request."""
-    now = timezone.now()
-    if key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1):
-        permissions.note_use(key, now)
-
-
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
-    """A token for one chat of the caller's, for a browser that must not hold a key.
+    """Return a token for one chat of the caller, for a browser that must not hold a key.
 
-    It reaches no further than its maker, and dies with the key or the session that made it.
+    It has no scope that its maker lacks, and ends with the key or the session that made it.
     """
     scopes = sorted(caller.scopes & TOKEN_SCOPES)
     made = {
@@ -177,7 +168,7 @@ def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -
         "scopes": scopes,
         "until": timezone.now().timestamp() + seconds,
         "key": caller.key.pk if caller.key else None,
-        "session": sealed(caller.session_key, caller.user) if caller.by_session else None,
+        "session": seal_session(caller.session_key, caller.user) if caller.by_session else None,
     }
     return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
 
@@ -190,7 +181,7 @@ def _by_client_token(text: str) -> Caller | None:
     if made["until"] < timezone.now().timestamp():
         return None
     if session := made.get("session"):
-        user = user_of_sealed(session, made["user"])
+        user = user_of_sealed_session(session, made["user"])
     else:
         user = User.objects.filter(pk=made["user"], is_active=True).first()
     key = ApiKey.objects.filter(pk=made["key"], revoked_at=None).first() if made["key"] else None

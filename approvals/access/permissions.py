@@ -1,44 +1,32 @@
-"""Who may do what, one function each (docs/reference/permissions.md), and the keys by which machines come in."""
+"""Who may do what: one function per right (docs/reference/permissions.md)."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-import secrets
 from collections.abc import Collection
-from datetime import datetime
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
-from django.db import transaction
 from django.db.models import QuerySet
 
+from approvals.access.keys import KEY_SCOPE
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
-from approvals.models.keys import ApiKey
-from approvals.runtime import async_commit
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser
-#: Whom somebody has named: AnonymousUser where nobody has that name.
+#: The user that somebody has named; AnonymousUser if there is none of that name.
 Named = User | AnonymousUser
 
-#: What `create_key` makes.
-KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
-SCOPES = ("ask", "decide", "read", "audit")
-DEFAULT_SCOPES = ("ask", "read")
-#: What the scope of a request that a key has asked begins with; the key's number follows.
-KEY_SCOPE = "key:"
 DECIDE = "approvals.decide_approvalrequest"
 
 
 def sees_everything(user: Person) -> bool:
-    """Deciders and auditors see every request."""
+    """Return whether this is a decider or an auditor, who see every request."""
     return user.has_perm(DECIDE) or user.has_perm("approvals.view_approvalrequest")
 
 
-def know_rights(users: Collection[User]) -> None:
-    """Look up what all of these may do, in two queries, and leave it where `ModelBackend` keeps it: `has_perm` asks no more."""
+def load_permissions(users: Collection[User]) -> None:
+    """Load the permissions of these users in two queries, into the cache of `ModelBackend` that `has_perm` reads."""
     known: dict[int, set[str]] = {user.pk: set() for user in users}
     for way in ("user", "group__user"):
         found = Permission.objects.filter(**{f"{way}__in": list(known)})
@@ -48,18 +36,13 @@ def know_rights(users: Collection[User]) -> None:
         user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
 
 
-def sight_of(user: Person) -> int | None:
-    """Who has the same sight sees the same requests: None is all of them, else a person's own."""
-    return None if sees_everything(user) else user.pk
-
-
 def decides_everything(user: Person) -> bool:
-    """Holders of the permission answer and decide whatever is asked."""
+    """Return whether this is a decider, who may answer and decide every request."""
     return user.has_perm(DECIDE)
 
 
 def deciders() -> QuerySet[User]:
-    """Everybody who could be asked to decide an approval."""
+    """Return every user who may decide approvals."""
     return User.objects.with_perm(DECIDE, backend="django.contrib.auth.backends.ModelBackend")
 
 
@@ -76,74 +59,41 @@ def may_see_workflow(user: Person, workflow: Workflow) -> bool:
 
 
 def may_answer(user: Person, request: ApprovalRequest) -> bool:
-    """Answer a question or a form."""
+    """Return whether this person may answer a question or a form."""
     return decides_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
 
 
 def may_decide(user: Person) -> bool:
-    """Decide an approval or a recovery: being assigned to it, or having asked for it, gives nobody the right."""
+    """Return whether this person may decide approvals and recoveries; an assignee or requester does not get that right."""
     return decides_everything(user)
 
 
 def may_close(user: Person, request: ApprovalRequest) -> bool:
-    """Give any verdict that fits the request's kind."""
+    """Return whether this person may end the request with any verdict that fits its kind."""
     return may_answer(user, request) if request.kind in ASKS else may_decide(user)
 
 
 def may_be_assigned(named: Named, kind: str) -> TypeGuard[User]:
-    """Whether a request of this kind may be routed there: all can answer a question, only some may decide an approval."""
+    """Return whether this user may get a request of this kind: anybody a question, only deciders an approval."""
     return named.is_active and (kind in ASKS or may_decide(named))
 
 
 def asked_through_own_key(actor: Actor, request: ApprovalRequest) -> bool:
-    """Whether this key asked it from outside, or another key of its user: a program must not decide what it asked."""
+    """Return whether a key of the same user asked this over the API: a program must not decide its own request."""
     from_outside = request.scope.startswith(KEY_SCOPE)
     return isinstance(actor, KeyActor) and from_outside and actor.pk == request.requested_by_id
 
 
 def only_on_own_pages(request: ApprovalRequest) -> bool:
-    """Whether it is decided on the desk's own pages and nowhere else: critical approvals, and every recovery."""
+    """Return whether only the web pages may decide it: critical approvals, and every recovery."""
     return request.kind == Kind.RECOVERY or (request.kind == Kind.APPROVAL and request.priority == Priority.CRITICAL)
 
 
 def may_comment(user: Person, request: ApprovalRequest) -> bool:
-    """Say something in its thread, also after it has ended: who may close it, its owner and its assignee."""
+    """Return whether this person may comment, also after the end: deciders, the requester and the assignee."""
     return may_close(user, request) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
 
 
 def may_cancel(user: Person, owner_id: int) -> bool:
-    """Cancel a request, or stop the work that asked; `owner_id` is whose work it is."""
+    """Return whether this person may cancel a request, or stop the work that asked; `owner_id` is the owner of that work."""
     return decides_everything(user) or _is(user, owner_id)
-
-
-def create_key(user: User, *, name: str, scopes: tuple[str, ...] = DEFAULT_SCOPES) -> tuple[ApiKey, str]:
-    """A new key and its secret text, which is shown once and never stored."""
-    prefix = secrets.token_hex(4)
-    text = f"pp_{prefix}_{secrets.token_urlsafe(32)}"
-    key = ApiKey.objects.create(user=user, name=name, prefix=prefix, secret_hash=_hash(text), scopes=list(scopes))
-    return key, text
-
-
-def find_key(text: str) -> ApiKey | None:
-    """The live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
-    # What is no key is not looked for: there are texts that no database takes.
-    shape = KEY.fullmatch(text)
-    if shape is None:
-        return None
-    key: Any = ApiKey.objects.select_related("user").filter(prefix=shape["prefix"], revoked_at=None).first()
-    if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, _hash(text)):
-        return None
-    return key  # type: ignore[no-any-return]
-
-
-def note_use(key: ApiKey, moment: datetime) -> None:
-    """Remember when a key was last used."""
-    with transaction.atomic():
-        # Lost with the power, it is noted again with the key's next use: no caller waits for the disk over it.
-        async_commit.found_again()
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=moment)
-
-
-def _hash(text: str) -> str:
-    # The secret holds 256 random bits, so a plain hash is as good as a slow one and costs each request nothing.
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Rate limits: a caller may use a minute's share at once, and it comes back evenly.
+"""Rate limits: a caller may use the share of a minute at once, and it refills evenly.
 
-Each process counts in its own memory. A call costs no statement and no round trip; a restart forgets; behind N web
-processes a caller gets at most N times as much.
+Each process counts in its own memory, so counting costs no database statement. A restart resets the counters, and with
+N web processes a caller gets at most N times the limit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TooMany(Refusal):
 
 
 class Limit:
-    """Counts one kind of call by GCRA, which keeps one number per caller: when all of its share will be back."""
+    """Limits one kind of call with GCRA, which stores one number per caller: when its share is full again."""
 
     def __init__(self) -> None:
         self._whole_at: OrderedDict[str, float] = OrderedDict()

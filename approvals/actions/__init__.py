@@ -1,51 +1,62 @@
-"""The only writers of workflows, requests and decisions; every door ends here.
+"""The only code that writes rows, one function per action; pages, APIs and background jobs call these.
 
-`asking` (how a request begins), `deciding` (how it ends), `closing` (how a workflow ends, and what came of a call),
-`handing` (who is at it), `commenting` (what they say of it); `attending` (which processes live), `pruning` (what is old
-enough to go), `revoking` (how a key ends), `logins` (who logged in). All writes of one action are one transaction. Signals
-and rings leave after its commit, and a failing one never turns a recorded decision into an error.
+`asking` creates requests, `deciding` ends them, `closing` ends workflows and stores results; `assigning` and `commenting`
+are for people; `keys`, `signing_secrets`, `logins`, `processes`, `resending` and `pruning` for operators.
+
+All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
+turns a recorded decision into an error.
 """
 
-from approvals.actions.asking import Asked, Origin, ask_for_client, open_workflow, request_approval
+from approvals.actions.asking import AskOutcome, Origin, ask_for_client, open_workflow, request_approval
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Outcome, cancel, decide, expire, hold_workflow, settle, withdraw
-from approvals.actions.keys import revoke_key
+from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, expire, settle
+from approvals.actions.keys import create_key, revoke_key
+from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
-from approvals.actions.processes import gone, seen
+from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.resending import resend_events
+from approvals.actions.results import ToolResult, record_tool_result
+from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
-    "Asked",
+    "AskOutcome",
     "Origin",
     "Outcome",
     "Result",
+    "ToolResult",
     "ask_for_client",
     "assign",
     "cancel",
+    "cancel_requests",
     "claim",
     "close_workflow",
     "comment",
+    "create_key",
+    "create_signing_secret",
     "decide",
+    "end_old_signing_secrets",
     "end_workflow",
     "expire",
     "free_lapsed",
-    "gone",
-    "hold_workflow",
+    "lock_workflow",
     "old_delivered",
     "old_sessions",
     "open_workflow",
     "prune_delivered",
     "prune_sessions",
     "record_failed_login",
+    "record_heartbeat",
     "record_login",
+    "record_tool_result",
     "release",
+    "remove_process",
     "report_result",
     "request_approval",
+    "resend_events",
     "revoke_key",
-    "seen",
     "settle",
     "store_password",
-    "withdraw",
 ]

@@ -1,4 +1,4 @@
-"""How a workflow begins and a request is asked: once, however often its client says it."""
+"""Open workflows and create requests, each once, however often a client repeats its call."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.actions import publishing
 from approvals.actions.indexing import index_request
-from approvals.actions.publishing import tell
-from approvals.asking.asks import ABSENT, MAX_TITLE, URGENCY, Ask
+from approvals.actions.publishing import publish_event
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_TITLE, URGENCY, Ask
 from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Workflow
@@ -28,8 +29,8 @@ from approvals.states import CLIENT, Kind, WorkflowState
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, and whether it was there already (`replayed`: its client had asked the same before)."""
+class AskOutcome:
+    """A request; `replayed` if it was there already, because its client had asked the same before."""
 
     request: ApprovalRequest
     replayed: bool = False
@@ -37,9 +38,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a client's request comes from. `scope` is the client; without a workflow the request gets one of its own,
-    which bears the request's id and title and ends with it. `workflow_title` is what the client calls the workflow.
-    `digest` is over all that the client sent, `source` the way it came.
+    """Where a client's request comes from.
+
+    `scope` is the client, `source` the way the request came, `digest` is over everything that was sent. Without a
+    `workflow` the request gets one of its own, which has its id as key and its title, and ends with it.
     """
 
     scope: str
@@ -63,7 +65,7 @@ def open_workflow(
     thread_id: str = "",
     thread_url: str = "",
 ) -> Workflow:
-    """The workflow of (scope, key), made on first use."""
+    """Return the workflow of (scope, key), created on first use."""
     workflow, _created = Workflow.objects.get_or_create(
         scope=scope,
         key=key,
@@ -80,9 +82,9 @@ def open_workflow(
 
 
 def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
-    """Store a frozen request and suspend its workflow.
+    """Create a request and suspend its workflow.
 
-    Asking the same again (scope, tool_call_id, kind, attempt) gives the request that is there; Conflict if its input
+    Asking the same again (scope, tool_call_id, kind, attempt) returns the existing request; Conflict if its input
     differs. Invalid if the ask is out of bounds; CannotBeAssigned.
     """
     ask.check()
@@ -96,8 +98,8 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     return known
 
 
-def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> Asked:
-    """Store what a client asks, together with its workflow, once per Idempotency-Key and per tool call.
+def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
+    """Create what a client asks, with its workflow, once per Idempotency-Key and per tool call.
 
     Conflict if the same key or tool call has asked something else before, or if the workflow has ended. Invalid,
     CannotBeAssigned.
@@ -106,16 +108,16 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> Asked:
     try:
         with transaction.atomic():
             if ask.tool_call_id is not None:
-                # An approval and a question for one call: no constraint keeps two kinds apart.
-                locks.hold(f"{origin.scope} {ask.tool_call_id}")
+                # No constraint prevents an approval and a question for the same call, so both take this lock.
+                locks.lock_name(f"{origin.scope} {ask.tool_call_id}")
             known = _known(ask, origin)
-            return Asked(known, replayed=True) if known else Asked(_ask(ask, origin, by=by))
+            return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
     except IntegrityError:
-        # The same was asked at the same moment, and this one lost: a unique constraint decides, and not a lock.
+        # Another transaction asked the same at the same moment and won: the unique constraint decides.
         known = _known(ask, origin)
         if known is None:
             raise
-        return Asked(known, replayed=True)
+        return AskOutcome(known, replayed=True)
 
 
 def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
@@ -123,7 +125,7 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     workflow = open_workflow(
         scope=origin.scope,
         key=origin.workflow or str(request_id),
-        # What was asked first is no name for all that follows.
+        # The title of a first request would be a poor name for a workflow that its client has named.
         title=origin.workflow_title or origin.workflow or ask.title,
         source=origin.source,
         owner=person_behind(by),
@@ -132,7 +134,7 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     )
     workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
     if origin.workflow_title and workflow.title == workflow.key:
-        # Until now nobody had said what it is called.
+        # Its client gives the workflow a title for the first time.
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
@@ -154,13 +156,13 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     workflow.suspended_at = workflow.suspended_at or now
     workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
     workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
-    record = publishing.asked(request)
-    tell("request.created", request, workflow, record=record, actor=by, via=workflow.source)
+    record = publishing.request_record(request)
+    publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     return request
 
 
 def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
-    """The request that the client means, if it has asked it before; Conflict if it asked something else."""
+    """Return the request if the client has asked it before; Conflict if it asked something else."""
     by_key = None
     if origin.idempotency_key is not None:
         mine = ApprovalRequest.objects.select_related("workflow")
@@ -176,7 +178,7 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
 
 
 def _named_by(scope: str, tool_call_id: str | None) -> ApprovalRequest | None:
-    """What a client has asked for a call, of whichever kind: one call asks one thing."""
+    """Return what a client has asked for a tool call, of any kind: one call asks one thing."""
     if tool_call_id is None:
         return None
     mine = ApprovalRequest.objects.select_related("workflow").filter(scope=scope, tool_call_id=tool_call_id)
@@ -196,7 +198,7 @@ def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
     fields.pop("default_response")
-    # It stands alone in mails, lists and titles of windows, where nothing says what is in it.
+    # A title stands alone in mails and lists, so invisible characters in it are made visible.
     fields["title"] = visible(ask.title)[:MAX_TITLE]
     default = ask.default
     return fields | {
@@ -219,7 +221,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
 
 
 def _words(ask: Ask) -> int:
-    """How many there are to read. A question's message often begins with its title, and its input says both again."""
+    """Count the words to read. Of a question only its text and options: its input repeats them."""
     if ask.kind in {Kind.QUESTION, Kind.FORM}:
         offered = [option.get(name) for option in ask.options for name in ("label", "description")]
         return words_to_read(ask.message or ask.title, offered, list(ask.suggestions))

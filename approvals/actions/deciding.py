@@ -1,17 +1,15 @@
-"""How a request ends: decided, withdrawn, settled or expired; the one place that writes decisions."""
+"""End requests: decided, cancelled, settled or expired. The only place that writes decisions."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Min, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Min
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,18 +17,10 @@ from approvals import signals
 from approvals.access import permissions
 from approvals.actions import publishing, rulings
 from approvals.actions.indexing import index_decision
-from approvals.actions.publishing import tell
-from approvals.actions.rulings import Ruling
-from approvals.asking.asks import ABSENT
-from approvals.exceptions import (
-    AlreadyDecided,
-    AskedByOwnKey,
-    Changed,
-    CriticalElsewhere,
-    Expired,
-    NotAllowed,
-    NotFound,
-)
+from approvals.actions.locking import Locked, lock_request, lock_visible_request, whole_requests
+from approvals.actions.publishing import publish_event
+from approvals.asking.answers import ABSENT, Answer
+from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed, NotFound, Refusal
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Actor
 from approvals.runtime.canonical import clean_text
@@ -47,214 +37,206 @@ from approvals.states import (
     WorkflowState,
 )
 
+EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A decision, and whether it was there already (`replayed`: the same person said the same before)."""
+    """A request that has ended, as it is now, and its decision.
 
+    `replayed`: the decision was there already, because the same person has decided the same before.
+    """
+
+    request: ApprovalRequest
     decision: Decision
     replayed: bool = False
 
 
 def decide(
     request_id: UUID,
+    answer: Answer,
     *,
     by: Actor,
     via: Door,
-    verdict: Verdict,
-    comment: str = "",
-    edited_input: Any = ABSENT,
-    answer: Any = ABSENT,
     shown_digest: str | None = None,
+    seen: ApprovalRequest | None = None,
 ) -> Outcome:
-    """End a request with a person's verdict; the first one wins.
+    """End a request with a person's answer; the first decision wins.
 
-    `shown_digest` is the digest of the input that the person was shown. NotFound, NotAllowed, AskedByOwnKey,
-    CriticalElsewhere (only the desk's own pages decide it), Changed (another input was shown), Invalid (the answer does
-    not meet its schema), AlreadyDecided (names the winner), Expired.
+    `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. `seen` is the
+    request if the caller has read it already. NotFound, NotAllowed, AskedByOwnKey, CriticalElsewhere (only the desk's
+    own pages decide it), Changed (another input was shown), Invalid (the answer does not meet its schema),
+    AlreadyDecided (names who was first), Expired.
     """
-    ruling = Ruling(
-        verdict=verdict, by=by, via=via, comment=clean_text(comment.strip()), edited_input=edited_input, answer=answer
-    )
-    # Before the lock: a client's schema may take its time, and nothing that it is checked against ever changes.
-    seen = _closable(_timed().filter(pk=request_id).first(), by, via)
-    fit = None
-    if seen.pending and not _overdue(seen):
-        if shown_digest not in {None, seen.input_digest}:
-            raise Changed(seen.input_digest)
-        fit = rulings.checked(seen, ruling)
+    answer = replace(answer, comment=clean_text(answer.comment.strip()))
+    seen = _allowed(seen or whole_requests().select_related("workflow").filter(pk=request_id).first(), by)
+    if permissions.asked_through_own_key(by, seen):
+        raise AskedByOwnKey(seen)
+    if not seen.pending:
+        return _replay(seen, answer, by, via)
+    # Checked before the lock, since a client's schema may take its time; what it is checked against never changes.
+    checked = _checked(seen, answer, via, shown_digest)
+    if isinstance(checked, Refusal) and seen.deadline_at is None:
+        raise checked
     with transaction.atomic():
-        request = _closable(locked(request_id), by, via)
-        if request.pending and _overdue(request):
-            _end(request, rulings.expiry_of(request))
-        elif request.pending:
-            return Outcome(_end(request, fit or rulings.checked(request, ruling)))
-    # Outside the block: an expiry that was just written has to stay, whatever is raised about it.
-    return Outcome(rulings.replayed(request.decision, rulings.normalised(request, ruling)), replayed=True)
+        locked = lock_request(request_id)
+        # Rights are checked again: one that was taken away meanwhile counts.
+        request = _allowed(locked.request if locked else None, by)
+        if locked and locked.overdue:
+            _expire(locked)
+        elif locked and request.pending:
+            # Raised only now: had the deadline passed by the database's clock, that would be the reason to give.
+            if isinstance(checked, Refusal):
+                raise checked
+            return Outcome(request, _end(locked, checked, by=by, via=via))
+    # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
+    return _replay(request, answer, by, via)
 
 
-def _closable(request: ApprovalRequest | None, by: Actor, via: Door) -> ApprovalRequest:
+def _allowed(request: ApprovalRequest | None, by: Actor) -> ApprovalRequest:
+    """Return the request if this person may end it. NotFound, NotAllowed."""
     if request is None or not permissions.may_see(by, request):
         raise NotFound
     if not permissions.may_close(by, request):
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
-    if permissions.asked_through_own_key(by, request):
-        raise AskedByOwnKey(request)
-    if via not in OWN_PAGES:
-        _refuse_critical(request)
     return request
 
 
-def _refuse_critical(request: ApprovalRequest) -> None:
-    """What only the desk's own pages may end, while it can be ended."""
-    if permissions.only_on_own_pages(request) and request.pending and not _overdue(request):
-        raise CriticalElsewhere(request)
+def _checked(request: ApprovalRequest, answer: Answer, via: Door, shown_digest: str | None) -> Answer | Refusal:
+    """Return the answer as it may be stored, or why it may not."""
+    if via not in OWN_PAGES and permissions.only_on_own_pages(request):
+        return CriticalElsewhere(request)
+    if shown_digest not in {None, request.input_digest}:
+        return Changed(request.input_digest)
+    try:
+        return rulings.check(request, answer, via)
+    except Refusal as refusal:
+        return refusal
+
+
+def _replay(request: ApprovalRequest, answer: Answer, by: Actor, via: Door) -> Outcome:
+    """Return the decision of an ended request if this answer repeats it. AlreadyDecided, Expired."""
+    if rulings.is_replay(request.decision, rulings.normalize(request, answer, via), by):
+        return Outcome(request, request.decision, replayed=True)
+    raise rulings.too_late(request.decision)
 
 
 def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outcome:
-    """Withdraw a request. NotFound, NotAllowed, CriticalElsewhere (from the admin), Invalid, AlreadyDecided, Expired."""
+    """Cancel a request. NotFound, NotAllowed, CriticalElsewhere (from the admin), Invalid, AlreadyDecided, Expired."""
     with transaction.atomic():
-        request = locked(request_id)
-        if request is None or not permissions.may_see(by, request):
-            raise NotFound
+        locked = lock_visible_request(request_id, by)
+        request = locked.request
         if not permissions.may_cancel(by, request.requested_by_id):
             raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
-        if via == Door.ADMIN:
-            _refuse_critical(request)
-        ruling = rulings.withdrawal(by=by, via=via, comment=comment)
-        if request.pending and not _overdue(request):
-            return Outcome(_end(request, ruling))
-        if request.pending:
-            _end(request, rulings.expiry_of(request))
-    # Outside the block, as above.
-    too_late = Expired if request.decision.verdict == Verdict.EXPIRE else AlreadyDecided
-    raise too_late(request.decision)
+        waits = request.pending and not locked.overdue
+        if via == Door.ADMIN and waits and permissions.only_on_own_pages(request):
+            raise CriticalElsewhere(request)
+        answer = rulings.cancellation(comment)
+        if waits:
+            return Outcome(request, _end(locked, answer, by=by, via=via))
+        if locked.overdue:
+            _expire(locked)
+    # Outside the transaction, as above.
+    raise rulings.too_late(request.decision)
 
 
-def withdraw(request_ids: Iterable[UUID], *, by: Actor | None, via: Door, comment: str) -> int:
-    """Cancel whichever of these, all of one workflow, are still open, and say how many: their work was stopped or failed.
+def cancel_requests(request_ids: Iterable[UUID], *, by: Actor | None, via: Door, comment: str) -> int:
+    """Cancel whichever of these requests still wait, all of one workflow, because their work was stopped or has failed.
 
-    What is overdue ends by its deadline. For the code that asked.
+    Return how many have ended; one that is overdue expires instead. Without a check of rights, for the code that asked.
     """
-    withdrawn = 0
+    ended = 0
     with transaction.atomic():
         for request_id in sorted(request_ids):
-            request = locked(request_id)
-            if request is not None and request.pending:
-                cancelled = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=comment)
-                _end(request, rulings.expiry_of(request) if _overdue(request) else cancelled)
-                withdrawn += 1
-    return withdrawn
+            locked = lock_request(request_id)
+            if locked is None or not locked.request.pending:
+                continue
+            if locked.overdue:
+                _expire(locked)
+            else:
+                _end(locked, Answer(Verdict.CANCEL, comment=comment), by=by, via=via)
+            ended += 1
+    return ended
 
 
-def settle(request_id: UUID, *, verdict: Verdict, comment: str, answer: Any = ABSENT) -> None:
-    """Close a request, if it is open, because the fact it asked for arrived by itself (a tool's late result)."""
+def settle(request_id: UUID, answer: Answer) -> None:
+    """End a request, if it waits, because the fact it asked for arrived by itself: the late result of a tool."""
     with transaction.atomic():
-        request = locked(request_id)
-        if request is not None and request.pending:
-            _end(request, Ruling(verdict=verdict, by=None, via=Door.SYSTEM, comment=comment, answer=answer))
+        locked = lock_request(request_id)
+        if locked is not None and locked.request.pending:
+            _end(locked, answer, by=None, via=Door.SYSTEM)
 
 
-def expire(request_id: UUID, *, waits: bool = True) -> bool:
-    """End a request whose deadline has passed; False if it has not, or if somebody was quicker.
+def expire(request_id: UUID, *, wait: bool = True) -> bool:
+    """End a request whose deadline has passed; False if it has not, or if the request has ended before.
 
-    Without `waits`, a request that somebody else has locked is left to them.
+    Without `wait`, a request that another transaction has locked is left to it.
     """
     with transaction.atomic():
-        request = locked(request_id, waits=waits)
-        if request is None or not request.pending or not _overdue(request):
-            return False
-        _end(request, rulings.expiry_of(request))
-    return True
+        locked = lock_request(request_id, wait=wait)
+        return locked is not None and expire_if_overdue(locked)
 
 
-def locked(request_id: UUID, *, waits: bool = True) -> ApprovalRequest | None:
-    """A request under its workflow's lock, and the database's time as `clock`; call it inside a transaction.
-
-    None where there is none, or where somebody else holds the lock and it is not to be waited for.
-
-    One lock for all that a workflow asks: whoever ends several requests of one cannot meet somebody half-way who ends
-    them in another order. The request is read behind the lock, so it is seen as the last holder left it.
-    """
-    unlocked = Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=not waits)
-    workflow = unlocked.filter(requests=request_id).first()
-    if workflow is None:
-        return None
-    request = _timed().get(pk=request_id)
-    request.workflow = workflow
-    return request
+def expire_if_overdue(locked: Locked) -> bool:
+    """End a locked request if its deadline has passed; whether it did."""
+    if locked.overdue:
+        _expire(locked)
+        return True
+    return False
 
 
-def hold_workflow(*, scope: str, key: str) -> Workflow | None:
-    """Lock a workflow for the rest of the transaction; None if there is none (yet).
-
-    Whoever tells events in a transaction before they touch the workflow calls this first: all take the workflow before
-    the numbers of its events, so that no two wait for each other.
-    """
-    return Workflow.objects.select_for_update(no_key=True).filter(scope=scope, key=key).first()
+def _expire(locked: Locked) -> None:
+    _end(locked, rulings.expiry_of(locked.request), by=None, via=Door.DEADLINE)
 
 
-def _timed() -> QuerySet[ApprovalRequest]:
-    """Requests with the database's time as `clock`."""
-    return ApprovalRequest.objects.defer("said_before").annotate(clock=Now())
-
-
-def clock_of(request: ApprovalRequest) -> datetime:
-    """Return the database's time when a request was read by `locked`: one clock for all processes, however theirs drift."""
-    found: datetime = getattr(request, "clock")  # noqa: B009 - an annotation, unknown to the model's type
-    return found
-
-
-def _overdue(request: ApprovalRequest) -> bool:
-    return request.deadline_at is not None and request.deadline_at <= clock_of(request)
-
-
-def _end(request: ApprovalRequest, ruling: Ruling) -> Decision:
+def _end(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction."""
-    status, now = OUTCOMES[ruling.verdict], timezone.now()
+    request, status, now = locked.request, OUTCOMES[answer.verdict], timezone.now()
     assert status in TRANSITIONS[Status(request.status)]
     # The condition and the one-to-one row decide a race even where the database ignores row locks (SQLite).
     if not ApprovalRequest.objects.filter(pk=request.pk, status=Status.PENDING).update(status=status, changed_at=now):
         raise IntegrityError(f"request {request.pk} was decided behind its lock")
+    request.status, request.changed_at = status, now
     decision = Decision.objects.create(
-        request_id=request.pk,
-        verdict=ruling.verdict,
-        by_id=ruling.by.pk if ruling.by else None,
-        by_name=ruling.by.get_username() if ruling.by else "",
-        via=ruling.via,
-        comment=ruling.comment,
-        edited_input=None if ruling.edited_input is ABSENT else ruling.edited_input,
-        approved_digest=rulings.approved_digest(request, ruling),
-        answer=None if ruling.answer is ABSENT else ruling.answer,
+        request=request,
+        verdict=answer.verdict,
+        by_id=by.pk if by else None,
+        by_name=by.get_username() if by else "",
+        via=via,
+        comment=answer.comment,
+        edited_input=None if answer.edited_input is ABSENT else answer.edited_input,
+        approved_digest=rulings.approved_digest(request, answer),
+        answer=None if answer.answer is ABSENT else answer.answer,
         decided_at=now,
     )
     index_decision(decision)
-    request.status, request.changed_at, request.decision = status, now, decision
-    _release(request)
-    event = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}.get(
-        ruling.verdict, "request.decided"
+    _count_down(locked)
+    event = EVENTS.get(answer.verdict, "request.decided")
+    publish_event(
+        event, request, locked.workflow, record=publishing.decision_record(decision), actor=by, via=via, at=now
     )
-    tell(event, request, request.workflow, record=publishing.ended(decision), actor=ruling.by, via=ruling.via, at=now)
     transaction.on_commit(functools.partial(signals.decided.send_robust, None, request_id=request.pk), robust=True)
     return decision
 
 
-def _release(request: ApprovalRequest) -> None:
-    """Take an ended request off its workflow's counters; the workflow was read under its lock."""
-    request.workflow.open_count -= 1
-    left = ApprovalRequest.objects.filter(workflow=request.workflow_id, status=Status.PENDING)
-    most_urgent = left.aggregate(urgency=Min("urgency"))["urgency"]
-    changes: dict[str, Any] = {"urgency": most_urgent, "open_count": request.workflow.open_count}
+def _count_down(locked: Locked) -> None:
+    """Take an ended request off the counters of its workflow; a workflow of this one request ends with it."""
+    request, workflow = locked.request, locked.workflow
+    waiting = ApprovalRequest.objects.filter(workflow=workflow, status=Status.PENDING)
+    most_urgent = waiting.aggregate(urgency=Min("urgency"))["urgency"]
+    changes: dict[str, Any] = {"urgency": most_urgent, "open_count": workflow.open_count - 1}
     if most_urgent is None:
         changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
-        if request.workflow.source == ASK_HUMAN or _ends_by_itself(request.workflow):
+        if workflow.source == ASK_HUMAN or _ends_by_itself(workflow):
             changes |= {"state": _end_state(request), "ended_at": request.changed_at}
-            publishing.ring(request.workflow)
-    Workflow.objects.filter(pk=request.workflow_id).update(**changes)
+            publishing.notify(workflow)
+    for name, value in changes.items():
+        setattr(workflow, name, value)
+    workflow.save(update_fields=list(changes))
 
 
 def _end_state(request: ApprovalRequest) -> WorkflowState:
-    """How a workflow of one request ends: a question that nobody answered is a failure to the agent."""
+    """Return how a workflow of one request ends: to the agent, a question without an answer is a failure."""
     if request.status == Status.CANCELLED:
         return WorkflowState.CANCELLED
     unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
@@ -262,7 +244,7 @@ def _end_state(request: ApprovalRequest) -> WorkflowState:
 
 
 def _ends_by_itself(workflow: Workflow) -> bool:
-    """Whether the workflow was made for one request, because its client named none: it bears that request's id."""
+    """Whether the workflow was made for one request, because its client named none: its key is that request's id."""
     try:
         own = UUID(workflow.key)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What goes on record when somebody logs in, fails to, or gets a new password."""
+"""Record log-ins, failed log-ins and new passwords."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def record_login(user: User, *, address: str) -> None:
 
 
 def record_failed_login(name: str, *, address: str) -> str:
-    """Gives the name as it is recorded: empty for one that nobody has, which may be a password typed into the wrong field."""
+    """Return the name as it is recorded: empty if no user has it, since it may be a password in the wrong field."""
     known = name if User.objects.filter(username=name).exists() else ""
     data = {"name": known, "address": address}
     audit.record("login.failed", SUBJECT, data=data, actor=None, via=Door.DASHBOARD)
@@ -24,7 +24,7 @@ def record_failed_login(name: str, *, address: str) -> str:
 
 
 def store_password(user: User, *, reset: bool, address: str) -> None:
-    """Store the password that was set on `user`; `reset` is by the link in a mail."""
+    """Store the password that was set on `user`; `reset` if a mailed link was used."""
     event = "password.reset" if reset else "password.changed"
     with transaction.atomic():
         user.save(update_fields=["password"])

@@ -1,4 +1,4 @@
-"""How a process says that it lives, and that it has ended."""
+"""Heartbeats of processes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from approvals.models.processes import Worker, WorkerKind
-from approvals.runtime import async_commit
+from approvals.runtime.async_commit import async_commit
 
-#: A row that was not seen for so long tells nobody anything any more.
+#: A row without a heartbeat for so long is deleted.
 FORGOTTEN = timedelta(days=1)
 
 
-def seen(name: str, kind: WorkerKind, *, started_at: datetime, running: int) -> None:
-    """The process of this name lives and runs so many turns; rows of the long dead go."""
+def record_heartbeat(name: str, kind: WorkerKind, *, started_at: datetime, running: int) -> None:
+    """Record that the process of this name lives and runs so many turns; delete rows of long dead ones."""
     row = Worker(name=name, kind=kind, started_at=started_at, seen_at=Now(), running=running)
     with transaction.atomic():
-        # Lost with the power, it is said again a few seconds later, if there is still somebody to say it.
-        async_commit.found_again()
-        # One statement: two processes of one name, or a row that goes meanwhile, change nothing about it.
+        # If this write is lost, the next heartbeat follows a few seconds later.
+        async_commit()
+        # One statement, so that a row of the same name or one that is deleted meanwhile does no harm.
         Worker.objects.bulk_create(
             [row], update_conflicts=True, unique_fields=["name"], update_fields=["kind", "seen_at", "running"]
         )
         Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN).delete()
 
 
-def gone(name: str) -> None:
-    """The process of this name ends as it should."""
+def remove_process(name: str) -> None:
+    """Remove the row of a process that ends regularly."""
     with transaction.atomic():
-        # Lost with the power, the row grows old like that of a process that was killed.
-        async_commit.found_again()
+        # If this write is lost, the row goes stale, as after a kill.
+        async_commit()
         Worker.objects.filter(name=name).delete()

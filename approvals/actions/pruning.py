@@ -1,6 +1,6 @@
-"""What is old enough to go from the desk itself: events that have arrived, and sessions that are over.
+"""Remove old rows: delivered events and expired sessions. Requests, decisions and the record stay.
 
-Requests, decisions and the record stay. Each call removes one bounded batch in one transaction and says how much it was.
+Each call removes one bounded batch in one transaction.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ BATCH = 1000
 
 
 def old_delivered(before: datetime) -> QuerySet[OutboxEvent]:
-    """Events that were written, and have arrived, before then. What was given up stays, to be sent again."""
+    """Return events that were delivered before then. Those that were given up stay, and can be sent again."""
     return OutboxEvent.objects.filter(created_at__lt=before, delivered_at__lt=before)
 
 
 def prune_delivered(before: datetime, *, after: int = 0) -> tuple[int, int | None]:
     """Remove one batch of `old_delivered` with ids above `after`, on record.
 
-    Gives how many rows went, and the id to go on from; None when there are no more.
+    Return how many rows were removed, and the id to continue from; None when there are no more.
     """
     with transaction.atomic():
         found = old_delivered(before).filter(pk__gt=after).order_by("pk").select_for_update(skip_locked=True)
         ids = list(found.values_list("pk", flat=True)[:BATCH])
         removed, _ = OutboxEvent.objects.filter(pk__in=ids).delete()
         if removed:
-            told = {"before": utc(before), "outbox_events": removed}
-            audit.record("retention.pruned", audit.Subject(scope="desk"), data=told, actor=None, via=Door.SYSTEM)
+            data = {"before": utc(before), "outbox_events": removed}
+            audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)
     return removed, ids[-1] if len(ids) == BATCH else None
 
 
 def old_sessions() -> QuerySet[Session]:
-    """Sessions that nobody can use any more."""
+    """Return expired sessions."""
     return Session.objects.filter(expire_date__lt=timezone.now())
 
 
 def prune_sessions() -> int:
-    """Remove one batch of `old_sessions`; gives how many went."""
+    """Remove one batch of `old_sessions`; return how many."""
     ids = list(old_sessions().order_by("expire_date").values_list("pk", flat=True)[:BATCH])
     removed, _ = Session.objects.filter(pk__in=ids).delete()
     return removed

@@ -1,4 +1,4 @@
-"""What an action tells, all of it together: an audit entry and an outbox event in its transaction, a ring after its commit."""
+"""Publish what an action did: an audit entry and an outbox event in its transaction, a notification after its commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from approvals.outbound import outbox
 from approvals.record import audit
 
 
-def tell(
+def publish_event(
     event: str,
     request: ApprovalRequest,
     workflow: Workflow,
@@ -25,34 +25,34 @@ def tell(
     via: str,
     at: datetime | None = None,
 ) -> None:
-    """Put an event of a request on record, into the outbox and on open pages. The caller holds the workflow's lock."""
+    """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow."""
     subject, waiting = audit.subject_of(request, workflow), workflow.open_count
     audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
-    told = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
-    told |= {name: record[name] for name in ("verdict", "comment") if name in record}
+    data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
+    data |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
-    outbox.enqueue(event, stream=stream, data=told, callback_url=request.callback_url)
-    ring(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
+    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url)
+    notify(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 
-def asked(request: ApprovalRequest) -> dict[str, Any]:
-    """What the record keeps of a new request."""
+def request_record(request: ApprovalRequest) -> dict[str, Any]:
+    """Return what the record keeps of a new request."""
     names = ("kind", "title", "input", "input_digest")
     return {name: getattr(request, name) for name in names}
 
 
-def ended(decision: Decision) -> dict[str, Any]:
-    """What the record keeps of a decision."""
+def decision_record(decision: Decision) -> dict[str, Any]:
+    """Return what the record keeps of a decision."""
     names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
     return {name: getattr(decision, name) for name in names}
 
 
-def ring(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
-    """After the commit, ring for those who see everything, for the owner and for `people`."""
-    _ring({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
+def notify(workflow: Workflow, *people: int | None, request_id: str = "") -> None:
+    """After the commit, notify the pages of those who see everything, of the owner and of `people`."""
+    _notify({"type": "workflow.changed", "workflow": workflow.pk, "request": request_id}, workflow, *people)
 
 
-def handled(
+def publish_handling(
     event: str,
     request: ApprovalRequest,
     *,
@@ -62,22 +62,22 @@ def handled(
     people: Iterable[int | None] = (),
     comment: int | None = None,
 ) -> None:
-    """Put on record, and on open pages, that people were at a request: taken, handed over, talked about.
+    """Put on record, and on open pages, that a request was claimed, assigned or commented on.
 
-    `people` are told beside its owner and assignee, `comment` is the row of what was said.
+    `people` are notified besides its requester and assignee; `comment` is the id of the comment.
     """
     audit.record(event, audit.subject_of(request, request.workflow), data=record, actor=actor, via=via)
     message = {"type": "request.handled", "event": event, "request": str(request.pk), "comment": comment}
-    # Pages of a conversation show the requests of its scope, and their readers hear nothing else of the desk.
+    # The pages of a chat show the requests of its scope, and join no other group for them.
     more = (doorbell.scope_group(request.scope),)
-    _ring(message, request.workflow, request.requested_by_id, request.assigned_to_id, *people, more=more)
+    _notify(message, request.workflow, request.requested_by_id, request.assigned_to_id, *people, more=more)
 
 
-def _ring(message: Mapping[str, object], workflow: Workflow, *people: int | None, more: Iterable[str] = ()) -> None:
+def _notify(message: Mapping[str, object], workflow: Workflow, *people: int | None, more: Iterable[str] = ()) -> None:
     groups = {doorbell.DESK, *(doorbell.user_group(pk) for pk in (workflow.owner_id, *people) if pk is not None), *more}
 
     def now() -> None:
         for group in groups:
-            doorbell.ring(group, message)
+            doorbell.notify(group, message)
 
     transaction.on_commit(now, robust=True)

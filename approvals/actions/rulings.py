@@ -1,18 +1,17 @@
-"""What ends a request, before it is written: does it fit the request, and is it a repeat of what was decided?"""
+"""Whether an answer fits its request, and whether it repeats the one that was decided on; nothing here writes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.asking.answers import shaped
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest
+from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
 from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import VERDICTS, Door, Kind, Verdict
@@ -23,112 +22,84 @@ MAX_VALUE_BYTES = 250_000
 OWN_SHAPES = frozenset({Door.AI_SDK, Door.CEDAR})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
-    """A verdict with all that goes with it; `by` is None for the deadline and the system."""
-
-    verdict: Verdict
-    by: Actor | None
-    via: Door
-    comment: str = ""
-    edited_input: Any = ABSENT
-    answer: Any = ABSENT
+def expiry_of(request: ApprovalRequest) -> Answer:
+    """Return what ends a request at its deadline: its default response, if it has one, is the answer."""
+    return Answer(Verdict.EXPIRE, answer=request.default_response if request.has_default else ABSENT)
 
 
-def expiry_of(request: ApprovalRequest) -> Ruling:
-    """The end by deadline: the default response, where there is one, is the answer."""
-    answer = request.default_response if request.has_default else ABSENT
-    return Ruling(verdict=Verdict.EXPIRE, by=None, via=Door.DEADLINE, answer=answer)
+def cancellation(comment: str) -> Answer:
+    """Return what ends a request that a person cancels. Invalid if the comment is too long."""
+    answer = Answer(Verdict.CANCEL, comment=clean_text(comment.strip()))
+    if errors := _comment_errors(answer):
+        raise Invalid(_("The decision is invalid."), errors)
+    return answer
 
 
-def checked(request: ApprovalRequest, ruling: Ruling) -> Ruling:
-    """The ruling as it may be stored; raises Invalid, naming each field that does not fit."""
-    if ruling.verdict not in VERDICTS[Kind(request.kind)]:
+def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
+    """Return the answer as it may be stored. Invalid, naming each field that does not fit."""
+    if answer.verdict not in VERDICTS[Kind(request.kind)]:
         raise Invalid(
-            _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": ruling.verdict.value},
+            _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": answer.verdict.value},
             {"verdict": _("is not possible for this kind of request")},
         )
-    ruling = normalised(request, ruling)
-    errors = _comment_errors(ruling)
+    answer = normalize(request, answer, via)
+    errors = _comment_errors(answer)
     for name, value, wanted in (
-        ("edited_input", ruling.edited_input, ruling.verdict == Verdict.EDIT),
-        ("answer", ruling.answer, ruling.verdict == Verdict.RESPOND),
+        ("edited_input", answer.edited_input, answer.verdict == Verdict.EDIT),
+        ("answer", answer.answer, answer.verdict == Verdict.RESPOND),
     ):
         if wanted != (value is not ABSENT):
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value)
-    if not errors and _is_choice(request, ruling):
-        shaped(request, ruling.answer)
+    if not errors and _is_choice(request, answer, via):
+        to_choice(request, answer.answer)
     if errors:
         raise Invalid(_("The decision is invalid."), errors)
-    return ruling
+    return answer
 
 
-def withdrawal(*, by: Actor, via: Door, comment: str) -> Ruling:
-    """The end by a person who takes the question back; raises Invalid if the comment is too long."""
-    ruling = Ruling(verdict=Verdict.CANCEL, by=by, via=via, comment=clean_text(comment.strip()))
-    if errors := _comment_errors(ruling):
-        raise Invalid(_("The decision is invalid."), errors)
-    return ruling
-
-
-def normalised(request: ApprovalRequest, ruling: Ruling) -> Ruling:
-    """An edit that changes nothing is an approval; a label alone is the answer that chooses it."""
-    if _is_choice(request, ruling):
+def normalize(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
+    """Turn an edit that changes nothing into an approval, and a choice into the shape of all choices."""
+    if _is_choice(request, answer, via):
         try:
-            return replace(ruling, answer=shaped(request, ruling.answer))
+            return replace(answer, answer=to_choice(request, answer.answer))
         except Invalid:
-            return ruling
-    if ruling.verdict == Verdict.EDIT and _same(ruling.edited_input, request.input):
-        return replace(ruling, verdict=Verdict.APPROVE, edited_input=ABSENT)
-    return ruling
+            return answer
+    if answer.verdict == Verdict.EDIT and same_json(answer.edited_input, request.input):
+        return replace(answer, verdict=Verdict.APPROVE, edited_input=ABSENT)
+    return answer
 
 
-def _is_choice(request: ApprovalRequest, ruling: Ruling) -> bool:
-    return (
-        ruling.verdict == Verdict.RESPOND
-        and ruling.answer is not ABSENT
-        and request.chooses
-        and ruling.via not in OWN_SHAPES
-    )
+def _is_choice(request: ApprovalRequest, answer: Answer, via: Door) -> bool:
+    given = answer.verdict == Verdict.RESPOND and answer.answer is not ABSENT
+    return given and request.chooses and via not in OWN_SHAPES
 
 
-def approved_digest(request: ApprovalRequest, ruling: Ruling) -> str:
-    """The digest of the input that may now run; empty unless this approves something."""
-    if ruling.verdict == Verdict.EDIT:
-        return digest(ruling.edited_input)
-    return request.input_digest if ruling.verdict == Verdict.APPROVE else ""
+def approved_digest(request: ApprovalRequest, answer: Answer) -> str:
+    """Return the digest of the input that may now run; empty unless this approves something."""
+    if answer.verdict == Verdict.EDIT:
+        return digest(answer.edited_input)
+    return request.input_digest if answer.verdict == Verdict.APPROVE else ""
 
 
-def replayed(decision: Decision, ruling: Ruling) -> Decision:
-    """The decision itself, if the same person or key says the same again; AlreadyDecided or Expired if not."""
-    if decision.verdict == Verdict.EXPIRE:
-        raise Expired(decision)
-    by = ruling.by
-    same_person = by is not None and (decision.by_id, decision.by_name) == (by.pk, by.get_username())
-    stored = (decision.verdict, decision.comment, decision.edited_input, decision.answer)
-    if same_person and _same(_said(ruling), stored):
-        return decision
-    raise AlreadyDecided(decision)
-
-
-def _said(ruling: Ruling) -> tuple[str, str, Any, Any]:
-    edited, answer = (None if value is ABSENT else value for value in (ruling.edited_input, ruling.answer))
-    return ruling.verdict.value, ruling.comment, edited, answer
-
-
-def _comment_errors(ruling: Ruling) -> dict[str, str]:
-    too_long = len(ruling.comment) > MAX_COMMENT
-    return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: to Python, `True == 1`."""
-    try:
-        return canonical(one) == canonical(other)
-    except NotCanonical:
+def is_replay(decision: Decision, answer: Answer, by: Actor) -> bool:
+    """Return whether the same person or key has decided the same before; `answer` is normalized."""
+    if decision.verdict == Verdict.EXPIRE or (decision.by_id, decision.by_name) != (by.pk, by.get_username()):
         return False
+    edited, given = (None if value is ABSENT else value for value in (answer.edited_input, answer.answer))
+    stored = [decision.verdict, decision.comment, decision.edited_input, decision.answer]
+    return same_json([answer.verdict.value, answer.comment, edited, given], stored)
+
+
+def too_late(decision: Decision) -> AlreadyDecided | Expired:
+    """Return the refusal of an answer that comes after this decision."""
+    return Expired(decision) if decision.verdict == Verdict.EXPIRE else AlreadyDecided(decision)
+
+
+def _comment_errors(answer: Answer) -> dict[str, str]:
+    too_long = len(answer.comment) > MAX_COMMENT
+    return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
 
 
 def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, str]:

@@ -25,7 +25,6 @@ from approvals.admin.subscriptions import SecretOwner
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
-from approvals.outbound import outbox
 from approvals.record.audit import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.runtime.json_tables import pretty
@@ -177,7 +176,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Send selected events now"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
         """Send events again, also delivered ones: receivers recognize a repeated event by its id."""
-        sent = outbox.send_again(queryset, by=request.user)  # type: ignore[arg-type]
+        sent = actions.resend_events(queryset, by=request.user)  # type: ignore[arg-type]
         words = ngettext(
             "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
         )

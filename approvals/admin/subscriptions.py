@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from approvals import actions
 from approvals.admin.base import Base, DeskAdmin
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import signing
@@ -42,13 +43,13 @@ class SecretOwner(Base):
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = 0
         for owner in queryset:
-            ended += signing.end_old_secrets(owner)
+            ended += actions.end_old_signing_secrets(owner)
             self.log_change(request, owner, _("Revoked old webhook secrets."))
         words = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
         self.message_user(request, words % {"count": ended}, messages.SUCCESS)
 
     def secret_page(self, request: HttpRequest, owner: signing.Owner) -> HttpResponse:
-        text = signing.new_secret(owner)
+        text = actions.create_signing_secret(owner)
         self.log_change(request, owner, _("Created a new webhook secret."))
         context = {
             **self.admin_site.each_context(request),

@@ -1,6 +1,6 @@
-"""AgentForge's human-in-the-loop events: what was asked and how it ended, as named messages with JSON data.
+"""Encode requests and their outcomes as AgentForge's human-in-the-loop events: named messages with JSON data.
 
-`human_timeout` and `human_error` are in AgentForge's guide only; their data is in the style of the others.
+`human_timeout` and `human_error` appear only in AgentForge's guide; their data follows the style of the other events.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from approvals.live import sse
+from approvals.runtime.cursors import Cursor
 
 HEARTBEAT = b": heartbeat\n\n"
-#: JavaScript's timers hold 31 bits of milliseconds (24.8 days); a longer one goes off at once.
+#: JavaScript timers hold 31 bits of milliseconds (24.8 days); longer ones fire at once.
 LONGEST_TIMER = 2**31 - 1
-MAX_TITLE = 200
 
-NOBODY = "Nobody answered before the deadline."
-WITHDRAWN = "The request was withdrawn."
+UNANSWERED = "Nobody answered before the deadline."
+CANCELLED = "The request was withdrawn."
 DECLINED = "The person declined to answer."
 
-_CURSOR = re.compile(r"(?:[\w-]{1,80};)?(\d{1,18})\.(\d{1,2})", re.ASCII)
+_ID_PREFIX = re.compile(r"^[\w-]{1,80};", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request as it was asked. Times in ms since 1970, `timeout` in ms (0 is none); `default` None is none."""
+    """A request as it was asked: times in ms since 1970, `timeout` in ms (0 means none), `default` None without one."""
 
     request_id: str
     thread_id: str
@@ -47,8 +47,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a request ended: `status` is the desk's own word. `value` is the answer or an edited input, `words` its text;
-    `given` tells a null that was given from none. `stopped`: the agent was stopped with it.
+    """How a request ended.
+
+    `status` is a value of `states.Status`. `value` is the answer or the edited input, and `words` its text; `given`
+    distinguishes a null from no value. `stopped`: the agent was stopped with it.
     """
 
     status: str
@@ -61,8 +63,8 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One event: its name, AgentForge's id ("" where it has none) and its data."""
+class Event:
+    """One event: its name, AgentForge's id ("" without one) and its data."""
 
     event: str
     id: str
@@ -70,74 +72,76 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cursor:
-    """A place in the stream: all before audit entry `entry` was told, and of its own events the first `shown`."""
+class StreamCursor(Cursor):
+    """The cursor of the event stream: all before audit entry `entry` were sent, and of its events the first `shown`."""
+
+    SEPARATOR = "."
 
     entry: int
     shown: int = 0
 
-    def __str__(self) -> str:
-        return f"{self.entry}.{self.shown}"
+    def __post_init__(self) -> None:
+        if self.shown > 99:
+            raise ValueError("no audit entry has so many events")
+
+    @classmethod
+    def of_event(cls, event_id: str) -> Self | None:
+        """Return the cursor at the end of an event's id (`response-6f...;1042.1`) or alone; None if there is none."""
+        return cls.parse(_ID_PREFIX.sub("", event_id, count=1))
 
 
-def cursor_from(text: str) -> Cursor | None:
-    """The cursor at the end of an event's id (`response-6f...;1042.1`), or alone; None for what is none."""
-    found = _CURSOR.fullmatch(text)
-    return Cursor(int(found[1]), int(found[2])) if found else None
+def frames(entry: int, events: Sequence[Event], *, skip: int = 0) -> list[bytes]:
+    """Return the events of one audit entry as Server-Sent Events, without the first `skip`.
 
-
-def frames(entry: int, told: Sequence[Told], *, skip: int = 0) -> list[bytes]:
-    """The events of one audit entry as Server-Sent Events, without the first `skip`.
-
-    An id is AgentForge's own, a semicolon, and the cursor behind the event; only a cursor says where to go on, since
+    Each id is AgentForge's id, a semicolon, and the cursor after the event. Only the cursor says where to continue, because
     AgentForge gives a request and its interrupt the same id.
     """
     found = []
-    for place, one in enumerate(told, 1):
-        cursor = str(Cursor(entry + 1) if place == len(told) else Cursor(entry, place))
+    for place, one in enumerate(events, 1):
+        cursor = str(StreamCursor(entry + 1) if place == len(events) else StreamCursor(entry, place))
         data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
         found.append(sse.frame(data, event=one.event, id=f"{one.id};{cursor}" if one.id else cursor))
     return found[skip:]
 
 
-def opening(cursor: Cursor) -> bytes:
-    """No event, but a place: a client that breaks off before the first event goes on here."""
+def opening(cursor: StreamCursor) -> bytes:
+    """Return a frame with a cursor and no event: a client that reconnects before the first event continues here."""
     return f": connected\nid: {cursor}\n\n".encode()
 
 
-def request_events(asked: Asked, *, first: bool) -> list[Told]:
-    """What is told when something is asked; `first`: the agent waits from now on."""
-    interrupt = _told("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
+def request_events(asked: Asked, *, first: bool) -> list[Event]:
+    """Return the events of a new request; `first`: the agent waits from now on."""
+    interrupt = _event("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
     found = (
-        [_told("human_request", asked, asked.request_id, request=human_request(asked))] if _is_question(asked) else []
+        [_event("human_request", asked, asked.request_id, request=human_request(asked))] if _is_question(asked) else []
     )
-    waiting = [_told("agent_waiting", asked, "", reason=asked.title)] if first else []
+    waiting = [_event("agent_waiting", asked, "", reason=asked.title)] if first else []
     return [*found, interrupt, *waiting]
 
 
-def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Told]:
-    """What is told when a request has ended; `last`: the agent waits for nothing more."""
+def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Event]:
+    """Return the events of a request that has ended; `last`: the agent waits for nothing more."""
     found = []
     if ended.status == "expired":
         default = {} if asked.default is None else {"defaultResponse": asked.default}
-        found.append(_told("human_timeout", asked, f"timeout-{asked.request_id}", **_named(asked), **default))
+        found.append(_event("human_timeout", asked, f"timeout-{asked.request_id}", **_request_id(asked), **default))
     if (error := error_of(asked, ended)) is not None:
-        found.append(_told("human_error", asked, f"error-{asked.request_id}", **_named(asked), error=error))
+        found.append(_event("human_error", asked, f"error-{asked.request_id}", **_request_id(asked), error=error))
     else:
         if _is_question(asked) and ended.status != "expired":
             response = response_of(ended)
             found.append(
-                _told("human_response", asked, f"response-{asked.request_id}", **_named(asked), response=response)
+                _event("human_response", asked, f"response-{asked.request_id}", **_request_id(asked), response=response)
             )
         value = _resume_value(asked, ended)
         named = {"interruptId": asked.request_id, "value": value}
-        found.append(_told("resume", asked, f"resume-{asked.request_id}", **named))
-    resumed = [_told("agent_resumed", asked, "")] if last and not ended.stopped else []
+        found.append(_event("resume", asked, f"resume-{asked.request_id}", **named))
+    resumed = [_event("agent_resumed", asked, "")] if last and not ended.stopped else []
     return found + resumed
 
 
 def human_request(asked: Asked) -> dict[str, Any]:
-    """AgentForge's HumanRequest, as it was when it was asked."""
+    """Return AgentForge's HumanRequest, as it was when it was asked."""
     context = asked.context if isinstance(asked.context, dict) else {"context": asked.context}
     return {
         "id": asked.request_id,
@@ -153,7 +157,7 @@ def human_request(asked: Asked) -> dict[str, Any]:
 
 
 def question_of(asked: Asked) -> str:
-    """The whole question: a message that only repeats a shortened title stands alone."""
+    """Return title and message; the message alone where it begins with the title."""
     if not asked.message.strip():
         return asked.title
     repeats = asked.message.strip().startswith(asked.title.removesuffix("…"))
@@ -161,34 +165,26 @@ def question_of(asked: Asked) -> str:
 
 
 def response_of(ended: Ended) -> str:
-    """The text that the agent gets for a question that a person, or its default, has answered."""
+    """Return the text that the agent gets as the answer to a question."""
     if ended.status == "rejected":
         return f"{DECLINED} Their words: {ended.comment}" if ended.comment else DECLINED
     return ended.words
 
 
 def error_of(asked: Asked, ended: Ended) -> str | None:
-    """Why the agent gets no answer; None if it gets one. An approval that nobody gave is a no, which is an answer."""
+    """Return why the agent gets no answer; None if it gets one. An expired approval counts as rejected, which is an answer."""
     if ended.status == "cancelled":
-        return f"{WITHDRAWN} {ended.comment}" if ended.comment else WITHDRAWN
+        return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
     if ended.status == "expired" and not ended.given and asked.kind != "approval":
-        return NOBODY
+        return UNANSWERED
     return None
 
 
-def title_and_message(text: str) -> tuple[str, str]:
-    """A title of at most MAX_TITLE characters, and the whole text where the title does not hold it."""
-    first_line = text.strip().splitlines()[0] if text.strip() else "Question"
-    if first_line == text.strip() and len(first_line) <= MAX_TITLE:
-        return first_line, ""
-    return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
+def _event(event: str, asked: Asked, id: str, **data: Any) -> Event:
+    return Event(event, id, {"type": event, **data, "threadId": asked.thread_id})
 
 
-def _told(event: str, asked: Asked, id: str, **data: Any) -> Told:
-    return Told(event, id, {"type": event, **data, "threadId": asked.thread_id})
-
-
-def _named(asked: Asked) -> dict[str, str]:
+def _request_id(asked: Asked) -> dict[str, str]:
     return {"requestId": asked.request_id}
 
 

@@ -1,4 +1,4 @@
-"""AgentForge's `ask-human`: a question in its input shape, answered in its output shape, now or later."""
+"""AgentForge's `ask-human`: ask a question in its input shape and return the answer in its output shape."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.api import agentforge, feed
 from approvals.api.bodies import REPLAYED, idempotency_key, json_object
-from approvals.api.events import thread_of
-from approvals.api.long_poll import when_ended
-from approvals.asking.asks import ABSENT, MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
-from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, Withdrawn
+from approvals.api.events import parse_thread
+from approvals.api.long_poll import respond_when_ended
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.titles import title_and_message
+from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, canonical, digest
 from approvals.runtime.translation import translated
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
 
-#: The longest wait for an answer in one request; after it, ask again for the outcome.
+#: Seconds that one HTTP request may wait for an answer; afterwards, the client polls the outcome.
 MAX_WAIT = 600
-#: A deadline beyond this is no deadline, and no calendar could hold many of them.
+#: Longer timeouts are refused: datetime could not represent their deadlines.
 MAX_TIMEOUT_DAYS = 36_500
 MAX_TIMEOUT = MAX_TIMEOUT_DAYS * 86_400_000
 
@@ -39,15 +41,15 @@ _WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 
 @endpoint("POST")
 def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Ask a person; 202 with the request's id, or with `?wait=SECONDS` what comes of it, if it comes in time.
+    """Ask a person. Responds 202 with the request's id, or with `?wait=SECONDS` the answer if it comes in time.
 
-    The same `Idempotency-Key` again asks nobody twice; it gives the question that is there, and what came of it.
+    Repeating an `Idempotency-Key` does not ask again; it returns the existing question and its answer.
     """
-    caller.need("ask")
+    caller.require("ask")
     caller.count_ask()
     _refuse_tokens(caller)
-    seconds, thread = _wait_of(request), thread_of(request)
-    question = question_from(json_object(request))
+    seconds, thread = _parse_wait(request), parse_thread(request)
+    question = parse_question(json_object(request))
     origin = actions.Origin(
         scope=caller.scope,
         digest=digest({**question.input, "?thread": thread}),
@@ -56,7 +58,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         idempotency_key=idempotency_key(request),
     )
     asked = actions.ask_for_client(question, origin, by=caller.actor)
-    response = _answer(request, asked.request, seconds)
+    response = _respond(request, asked.request, seconds)
     if asked.replayed:
         response.headers[REPLAYED] = "true"
     return response
@@ -65,19 +67,19 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """What came of a question, in the same words and with the same `?wait=`."""
-    caller.need("read")
+    caller.require("read")
     _refuse_tokens(caller)
-    return _answer(request, _question_for(caller, pk), _wait_of(request))
+    return _respond(request, _question_for(caller, pk), _parse_wait(request))
 
 
-def question_from(body: Mapping[str, Any]) -> Ask:
-    """The question in a body of AgentForge's shape. Unknown fields count for nothing; Invalid names each wrong one."""
+def parse_question(body: Mapping[str, Any]) -> Ask:
+    """Return the question in a body of AgentForge's shape, ignoring unknown fields. Raises Invalid with an error per field."""
     errors = {name: error for name, check in CHECKS.items() if name in body and (error := check(body[name]))}
     if "question" not in body:
         errors["question"] = _("is missing")
     if errors:
         raise Invalid(_("The question is invalid."), errors)
-    title, message = agentforge.title_and_message(body["question"])
+    title, message = title_and_message(body["question"])
     timeout = body.get("timeout", 0)
     return Ask(
         kind=Kind.QUESTION,
@@ -143,7 +145,7 @@ def _json_error(value: Any) -> str:
     return ""
 
 
-#: AgentForge's fields; each says what is wrong with a value, "" if nothing is. null is wrong everywhere.
+#: AgentForge's fields: each check returns what is wrong with a value, or "". null is never valid.
 CHECKS: Mapping[str, Callable[[Any], str]] = {
     "question": _question_error,
     "context": _context_error,
@@ -159,8 +161,8 @@ def _refuse_tokens(caller: Caller) -> None:
         raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
 
 
-def _wait_of(request: HttpRequest) -> float:
-    """`?wait=`, in seconds; 0 without."""
+def _parse_wait(request: HttpRequest) -> float:
+    """Return `?wait=` in seconds; 0 without it. Raises Invalid."""
     text = request.GET.get("wait", "0")
     if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
         raise Invalid(
@@ -177,19 +179,21 @@ def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
     return found
 
 
-def _answer(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
+def _respond(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
     if not asked.pending or seconds == 0 or request.method == "HEAD":
-        return _told(request, asked)
-    return when_ended(request, asked.pk, seconds, lambda caller: _told(request, _question_for(caller, asked.pk)))
+        return _respond_now(request, asked)
+    return respond_when_ended(
+        request, asked.pk, seconds, lambda caller: _respond_now(request, _question_for(caller, asked.pk))
+    )
 
 
-def _told(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
-    """202 while it waits, 200 with the answer; Expired or Withdrawn if there will be none."""
+def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+    """202 while it waits, 200 with the answer; Expired or RequestCancelled if there will be none."""
     if asked.pending:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)
     if decision.verdict == Verdict.CANCEL:
-        raise Withdrawn(decision)
+        raise RequestCancelled(decision)
     if agentforge.error_of(feed.asked(asked), ended) is not None:
         raise Expired(decision)
     requested, responded = feed.ms(asked.created_at), feed.ms(decision.decided_at)

@@ -1,4 +1,4 @@
-"""What requests from machines bring: JSON bodies, bounded before they are read and strict when they are; names for a repeat."""
+"""Read JSON bodies, bounded and strict, and idempotency keys of API requests."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
 from approvals.runtime.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load
 from approvals.runtime.translation import translated
 
-#: What an `Idempotency-Key` may be: no spaces, and nothing that a header could not carry.
+#: An `Idempotency-Key` is printable ASCII without spaces.
 KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200
-#: On the answer to what was there already.
+#: The header of a response that repeats an earlier one.
 REPLAYED = "Idempotent-Replayed"
 
 
 def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> Any:
-    """The body as JSON. NotJson (another content type), TooLarge, BadBody."""
+    """Return the body as JSON. Raises NotJson (another content type), TooLarge and BadBody."""
     if request.content_type != "application/json":
         raise NotJson
-    # Not by the length that the client declares: it may declare none.
+    # The declared length is not enough: a client may declare none.
     body = request.read(max_bytes + 1)
     if len(body) > max_bytes:
         raise TooLarge(_("The body is larger than %(limit)s bytes. Send less.") % {"limit": f"{max_bytes:,}"})
@@ -33,7 +33,7 @@ def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: i
 
 
 def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
-    """The body as a JSON object."""
+    """Return the body as a JSON object. Raises NotJson, TooLarge and BadBody."""
     body = json_body(request, max_bytes=max_bytes)
     if not isinstance(body, dict):
         raise BadBody(_("The body must be a JSON object."))
@@ -41,7 +41,7 @@ def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> dict[str
 
 
 def idempotency_key(request: HttpRequest) -> str | None:
-    """The `Idempotency-Key` header, None without. Invalid."""
+    """Return the `Idempotency-Key` header; None without one. Raises Invalid."""
     key = request.headers.get("Idempotency-Key")
     if key is not None and (len(key) > MAX_KEY or not re.fullmatch(KEY_PATTERN, key)):
         words = _("must be 1 to %(limit)s printable ASCII characters without spaces") % {"limit": MAX_KEY}

@@ -1,7 +1,7 @@
-"""What happens to requests, as it happens: Server-Sent Events in AgentForge's shapes.
+"""Stream what happens to requests as Server-Sent Events in AgentForge's shapes.
 
-A follower holds no thread and no database connection. Who it is is looked up anew for every reading, so a revoked key, an
-old token or a closed session gets nothing more.
+A follower holds no thread and no database connection. Its credentials are checked at every read, so a revoked key, an expired
+token or a closed session receives nothing more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from approvals.asking.asks import MAX_LENGTHS
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.http import endpoint
 from approvals.live import doorbell, sse
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.runtime.translation import translated
 
@@ -26,11 +26,11 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 @endpoint("GET")
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
-    caller.need("read")
-    thread = thread_of(request)
+    caller.require("read")
+    thread = parse_thread(request)
     if caller.thread is not None and thread not in {"", caller.thread}:
         raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))
-    cursor = feed.start(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
+    cursor = feed.start_cursor(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
     if request.method == "HEAD":
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
     groups = [
@@ -38,12 +38,12 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
         *([doorbell.DESK] if permissions.sees_everything(caller.user) else []),
     ]
     events = followers.follow(callers.credentials_of(request), groups, thread, cursor)
-    pieces = sse.kept_alive(events, beat=agentforge.HEARTBEAT)
-    return handed_over(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
+    pieces = sse.with_keep_alive(events, beat=agentforge.HEARTBEAT)
+    return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
 
-def thread_of(request: HttpRequest) -> str:
-    """`?thread=`, or "". Invalid for what can be no thread's id."""
+def parse_thread(request: HttpRequest) -> str:
+    """Return `?thread=`, or "". Raises Invalid."""
     thread = request.GET.get("thread", "")
     try:
         canonical(thread)

@@ -1,10 +1,10 @@
-"""What has happened to requests, as AgentForge's events: read from the record, in its order.
+"""Read the audit log as AgentForge's events, in its order.
 
-The record is append-only, so a cursor into it stays good for ever. Where transactions overlap (PostgreSQL), an entry may
-become visible after one with a higher id: entries behind a missing id are held back until it shows or can no longer come.
+The audit log is append-only, so a cursor into it stays valid forever. Where transactions overlap (PostgreSQL), an entry may
+become visible after one with a higher id: entries after a missing id are held back until it appears or can no longer come.
 
-What was asked and answered may be large. A page is found without it, and it is loaded for those entries only that somebody
-may hear of, up to LOADED bytes at a time.
+Requests and answers may be large. A page is read without them, and they are loaded only for entries that a follower may
+receive, up to LOADED characters at a time.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Cursor, Ended, Told
-from approvals.asking.answers import words_of
+from approvals.api.agentforge import Asked, Ended, Event, StreamCursor
+from approvals.asking.answers import answer_text
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
@@ -35,17 +35,17 @@ CREATED = "request.created"
 ENDS = ("request.decided", "request.cancelled", "request.expired")
 #: Entries read at once.
 BATCH = 100
-#: A transaction that has just drawn its number may not be known as one at work yet; this long it is waited for at least.
+#: How long a missing id is waited for at least: a transaction that has just drawn it may not be listed as active yet.
 OVERLAP = timedelta(seconds=3)
-#: How much of requests and decisions one look loads, in characters; a single one may be larger.
+#: Characters of requests and decisions that one read loads; a single one may be larger.
 LOADED = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the record, about a request; `waiting` is how many of its workflow's requests were open after it.
+    """One audit entry about a request; `waiting` counts the pending requests of its workflow after it.
 
-    Of the request only what `may_hear` needs is there, and the `size` of the rest.
+    Only the columns that `may_receive` needs are loaded of the request, and the `size` of the others.
     """
 
     pk: int
@@ -56,16 +56,15 @@ class Entry:
 
     @property
     def size(self) -> int:
-        size: int = getattr(self.request, "size")  # noqa: B009 - an annotation, unknown to the model's type
-        return size
+        return self.request.size
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries for whoever may hear of them, where the next page begins, and whether it can be read at once."""
+    """Entries, the cursor of the next page, and whether there is more to read at once."""
 
     entries: Sequence[Entry]
-    cursor: Cursor
+    cursor: StreamCursor
     more: bool
 
 
@@ -78,13 +77,13 @@ class _Row:
     clock: datetime
 
 
-def start(text: str) -> Cursor:
-    """The place that a client names, or now if it names none. Invalid for what is no place of ours."""
+def start_cursor(text: str) -> StreamCursor:
+    """Return the cursor that a client sent, or the current end without one. Raises Invalid."""
     last = AuditEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     if not text:
-        # An entry that has its number and is not committed yet is news, however many have come behind it.
-        return Cursor(sequence.first_open() or last + 1)
-    cursor = agentforge.cursor_from(text)
+        # An entry that has an id and is not committed yet is new, however many follow it.
+        return StreamCursor(sequence.first_open() or last + 1)
+    cursor = StreamCursor.of_event(text)
     if cursor is None:
         raise Invalid(
             _("The `Last-Event-ID` header is invalid."),
@@ -96,46 +95,46 @@ def start(text: str) -> Cursor:
     return cursor
 
 
-def read(cursor: Cursor) -> Page:
-    """What has happened behind `cursor`; `may_hear` says who may be told of it."""
+def read_page(cursor: StreamCursor) -> Page:
+    """Return the entries after `cursor`; check each with `may_receive`."""
     rows = _rows(cursor)
     if not rows:
         return Page((), cursor, more=False)
     about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
     ids = {row.request_id for row in about.values()}
-    requests = _light().in_bulk(list(ids)) if ids else {}
+    requests = _without_bodies().in_bulk(list(ids)) if ids else {}
     waiting = _waiting_after(list(about))
     entries = [
         Entry(row.pk, row.event, request, waiting[row.pk], cursor.shown if row.pk == cursor.entry else 0)
         for row in about.values()
         if (request := requests.get(row.request_id)) is not None
     ]
-    return Page(entries, Cursor(rows[-1].pk + 1), more=len(rows) == BATCH)
+    return Page(entries, StreamCursor(rows[-1].pk + 1), more=len(rows) == BATCH)
 
 
-class Teller:
-    """Entries as bytes, for all who read in one look: what many hear of is loaded and encoded once."""
+class FrameCache:
+    """Encodes entries for all followers of one read: what several receive is loaded and encoded once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], list[bytes]] = {}
         self._size = 0
 
-    def tell(self, entries: Sequence[Entry]) -> tuple[list[bytes], Cursor | None]:
-        """The events of these entries, as many as one look may load; and where the rest begins, if there is one."""
-        told, size = list[Entry](), 0
+    def frames(self, entries: Sequence[Entry]) -> tuple[list[bytes], StreamCursor | None]:
+        """Return the frames of as many entries as one read may load, and the cursor of the rest if there is one."""
+        chosen, size = list[Entry](), 0
         for entry in entries:
             size += entry.size
-            if told and size > LOADED:
+            if chosen and size > LOADED:
                 break
-            told.append(entry)
-        self._load(told)
-        frames = [frame for entry in told for frame in self._known[entry.pk, entry.skip]]
-        rest = entries[len(told) :]
-        return frames, Cursor(rest[0].pk, rest[0].skip) if rest else None
+            chosen.append(entry)
+        self._load(chosen)
+        frames = [frame for entry in chosen for frame in self._known[entry.pk, entry.skip]]
+        rest = entries[len(chosen) :]
+        return frames, StreamCursor(rest[0].pk, rest[0].skip) if rest else None
 
     def _load(self, entries: Sequence[Entry]) -> None:
         if self._size > 4 * LOADED:
-            # Those who stand elsewhere read on; what they have heard need not be kept.
+            # Followers at other cursors continue; frames that were already sent need not be kept.
             self._known, self._size = {}, 0
         new = [entry for entry in entries if (entry.pk, entry.skip) not in self._known]
         if not new:
@@ -143,30 +142,31 @@ class Teller:
         found = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
         requests = found.in_bulk([entry.request.pk for entry in new])
         for entry in new:
-            told = _told(entry, requests[entry.request.pk])
-            self._known[entry.pk, entry.skip] = agentforge.frames(entry.pk, told, skip=entry.skip)
+            events = _events(entry, requests[entry.request.pk])
+            self._known[entry.pk, entry.skip] = agentforge.frames(entry.pk, events, skip=entry.skip)
             self._size += entry.size
 
 
-def _told(entry: Entry, request: ApprovalRequest) -> list[Told]:
+def _events(entry: Entry, request: ApprovalRequest) -> list[Event]:
     if entry.event == CREATED:
         return agentforge.request_events(asked(request), first=entry.waiting == 1)
     return agentforge.end_events(asked(request), ended(request), last=entry.waiting == 0)
 
 
-def _light() -> QuerySet[ApprovalRequest]:
-    """Requests without what may be large, and how large that is."""
+def _without_bodies() -> QuerySet[ApprovalRequest]:
+    """Return requests without the columns that may be large, with their total `size`."""
     size: Any = Value(0)
     for name in UNLISTED:
         size = size + Coalesce(Length(Cast(F(name), TextField())), 0)
-    return ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD).annotate(size=size)
+    found = ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD)
+    return found.annotate(size=size)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
-def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
-    """Whether an active caller is told of a request: what they may see, of one thread if one is named."""
+def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
+    """Return whether an active caller may receive the events of a request; `thread` restricts them to one thread."""
     workflow, user = request.workflow, caller.user
     of = workflow.thread_id or workflow.key
-    # Another owner's thread may have the same id as a token's.
+    # Threads of different owners may have the same id.
     if caller.thread is not None and (caller.thread, user.pk) != (of, workflow.owner_id):
         return False
     own = user.pk in {request.requested_by_id, request.assigned_to_id}
@@ -174,7 +174,7 @@ def may_hear(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
 
 
 def asked(request: ApprovalRequest) -> Asked:
-    """The request for the encoder; nothing in it changes once it is asked."""
+    """Return the request for the encoder; none of it changes after asking."""
     workflow = request.workflow
     labels = [option["label"] for option in request.options]
     return Asked(
@@ -190,13 +190,13 @@ def asked(request: ApprovalRequest) -> Asked:
         priority=request.priority,
         created_at=ms(request.created_at),
         timeout=_timeout(request),
-        default=words_of(request.default_response) if request.has_default else None,
+        default=answer_text(request.default_response) if request.has_default else None,
         suggestions=[*labels, *request.suggestions],
     )
 
 
 def ended(request: ApprovalRequest) -> Ended:
-    """How the request ended, for the encoder."""
+    """Return how the request ended, for the encoder."""
     decision = request.decision
     verdict = Verdict(decision.verdict)
     edited = verdict == Verdict.EDIT
@@ -206,36 +206,36 @@ def ended(request: ApprovalRequest) -> Ended:
         verdict=verdict.value,
         given=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
         value=value,
-        words=words_of(decision.answer),
+        words=answer_text(decision.answer),
         comment=decision.comment,
         stopped=decision.via == Door.STOP,
     )
 
 
 def ms(moment: datetime) -> int:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return round(moment.timestamp() * 1000)
 
 
-def _rows(cursor: Cursor) -> list[_Row]:
-    """The next entries, as far as nothing can come between them any more."""
+def _rows(cursor: StreamCursor) -> list[_Row]:
+    """Return the next entries up to the first missing id that may still appear."""
     found = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
     rows = [_Row(*row) for row in found.values_list("pk", "at", "event", "request_id", Now())[:BATCH]]
-    # The first entries of all begin with whatever number the database gave them.
+    # The very first entry may have any id.
     expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
     for place, row in enumerate(rows):
-        if row.pk != expected and (_is_fresh(row) or not sequence.none_can_come_below(row.pk)):
+        if row.pk != expected and (_is_recent(row) or not sequence.none_can_come_below(row.pk)):
             return rows[:place]
         expected = row.pk + 1
     return rows
 
 
-#: When this process has first seen the latest entries behind a missing one.
+#: When this process first saw an entry after a missing id, by the entry's id.
 _seen: dict[int, float] = {}
 
 
-def _is_fresh(row: _Row) -> bool:
-    """Whether an entry came within OVERLAP, by the database's clock; where its writer's was ahead, since it was first seen."""
+def _is_recent(row: _Row) -> bool:
+    """Return whether an entry is younger than OVERLAP by the database's clock, or was first seen so recently."""
     if row.at <= row.clock - OVERLAP:
         return False
     if len(_seen) > BATCH:
@@ -251,21 +251,21 @@ def _timeout(request: ApprovalRequest) -> float:
 
 
 def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
-    """How many requests of its workflow were open after each of these entries.
+    """Return the number of pending requests of the workflow after each of these entries.
 
-    The entry says so itself; those from before it did are counted.
+    Entries store it; it is counted for entries from before that column existed.
     """
-    said = AuditEntry.objects.filter(pk__in=entries).values_list("pk", "open_after")
-    known = {pk: waiting for pk, waiting in said if waiting is not None}
-    return known | _counted([pk for pk in entries if pk not in known])
+    stored = AuditEntry.objects.filter(pk__in=entries).values_list("pk", "open_after")
+    known = {pk: waiting for pk, waiting in stored if waiting is not None}
+    return known | _count_waiting([pk for pk in entries if pk not in known])
 
 
-def _counted(entries: Sequence[int]) -> dict[int, int]:
+def _count_waiting(entries: Sequence[int]) -> dict[int, int]:
     if not entries:
         return {}
     change = Case(When(event=CREATED, then=Value(1)), When(event__in=ENDS, then=Value(-1)), default=Value(0))
     before: Any = AuditEntry.objects.filter(scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk"))
-    # An entry of a workflow is written under the workflow's lock: those before it are all there.
+    # Entries of a workflow are written under its lock, so all earlier ones are visible.
     total = before.order_by().values("scope").annotate(total=Sum(change, output_field=IntegerField())).values("total")
     found = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
     return dict(found.values_list("pk", "waiting"))

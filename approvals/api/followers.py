@@ -1,4 +1,4 @@
-"""Followers of this process read together: one look at the record, on one connection, serves all that a ring has woken."""
+"""Serve all followers of this process together: one read, on one connection, answers all that a notification woke."""
 
 from __future__ import annotations
 
@@ -9,43 +9,48 @@ from dataclasses import dataclass
 
 from approvals.access.callers import Caller, Credentials
 from approvals.api import agentforge, feed
-from approvals.api.agentforge import Cursor
-from approvals.api.feed import Page, Teller
-from approvals.live import waiting
-from approvals.live.batching import Rounds
+from approvals.api.agentforge import StreamCursor
+from approvals.api.feed import FrameCache, Page
+from approvals.live import listeners
+from approvals.live.batching import BatchReader
 from approvals.runtime import database
 
-#: How long a lost ring may delay an event, and a revoked key stay connected, in seconds.
+#: Seconds by which a lost notification may delay an event, and a revoked key stay connected.
 POLL = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What one follower wants to read next."""
+class Reading:
+    """What one follower reads next."""
 
     credentials: Credentials
     thread: str
-    cursor: Cursor
+    cursor: StreamCursor
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Events as bytes, where the next ones begin, and whether they can be read at once."""
+    """Frames of events, the cursor after them, and whether there are more to read at once."""
 
     frames: Sequence[bytes]
-    cursor: Cursor
+    cursor: StreamCursor
     more: bool
 
 
-async def follow(credentials: Credentials, groups: Sequence[str], thread: str, cursor: Cursor) -> AsyncIterator[bytes]:
-    """Events behind `cursor`, as they happen, for as long as the credentials are good. `groups` ring when to look."""
-    async with waiting.listening(*groups) as ears:
+async def follow(
+    credentials: Credentials, groups: Sequence[str], thread: str, cursor: StreamCursor
+) -> AsyncIterator[bytes]:
+    """Yield frames of the events after `cursor` as they happen, while the credentials are valid.
+
+    Reads at every notification to one of `groups`.
+    """
+    async with listeners.subscribe(*groups) as notifications:
         yield agentforge.opening(cursor)
         while True:
             try:
-                found = await _readers.read(None, Wish(credentials, thread, cursor))
+                found = await _readers.read(None, Reading(credentials, thread, cursor))
             except database.AWAY:
-                # Their place is kept: nothing that happens meanwhile is missed.
+                # The cursor is kept, so nothing that happens meanwhile is missed.
                 await asyncio.sleep(database.RETRY)
                 continue
             if found is None:
@@ -54,34 +59,39 @@ async def follow(credentials: Credentials, groups: Sequence[str], thread: str, c
                 yield frame
             cursor = found.cursor
             if not found.more:
-                await ears.wait(POLL)
+                await notifications.wait(POLL)
 
 
-def _read_all(about: None, wishes: Sequence[Wish]) -> list[Found | Exception | None]:
-    """An answer to each; who sends the same credentials, or stands at the same place, shares a look."""
-    caller_of, page_at, teller = functools.cache(Credentials.caller), functools.cache(feed.read), Teller()
+def _read_all(subject: None, readings: Sequence[Reading]) -> list[Found | Exception | None]:
+    """Return an answer for each reading; equal credentials and equal cursors share a query."""
+    caller_of, page_at, encoder = functools.cache(Credentials.caller), functools.cache(feed.read_page), FrameCache()
     found: list[Found | Exception | None] = []
-    # All pages before all rights: whoever loses a right hears nothing that happens afterwards.
-    for cursor in {wish.cursor for wish in wishes}:
+    # Read all pages before any rights: a follower who loses a right receives nothing that happened afterwards.
+    for cursor in {reading.cursor for reading in readings}:
         page_at(cursor)
-    for wish in wishes:
+    for reading in readings:
         try:
-            found.append(_read(wish, caller_of, page_at, teller))
+            found.append(_read(reading, caller_of, page_at, encoder))
         except Exception as error:
-            # One follower's trouble is not the others'.
+            # An error for one follower must not affect the others.
             found.append(error)
     return found
 
 
 def _read(
-    wish: Wish, caller_of: Callable[[Credentials], Caller | None], page_at: Callable[[Cursor], Page], teller: Teller
+    reading: Reading,
+    caller_of: Callable[[Credentials], Caller | None],
+    page_at: Callable[[StreamCursor], Page],
+    encoder: FrameCache,
 ) -> Found | None:
-    caller = caller_of(wish.credentials)
+    caller = caller_of(reading.credentials)
     if caller is None or "read" not in caller.scopes:
         return None
-    page = page_at(wish.cursor)
-    frames, rest = teller.tell([each for each in page.entries if feed.may_hear(caller, wish.thread, each.request)])
+    page = page_at(reading.cursor)
+    frames, rest = encoder.frames(
+        [each for each in page.entries if feed.may_receive(caller, reading.thread, each.request)]
+    )
     return Found(frames, rest or page.cursor, page.more or rest is not None)
 
 
-_readers = Rounds(_read_all)
+_readers = BatchReader(_read_all)

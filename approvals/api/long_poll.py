@@ -1,4 +1,4 @@
-"""Answers that come when a request has ended: no thread and no connection waits along."""
+"""Respond when a request has ended; no thread and no database connection waits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from approvals.access.callers import Caller
 from approvals.background import waiting_room
 from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.http import refusal_page
-from approvals.live.streaming import answered_later
+from approvals.live.streaming import deferred_response
 from approvals.runtime import database
 
 
-def when_ended(
-    request: HttpRequest, request_id: UUID, seconds: float, tell: Callable[[Caller], HttpResponse]
+def respond_when_ended(
+    request: HttpRequest, request_id: UUID, seconds: float, respond: Callable[[Caller], HttpResponse]
 ) -> HttpResponse:
-    """What `tell` says when the request has ended, at the latest after `seconds`; who calls is looked up anew by then."""
+    """Return a response that `respond` makes when the request has ended, or after `seconds`.
+
+    The caller is looked up again by then, because a key may have been revoked.
+    """
     credentials = callers.credentials_of(request)
 
     def now() -> HttpResponse:
@@ -27,12 +30,12 @@ def when_ended(
             caller = credentials.caller()
             if caller is None:
                 raise NotAuthenticated
-            return tell(caller)
+            return respond(caller)
         except Refusal as refusal:
             return refusal_page(request, refusal)
 
     async def later() -> HttpResponse:
-        await waiting_room.ended(request_id, seconds)
+        await waiting_room.wait_until_ended(request_id, seconds)
         return await database.run(now)
 
-    return answered_later(request, later)
+    return deferred_response(request, later)

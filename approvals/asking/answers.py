@@ -1,21 +1,47 @@
-"""Answers to questions with options, in the one shape that all our pages give: labels, their places, and free text."""
+"""The answer of a person to a request, and the one shape of answers to questions with options."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
+from approvals.states import Verdict
 
-#: The names in an answer to a question with options, beside `text`.
+#: The members of an answer to a question with options, besides `text`.
 SHAPE = frozenset({"fieldName", "selected", "selectedIndex"})
 
 
+class _Absent:
+    """No value at all, where None is a value."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person answers to a request, whichever way it comes in: a verdict, and what belongs to it.
+
+    `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; either is ABSENT for any other
+    verdict. Nothing in it is checked before `actions.decide`.
+    """
+
+    verdict: Verdict
+    comment: str = ""
+    edited_input: Any = ABSENT
+    answer: Any = ABSENT
+
+
 class Question(Protocol):
-    """What of a request, asked or about to be, says which answers it takes."""
+    """The fields of a request, or of one about to be created, that say which answers it takes."""
 
     @property
     def options(self) -> Sequence[Mapping[str, Any]]: ...
@@ -28,10 +54,10 @@ class Question(Protocol):
 
 
 def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "") -> Any:
-    """`{fieldName, selected: [label...], selectedIndex, text?}` where there are options, else the text itself.
+    """Return `{fieldName, selected: [label...], selectedIndex, text?}` if there are options, else the text itself.
 
-    `chosen` are places in the options, counted from 0; `selectedIndex` is a list where several may be chosen, else one
-    place or null. Raises Invalid, naming the field, for a choice that is not offered and for an answer that says nothing.
+    `chosen` are indexes of options, from 0; `selectedIndex` is a list if several may be chosen, else one index or null.
+    Invalid, naming the field, for an option that is not offered and for an empty answer.
     """
     if not question.options:
         if not text:
@@ -55,11 +81,11 @@ def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "")
     return answer | ({"text": text} if text else {})
 
 
-def shaped(question: Question, answer: Any) -> dict[str, Any]:
-    """A program's answer to a question with options, in the shape of `answer_to`.
+def to_choice(question: Question, answer: Any) -> dict[str, Any]:
+    """Return a program's answer to a question with options in the shape of `answer_to`.
 
-    Taken are a label, a list of labels, and the shape itself (its places and name may be left out); a text that is no
-    label is the free text, where one is taken. Raises Invalid, naming the field, for anything else.
+    Accepted are a label, a list of labels, and the shape itself, without its indexes and its name if need be. A text that
+    is no label is the free text, if the question takes one. Invalid, naming the field, for anything else.
     """
     labels = [option["label"] for option in question.options]
     match answer:
@@ -103,7 +129,7 @@ def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) 
 
 
 def _places(answer: Mapping[str, Any], offered: int) -> list[int] | None:
-    """The places that an answer names, None if it names none."""
+    """Return the indexes in an answer, None if it has none."""
     given = answer.get("selectedIndex")
     if given is None:
         return None
@@ -128,8 +154,8 @@ def _not_offered(field: str = "answer") -> Invalid:
     return Invalid(_("That choice is not one of the options."), {field: _("is not one of the options")})
 
 
-def words_of(answer: Any) -> str:
-    """An answer as one would say it: text as it is, chosen options by their labels, anything else as JSON; null is ""."""
+def answer_text(answer: Any) -> str:
+    """Return an answer for people: text as it is, chosen options by their labels, anything else as JSON; null is ""."""
     if isinstance(answer, dict) and SHAPE <= answer.keys() <= {*SHAPE, "text"} and isinstance(answer["selected"], list):
         return ", ".join([*map(str, answer["selected"]), *([str(answer["text"])] if answer.get("text") else [])])
     if answer is None:

@@ -1,4 +1,4 @@
-"""What is asked, as one frozen value: its bounds, checked before anything is stored, and its digest."""
+"""A request before it is stored: one frozen value that checks its own bounds."""
 
 from __future__ import annotations
 
@@ -11,46 +11,36 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.utils.translation import gettext as _
 
-from approvals.asking import transcripts
-from approvals.asking.answers import shaped
+from approvals.asking import titles, transcripts
+from approvals.asking.answers import ABSENT, to_choice
 from approvals.exceptions import Invalid
-from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical
 from approvals.runtime.lookalikes import tool_name_problem
 from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind, Priority
 
-MAX_TITLE = 200
+MAX_TITLE = titles.MAX_TITLE
 MAX_MESSAGE = 20_000
 MAX_OPTIONS = 100
 MAX_SUGGESTIONS = 50
 MAX_LABEL = 500
-#: Columns that a database which counts (PostgreSQL) would refuse to overfill.
+#: Lengths of columns, which PostgreSQL enforces and SQLite does not.
 MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500, "callback_url": 500}
 
 URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
 
 
-class _Absent:
-    """No value at all, where None is a value."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = _Absent()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A question to a person; the fields of `ApprovalRequest` that never change.
+    """What is asked of a person: the fields of `ApprovalRequest` that never change.
 
     `options` are `{"label", "id"?, "description"?}` objects. `response_schema` is the JSON Schema (2020-12) that an
     answer, or an edited input, has to meet. `default_response` becomes the answer at the deadline; an approval has
-    none, because its only default is a rejection. `said_before` is the conversation before the request
-    (`approvals.asking.transcripts`).
-    `assigned_to` is whom the client named; AnonymousUser, who is refused, where nobody has that name.
+    none, because it is rejected then. `said_before` is the conversation before the request
+    (`approvals.asking.transcripts`). `assigned_to` is the user whom the client named; AnonymousUser, who is refused, if
+    there is none of that name.
     """
 
     kind: Kind
@@ -104,8 +94,8 @@ class Ask:
             )
         if self.callback_url:
             try:
-                destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
-            except Refused as error:
+                parse_destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+            except RefusedAddress as error:
                 found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
             found.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
@@ -115,14 +105,14 @@ class Ask:
 
     @property
     def chooses(self) -> bool:
-        """Whether the answer is a choice in the shape of `approvals.asking.answers`, and not of the client's own schema."""
+        """Whether the answer is a choice in the shape of `approvals.asking.answers`, not in the client's own schema."""
         return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
 
     @property
     def default(self) -> Any:
-        """The default response as it is stored: of a choice in its shape. Invalid."""
+        """The default response as it is stored: a choice in its shape. Invalid."""
         given = self.default_response
-        return shaped(self, given) if self.chooses and given is not ABSENT else given
+        return to_choice(self, given) if self.chooses and given is not ABSENT else given
 
     def _json_errors(self) -> list[tuple[str, str]]:
         found = []
@@ -147,12 +137,12 @@ class Ask:
         return [(f"default_response.{path}".rstrip("."), words) for path, words in default.items()]
 
     def _choice_errors(self) -> list[tuple[str, str]]:
-        # Of options that are themselves out of bounds nothing can be chosen.
+        # Options that are out of bounds are reported on their own.
         offered = all(isinstance(option.get("label"), str) for option in self.options)
         if not self.chooses or not offered or self.default_response is ABSENT:
             return []
         try:
-            shaped(self, self.default_response)
+            to_choice(self, self.default_response)
         except Invalid as refusal:
             return [(name.replace("answer", "default_response", 1), words) for name, words in refusal.errors.items()]
         return []

@@ -1,18 +1,18 @@
-"""How much there is to read before one can decide. Imports nothing of ours."""
+"""Count the words that a person reads before deciding. Imports nothing of this project."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-#: A quick reader of running text.
+#: The speed of a fast reader.
 WORDS_PER_SECOND = 4
 
 _word = re.compile(r"\w+(?:[.,:'-]\w+)*")
 
 
 def words_to_read(*texts: Any) -> int:
-    """Words in texts and in JSON values; the names of an object's members count, since they are shown."""
+    """Return the number of words in texts and JSON values; names of members count, since they are shown."""
     count, left = 0, list(texts)
     while left:
         item = left.pop()

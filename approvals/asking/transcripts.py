@@ -1,4 +1,4 @@
-"""What was said before a question, frozen with it: a few messages `{"role", "text"}`, within bounds."""
+"""The conversation before a request, stored with it: a few messages `{"role", "text"}`, within bounds."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 MAX_MESSAGES = 6
-#: Of all texts together, in UTF-8.
+#: For all texts together, in UTF-8.
 MAX_TEXT_BYTES = 20_000
-#: So much of one message is kept where we choose: what is longer would leave no room for the others.
+#: Longer messages are cut where the server chooses them, so that there is room for several.
 KEPT_CHARACTERS = 4_000
 ROLES = ("user", "assistant", "system", "tool")
 CUT = "\n\n[…]"
 
 
 def problem(messages: Sequence[Any]) -> str:
-    """Why this cannot be kept, in words that go behind its name; empty if it can."""
+    """Return why these messages cannot be stored, to be read after the name of the field; empty if they can."""
     if len(messages) > MAX_MESSAGES:
         return _("has more than %(limit)s messages; send the last ones") % {"limit": MAX_MESSAGES}
     for message in messages:
@@ -30,8 +30,8 @@ def problem(messages: Sequence[Any]) -> str:
     return ""
 
 
-def kept(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """The last of these (role, text), the oldest first, as far as they fit; long ones are cut, and say so."""
+def fit_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the last of these (role, text) that fit, oldest first; long ones are cut with a mark."""
     found: list[dict[str, str]] = []
     left = MAX_TEXT_BYTES
     for role, text in reversed([(role, text.strip()) for role, text in messages if text.strip()]):

@@ -1,4 +1,4 @@
-"""The pulse of a process: every few seconds it says that it lives, for `/readyz`, `/metrics` and the system checks."""
+"""Record the heartbeat of this process every few seconds, for `/readyz`, `/metrics` and the system checks."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from approvals.runtime import database
 logger = logging.getLogger(__name__)
 
 
-def process_name() -> str:
-    """`host:pid:random`."""
+def new_process_name() -> str:
+    """Return a unique name for this process: `host:pid:random`."""
     return f"{socket.gethostname()[:150]}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
-def idle() -> int:
-    """What a process says of its turns that runs none."""
+def no_turns() -> int:
+    """Return 0, for a process that runs no turns."""
     return 0
 
 
-async def beat(kind: WorkerKind, running: Callable[[], int]) -> None:
-    """Say every BEAT seconds that this process lives, until cancelled; then that it has ended."""
-    name, started_at = process_name(), timezone.now()
+async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
+    """Record a heartbeat every BEAT seconds until cancelled, then remove the process.
+
+    `running` returns the number of turns that the process runs now.
+    """
+    name, started_at = new_process_name(), timezone.now()
     try:
         while True:
             try:
-                await database.run(actions.seen, name, kind, started_at=started_at, running=running())
+                await database.run(actions.record_heartbeat, name, kind, started_at=started_at, running=running())
             except database.AWAY as error:
-                database.outage.met(error)
+                database.outage.record_failure(error)
             except Exception:
-                # The next beat tries again.
-                logger.warning("This process cannot say that it lives", exc_info=True)
+                # The next heartbeat tries again.
+                logger.warning("The heartbeat of this process could not be recorded", exc_info=True)
             await asyncio.sleep(BEAT)
     finally:
-        # Not awaited by a task that is being cancelled; should it get lost, the row grows old.
-        database.later(actions.gone, name)
+        # A cancelled task must not wait for it. If this write is lost, the row goes stale, as after a kill.
+        database.submit(actions.remove_process, name)

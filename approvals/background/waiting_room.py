@@ -1,6 +1,6 @@
-"""Waiting for requests to end, hundreds at once: who waits costs a future on the loop, no thread and no connection.
+"""Wait for requests to end, hundreds at once: each waiting client costs a future on the loop, no thread and no connection.
 
-All who wait in a process share one listener on the desk's bell and one query now and then, for the rings that got lost.
+All clients that wait in a process share one listener and one query every POLL seconds, in case notifications get lost.
 """
 
 from __future__ import annotations
@@ -14,102 +14,100 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from approvals.live import doorbell
-from approvals.live.listeners import hear
+from approvals.live.listeners import listen, wait_until_ready
 from approvals.models import ApprovalRequest
 from approvals.runtime import database
 from approvals.states import Status
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two looks at the rows.
-REREAD = 1.0
-#: Databases limit how many values a query may hold.
+#: Seconds between two reads of the rows.
+POLL = 1.0
+#: Databases limit how many parameters a query may have.
 BATCH = 500
 
 
-class _Room:
-    """Those who wait on one event loop, by the request that they wait for."""
+class _WaitingRoom:
+    """The events of clients that wait on one event loop, by the id of their request."""
 
     def __init__(self) -> None:
-        self.bells: dict[str, set[asyncio.Event]] = {}
-        self.listening = asyncio.Event()
+        self.events: dict[str, set[asyncio.Event]] = {}
+        self.ready = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
 
     def enter(self, request: str) -> asyncio.Event:
-        bell = asyncio.Event()
-        self.bells.setdefault(request, set()).add(bell)
+        event = asyncio.Event()
+        self.events.setdefault(request, set()).add(event)
         if not self.tasks:
-            hearing = hear(doorbell.DESK, self._heard, listening=self.listening)
-            self.tasks = [asyncio.create_task(hearing), asyncio.create_task(self._reread())]
-        return bell
+            listening = listen([doorbell.DESK], self._wake_for, ready=self.ready)
+            self.tasks = [asyncio.create_task(listening), asyncio.create_task(self._poll())]
+        return event
 
-    def leave(self, request: str, bell: asyncio.Event) -> None:
-        self.bells[request].discard(bell)
-        if not self.bells[request]:
-            del self.bells[request]
-        if not self.bells:
+    def leave(self, request: str, event: asyncio.Event) -> None:
+        self.events[request].discard(event)
+        if not self.events[request]:
+            del self.events[request]
+        if not self.events:
             for task in self.tasks:
                 task.cancel()
             self.tasks = []
-            self.listening.clear()
+            self.ready.clear()
 
     def wake(self, requests: Iterable[str]) -> None:
         for request in requests:
-            for bell in self.bells.get(request, ()):
-                bell.set()
+            for event in self.events.get(request, ()):
+                event.set()
 
-    def _heard(self, message: Mapping[str, Any]) -> None:
+    def _wake_for(self, message: Mapping[str, Any]) -> None:
         self.wake([str(message.get("request", ""))])
 
-    async def _reread(self) -> None:
+    async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(REREAD)
+            await asyncio.sleep(POLL)
             try:
-                self.wake(await database.run(_ended, list(self.bells)))
+                self.wake(await database.run(_find_ended, list(self.events)))
             except Exception:
-                logger.warning("Those who wait could not be looked after; trying again.", exc_info=True)
+                logger.warning("Requests with waiting clients could not be read; trying again.", exc_info=True)
 
 
-_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary()
+_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _WaitingRoom] = WeakKeyDictionary()
 
 
-async def ended(request_id: UUID, seconds: float) -> None:
-    """Return when the request waits for nobody any more, or when `seconds` have passed."""
+async def wait_until_ended(request_id: UUID, seconds: float) -> None:
+    """Return when the request is no longer pending, or after `seconds`."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
-    async with _bell_of(str(request_id)) as bell:
+    async with _event_of(str(request_id)) as event:
         while not await _has_ended(request_id) and (left := until - loop.time()) > 0:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(bell.wait(), left)
-            bell.clear()
+                await asyncio.wait_for(event.wait(), left)
+            event.clear()
 
 
 @contextlib.asynccontextmanager
-async def _bell_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
-    """An event that is set whenever the request may have ended; what happens after this has begun is not missed."""
+async def _event_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
+    """Yield an event that is set whenever the request may have ended; nothing that happens after entering is missed."""
     loop = asyncio.get_running_loop()
-    doorbell.listen_on(loop)
-    room = _rooms.setdefault(loop, _Room())
-    bell = room.enter(request_id)
+    doorbell.use_loop(loop)
+    room = _rooms.setdefault(loop, _WaitingRoom())
+    event = room.enter(request_id)
     try:
-        # A layer that does not answer must not keep anybody; the rows are read too.
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(room.listening.wait(), REREAD)
-        yield bell
+        await wait_until_ready(room.ready)
+        yield event
     finally:
-        room.leave(request_id, bell)
+        room.leave(request_id, event)
 
 
 async def _has_ended(request_id: UUID) -> bool:
-    """Whether it is known to have ended. Who waits goes on waiting while the database is away, and is woken by `_reread`."""
+    """Return whether the request is known to have ended; while the database is away, False: `_poll` wakes the client later."""
     try:
-        return bool(await database.run(_ended, [str(request_id)]))
+        return bool(await database.run(_find_ended, [str(request_id)]))
     except database.AWAY as error:
-        database.outage.met(error)
+        database.outage.record_failure(error)
         return False
 
 
-def _ended(requests: list[str]) -> list[str]:
+def _find_ended(requests: list[str]) -> list[str]:
     found: list[str] = []
     for start in range(0, len(requests), BATCH):
         some = ApprovalRequest.objects.filter(pk__in=requests[start : start + BATCH])

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from approvals.asking.answers import answer_to
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.safeguards import check_read, check_typed_name
-from approvals.forms.values import Reading, edit_form, normalize_newlines
+from approvals.forms.values import MAX_DIGITS, Reading, edit_form, normalize_newlines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
+from approvals.runtime.cursors import number_from
 from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
@@ -25,26 +24,16 @@ from approvals.states import Door, Kind, Verdict, verdict_from
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A decision as it was sent: what `actions.decide` takes."""
-
-    verdict: Verdict
-    comment: str
-    edited_input: Any
-    answer: Any
-
-
-def sent_decision(request: ApprovalRequest, data: QueryDict) -> Sent:
-    """Parse a card's form. Raise Invalid, with errors by field, if it does not fit the request."""
+def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
+    """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     check_typed_name(request, verdict, data)
     check_read(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
-    answer = _answer(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Sent(verdict, normalize_newlines(data.get("comment", "")), edited, answer)
+    answer = _answer_value(request, data) if verdict == Verdict.RESPOND else ABSENT
+    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer)
 
 
 def sent_door(data: QueryDict) -> Door:
@@ -92,7 +81,7 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
     return value
 
 
-def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
+def _answer_value(request: ApprovalRequest, data: QueryDict) -> Any:
     form = answer_form(request)
     if form is not None:
         reading = Reading(data, *ANSWER)
@@ -103,10 +92,9 @@ def _answer(request: ApprovalRequest, data: QueryDict) -> Any:
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
-        chosen = [
-            int(index) for index in data.getlist("choice") if index.isascii() and index.isdigit() and len(index) < 6
-        ]
-        if len(chosen) != len(data.getlist("choice")):
+        sent = data.getlist("choice")
+        chosen = [index for text in sent if (index := number_from(text, digits=MAX_DIGITS)) is not None]
+        if len(chosen) != len(sent):
             raise Invalid(_("That choice is not one of the options."), {"answer": _("is not one of the options")})
         return _in_requested_shape(request, answer_to(request, chosen=chosen, text=text))
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 
 
 class Widget(StrEnum):

@@ -10,11 +10,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Offer, Widget
 from approvals.runtime.canonical import canonical
 from approvals.runtime.text import visible, visible_name
-from approvals.schema.references import NoTarget, followed
+from approvals.schema.references import NoTarget, follow_references
 
 #: A form with more fields becomes one JSON field.
 MAX_FIELDS = 200
@@ -76,7 +76,7 @@ def _json(at: Position, label: str, schema: Mapping[str, Any] | None = None) -> 
 def _control(schema: Any, root: Mapping[str, Any], at: Position, name: str) -> Control:
     if next(at.budget, None) is None:
         raise _TooMany
-    schema = followed(schema, root)
+    schema = follow_references(schema, root)
     if not isinstance(schema, Mapping):
         return _json(at, name)
     schema, nullable = _without_null(schema, root)
@@ -111,12 +111,15 @@ def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[M
     branches = schema.get("anyOf")
     if branches and len(branches) == 2 and {"type": "null"} in branches:
         (branch,) = [each for each in branches if each != {"type": "null"}] or [True]
-        branch, beside = followed(branch, root), {name: value for name, value in schema.items() if name != "anyOf"}
+        branch, beside = (
+            follow_references(branch, root),
+            {name: value for name, value in schema.items() if name != "anyOf"},
+        )
         if isinstance(branch, Mapping):
             return {**branch, **beside}, True
     # Older generators write a reference with other keywords beside it like this.
     if len(schema.get("allOf", ())) == 1 and "properties" not in schema:
-        branch, beside = followed(schema["allOf"][0], root), {k: v for k, v in schema.items() if k != "allOf"}
+        branch, beside = follow_references(schema["allOf"][0], root), {k: v for k, v in schema.items() if k != "allOf"}
         if isinstance(branch, Mapping):
             return {**branch, **beside}, False
     return schema, False

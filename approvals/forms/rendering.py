@@ -8,9 +8,10 @@ from typing import Any
 
 from django.http import QueryDict
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Widget
-from approvals.forms.values import can_hold, index_of, normalize_newlines, text_for
+from approvals.forms.values import MAX_DIGITS, can_hold, index_of, normalize_newlines, text_for
+from approvals.runtime.cursors import number_from
 
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2
@@ -136,8 +137,8 @@ class FormView:
 
     def _chosen(self, control: Control, name: str, value: Any) -> frozenset[int]:
         if self.typed is not None:
-            sent = {text for text in self.typed.getlist(name) if text.isascii() and text.isdigit() and len(text) < 6}
-            return frozenset(map(int, sent))
+            sent = {number_from(text, digits=MAX_DIGITS) for text in self.typed.getlist(name)}
+            return frozenset(number for number in sent if number is not None)
         if not control.offers:
             return frozenset()
         values = value if control.widget == Widget.SEVERAL and isinstance(value, list) else [value]

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.exceptions import Invalid, Unread
+from approvals.exceptions import Invalid, UnreadParts
 from approvals.models import ApprovalRequest
 from approvals.runtime.json_tables import RAW_CONTEXT, Fold, context_rows, folds, rows
 from approvals.states import Kind, Priority, Verdict
@@ -60,7 +60,7 @@ def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> N
             "%(count)s collapsed parts were never opened: %(what)s. Open them, or press again to approve them unread.",
             len(left),
         )
-        raise Unread(words % {"count": len(left), "what": how_much(left)})
+        raise UnreadParts(words % {"count": len(left), "what": how_much(left)})
 
 
 def how_much(left: Sequence[Fold]) -> str:

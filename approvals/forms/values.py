@@ -11,14 +11,17 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Offer, Widget
 from approvals.forms.from_schema import MAX_FIELDS, form_from_schema
 from approvals.runtime.canonical import NotCanonical, canonical, parse
+from approvals.runtime.cursors import number_from
 from approvals.runtime.text import visible_name
 from approvals.runtime.translation import translated
 
 MAX_ROWS = 1_000
+#: Digits of an option's index.
+MAX_DIGITS = 5
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
@@ -266,6 +269,5 @@ def _number(text: str) -> int | float:
 
 
 def _parse_index(sent: str, offered: int) -> int | None:
-    if sent.isascii() and sent.isdigit() and len(sent) < 6 and int(sent) < offered:
-        return int(sent)
-    return None
+    index = number_from(sent, digits=MAX_DIGITS)
+    return index if index is not None and index < offered else None

@@ -1,4 +1,4 @@
-"""Many that want to know the same at about the same time are read for together: one look, on one thread and one connection."""
+"""Answer many readers of the same thing with one read, on one thread and one database connection."""
 
 from __future__ import annotations
 
@@ -16,56 +16,59 @@ F = TypeVar("F")
 T = TypeVar("T")
 
 
-class Rounds(Generic[K, W, F]):
-    """Collects the wishes about one thing while the ones before are being read. `look` gives an answer or an error to each."""
+class BatchReader(Generic[K, W, F]):
+    """Collects questions on one subject while the previous ones are read.
 
-    def __init__(self, look: Callable[[K, Sequence[W]], Sequence[F | Exception]]) -> None:
-        self._look = look
-        self._wishes: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[K, list[tuple[W, asyncio.Future[F]]]]] = (
+    `read_many(subject, questions)` returns an answer or an error for each question, in order.
+    """
+
+    def __init__(self, read_many: Callable[[K, Sequence[W]], Sequence[F | Exception]]) -> None:
+        self._read_many = read_many
+        self._questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[K, list[tuple[W, asyncio.Future[F]]]]] = (
             WeakKeyDictionary()
         )
         self._reading: set[asyncio.Task[None]] = set()
 
-    async def read(self, about: K, wish: W) -> F:
-        """What a look finds that begins after this call."""
+    async def read(self, subject: K, question: W) -> F:
+        """Return the answer of a read that begins after this call."""
         loop = asyncio.get_running_loop()
-        wishes = self._wishes.setdefault(loop, {})
+        questions = self._questions.setdefault(loop, {})
         answer: asyncio.Future[F] = loop.create_future()
-        if about in wishes:
-            wishes[about].append((wish, answer))
+        if subject in questions:
+            questions[subject].append((question, answer))
         else:
-            wishes[about] = [(wish, answer)]
-            # A context of its own: this task serves many requests and must hold on to none.
-            task = loop.create_task(self._read(wishes, about), context=contextvars.Context())
+            questions[subject] = [(question, answer)]
+            # A separate context: this task serves many requests and must not keep any of them alive.
+            task = loop.create_task(self._read(questions, subject), context=contextvars.Context())
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
         return await answer
 
-    async def _read(self, wishes: dict[K, list[tuple[W, asyncio.Future[F]]]], about: K) -> None:
+    async def _read(self, questions: dict[K, list[tuple[W, asyncio.Future[F]]]], subject: K) -> None:
         try:
-            while taken := wishes[about]:
-                wishes[about] = []
-                answers = await self._answers(about, [wish for wish, _ in taken])
-                for (_, waiting_for), answer in zip(taken, answers, strict=True):
-                    if waiting_for.done():
+            while batch := questions[subject]:
+                questions[subject] = []
+                answers = await self._answers(subject, [question for question, _ in batch])
+                for (_, future), answer in zip(batch, answers, strict=True):
+                    if future.done():
                         continue
                     if isinstance(answer, Exception):
-                        waiting_for.set_exception(answer)
+                        future.set_exception(answer)
                     else:
-                        waiting_for.set_result(answer)
+                        future.set_result(answer)
         finally:
-            del wishes[about]
+            del questions[subject]
 
-    async def _answers(self, about: K, wishes: Sequence[W]) -> Sequence[F | Exception]:
+    async def _answers(self, subject: K, questions: Sequence[W]) -> Sequence[F | Exception]:
         try:
-            return await database.run(self._look, about, wishes)
+            return await database.run(self._read_many, subject, questions)
         except Exception as error:
-            # Nobody may be left waiting for an answer.
-            return [error] * len(wishes)
+            # Every reader must get an answer.
+            return [error] * len(questions)
 
 
-class Shared:
-    """What those of one round find alike: read and rendered for the first of them."""
+class BatchCache:
+    """Values that several readers of one batch need, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, object] = {}

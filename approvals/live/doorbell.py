@@ -1,7 +1,7 @@
-"""Tell open pages that something changed. A ring carries ids only: whoever hears it reads the rows and decides what to show.
+"""Notify open pages and waiting clients that something changed.
 
-Rings may get lost (a full channel, a dead Redis, another process on the in-memory layer); nothing depends on them but
-how soon a page knows.
+A notification carries ids only: whoever receives it reads the rows and decides what to show. Notifications may get lost (a
+full channel, a dead Redis, another process on the in-memory layer), so they only make pages prompt; nothing depends on them.
 """
 
 from __future__ import annotations
@@ -13,34 +13,38 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 
-#: All who may see every request listen here; everybody also listens on their own group.
+#: The group of everyone who may see every request. Each user also has a group of their own.
 DESK = "desk"
 
 _loop: asyncio.AbstractEventLoop | None = None
-_lost = Trouble(logger, "Rings are lost (%s); pages are read anew instead.", "Rings arrive again.")
+_outage = OutageLog(logger, "Notifications are lost (%s); pages poll instead.", "Notifications arrive again.")
 
 
 def user_group(user_id: int) -> str:
+    """Return the group of one user's pages."""
     return f"user.{user_id}"
 
 
 def scope_group(scope: str) -> str:
-    """Who looks at the requests of one client or conversation listens here."""
+    """Return the group of the pages that show the requests of one client or conversation."""
     return f"scope.{scope.replace(':', '.')}"
 
 
-def listen_on(loop: asyncio.AbstractEventLoop) -> None:
-    """Name the loop on which this process serves pages; the in-memory layer's queues belong to it."""
+def use_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Send notifications from `loop`, on which this process serves pages: the in-memory layer's queues belong to it."""
     global _loop
     _loop = loop
 
 
-def ring(group: str, message: Mapping[str, object]) -> None:
-    """Send `message` (with its handler's name under `type`) to a group; never waits, never raises, any thread."""
+def notify(group: str, message: Mapping[str, object]) -> None:
+    """Send `message` to a group, with the name of its handler under `type`.
+
+    May be called on any thread. Never blocks and never raises.
+    """
     loop = _loop
     if loop is None or loop.is_closed():
         return
@@ -52,15 +56,15 @@ async def _send(group: str, message: dict[str, object]) -> None:
     try:
         await layer.group_send(group, message)
     except Exception as error:
-        if _is_away(error):
-            _lost.met(f"{type(error).__name__}: {error}")
+        if _is_unavailable(error):
+            _outage.record_failure(f"{type(error).__name__}: {error}")
         else:
-            # A mistake of ours: each has its traceback, whatever else is failing.
-            logger.warning("A ring for %s was lost.", group, exc_info=True)
+            # A bug of ours: log each with its traceback, whatever else is failing.
+            logger.warning("A notification for %s was lost.", group, exc_info=True)
     else:
-        _lost.passed()
+        _outage.record_success()
 
 
-def _is_away(error: Exception) -> bool:
-    """Whether the layer could not be reached. Redis' errors go by their module: it is loaded only where there is a Redis."""
+def _is_unavailable(error: Exception) -> bool:
+    # The errors of Redis are recognized by their module, because redis is imported only where REDIS_URL is set.
     return isinstance(error, OSError) or type(error).__module__ == "redis.exceptions"

@@ -1,28 +1,56 @@
-"""Whether this process hears what others ring. While it does not, its pages say so and are read anew every few seconds."""
+"""Check whether this process receives the notifications of others.
+
+While it does not, its pages say that they are not live and are rendered anew every few seconds.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from typing import Any, Protocol
+from uuid import uuid4
 from weakref import WeakSet
 
+from channels.layers import get_channel_layer
 from django.conf import settings
-
-from approvals.live.echo import Echo
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two beats, for a beat to come back, and between two readings of all pages while nothing is heard.
-BEAT, PATIENCE, REREAD = 2.0, 2.0, 5.0
-LOCAL = "channels.layers.InMemoryChannelLayer"
+#: Seconds between two checks, for the answer to one, and between two renderings of all pages while none is answered.
+INTERVAL, TIMEOUT, POLL = 2.0, 2.0, 5.0
+IN_MEMORY = "channels.layers.InMemoryChannelLayer"
 
 
 class Page(Protocol):
     """An open page of this process."""
 
-    async def heard(self, *, live: bool) -> None:
-        """Say whether pushes come by themselves, and show what has happened meanwhile."""
+    async def show_liveness(self, *, live: bool) -> None:
+        """Show whether the page is live, and what changed meanwhile."""
+
+
+class RoundTrip:
+    """Sends messages through the channel layer to itself."""
+
+    def __init__(self) -> None:
+        self._channel = ""
+
+    async def check(self, seconds: float) -> None:
+        """Send a message and wait until it arrives.
+
+        Raises TimeoutError after `seconds`, and whatever the layer raises.
+        """
+        layer: Any = get_channel_layer()
+        nonce = uuid4().hex
+        try:
+            async with asyncio.timeout(seconds):
+                self._channel = self._channel or await layer.new_channel("pausepoint.echo")
+                await layer.send(self._channel, {"type": "echo", "nonce": nonce})
+                while (await layer.receive(self._channel))["nonce"] != nonce:
+                    continue  # the late answer to an earlier check
+        except BaseException:
+            # A layer may drop a channel on which nothing receives any more.
+            self._channel = ""
+            raise
 
 
 _pages: WeakSet[Any] = WeakSet()
@@ -30,56 +58,57 @@ _live = True
 
 
 def is_live() -> bool:
-    """Whether rings of other processes arrive here."""
+    """Return whether notifications of other processes arrive here."""
     return _live
 
 
-def watch(page: Page) -> None:
-    """Tell this page when pushes stop or come back, for as long as it is kept by somebody."""
+def add_page(page: Page) -> None:
+    """Tell `page` from now on when notifications stop or arrive again."""
     _pages.add(page)
 
 
-def forget(page: Page) -> None:
+def remove_page(page: Page) -> None:
+    """Stop telling `page`."""
     _pages.discard(page)
 
 
-async def beat_for_ever() -> None:
-    """Send a beat through the channel layer and wait for it, again and again, until cancelled."""
-    echo = Echo() if is_shared() else None
+async def check_for_ever() -> None:
+    """Check the channel layer again and again until cancelled."""
+    round_trip = RoundTrip() if is_shared() else None
     while True:
-        await _told(live=await _returns(echo) if echo is not None else _comes_by_itself())
-        await asyncio.sleep(BEAT if is_live() else REREAD)
+        await _update(live=_is_local() if round_trip is None else await _is_answered(round_trip))
+        await asyncio.sleep(INTERVAL if is_live() else POLL)
 
 
 def is_shared() -> bool:
-    """Whether the channel layer reaches other processes."""
-    return bool(settings.CHANNEL_LAYERS["default"]["BACKEND"] != LOCAL)
+    """Return whether the channel layer reaches other processes."""
+    return bool(settings.CHANNEL_LAYERS["default"]["BACKEND"] != IN_MEMORY)
 
 
-def _comes_by_itself() -> bool:
-    """Without a shared layer: everything happens here, or nothing of what happens elsewhere is heard."""
+def _is_local() -> bool:
+    """Return whether all work happens in this process, so that an in-memory layer misses nothing."""
     return bool(settings.HITL_DISPATCH == "here")
 
 
-async def _returns(echo: Echo) -> bool:
+async def _is_answered(round_trip: RoundTrip) -> bool:
     try:
-        await echo.come_back(PATIENCE)
+        await round_trip.check(TIMEOUT)
     except Exception as error:
         if _live:
-            logger.warning("Redis does not answer (%s); open pages are read every %g s.", error or "timeout", REREAD)
+            logger.warning("Redis does not answer (%s); open pages poll every %g s.", error or "timeout", POLL)
         return False
     return True
 
 
-async def _told(*, live: bool) -> None:
+async def _update(*, live: bool) -> None:
     global _live
     changed, _live = live != _live, live
     if changed and live:
         logger.warning("Redis answers again.")
     if changed or not live:
-        # One after the other: pages that are read anew must not crowd out those who decide.
+        # One after the other: rendering pages must not crowd out the people who decide.
         for page in list(_pages):
             try:
-                await page.heard(live=live)
+                await page.show_liveness(live=live)
             except Exception:
-                logger.info("A page could not be read anew.", exc_info=True)
+                logger.info("A page could not be rendered anew.", exc_info=True)

@@ -1,4 +1,4 @@
-"""Channels' layer on Redis, for a Redis that comes and goes: what was subscribed to meanwhile is heard when it is back."""
+"""Channels' Redis layer, made to survive outages: groups that were joined meanwhile are subscribed to when Redis is back."""
 
 from __future__ import annotations
 
@@ -14,135 +14,137 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 
 logger = logging.getLogger(__name__)
-_away = Trouble(logger, "Redis is away (%s); what is to be heard is subscribed to when it is back.", "Redis is back.")
+_away = OutageLog(logger, "Redis is away (%s); groups are subscribed to when it is back.", "Redis is back.")
 
-#: Seconds for making a connection and for a write, and between two tries to make up for what failed.
-PATIENCE, MEND = 2.0, 1.0
-#: Seconds that it is listened at a stretch; a message ends it at once. channels_redis itself stretches 0.1 s, which costs an idle
-#: process more than all else.
-LOOK = 1.0
-#: What a Redis that is away, starts or hangs comes to here.
-GONE = (RedisError, OSError, TimeoutError)
+#: Seconds for connecting and for a write, and between two tries to subscribe again.
+TIMEOUT, RETRY = 2.0, 1.0
+#: Seconds of one blocking read; a message ends it at once. channels_redis uses 0.1 s, which would be the largest cost of an
+#: idle process.
+READ_TIMEOUT = 1.0
+#: Raised while Redis is away, starts or hangs.
+AWAY = (RedisError, OSError, TimeoutError)
 
 
-class PatientLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
-    """Pages open and close while Redis is away; only what is sent meanwhile is lost, and its sender is told."""
+class ReconnectingLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
+    """Lets pages open and close while Redis is away. Messages sent meanwhile are lost, and sending them raises."""
 
     def _get_layer(self) -> Any:
         layer = super()._get_layer()
-        if not isinstance(layer._shards[0], PatientConnection):
-            layer._shards = [PatientConnection(shard.host, layer) for shard in layer._shards]
+        if not isinstance(layer._shards[0], ReconnectingConnection):
+            layer._shards = [ReconnectingConnection(shard.host, layer) for shard in layer._shards]
         return layer
 
 
-class SteadyPubSub(PubSub):
-    """One connection, made anew by one task at a time: another that reads meanwhile would take the answers of the greeting."""
+class SerializedPubSub(PubSub):
+    """Lets one task at a time reconnect: a concurrent reader would consume the replies of the handshake."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._greeting = asyncio.Lock()
-        self._greeter: asyncio.Task[Any] | None = None
+        self._handshake = asyncio.Lock()
+        self._handshaking: asyncio.Task[Any] | None = None
         super().__init__(*args, **kwargs)
 
     async def connect(self) -> None:
-        await self._alone(super().connect)
+        await self._exclusively(super().connect)
 
     async def parse_response(self, *args: Any, **kwargs: Any) -> Any:
         await self.connect()
         return await super().parse_response(*args, **kwargs)
 
     async def _reconnect(self, *args: Any, **kwargs: Any) -> None:
-        if self._greeting.locked():
-            # Somebody else has found it broken, too.
+        if self._handshake.locked():
+            # Another task is already reconnecting.
             await self.connect()
         else:
-            await self._alone(functools.partial(super()._reconnect, *args, **kwargs))
+            await self._exclusively(functools.partial(super()._reconnect, *args, **kwargs))
 
-    async def _alone(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it when nobody else does; what it comes to do by itself, to subscribe anew, is a part of it."""
-        if self._greeter is asyncio.current_task():
+    async def _exclusively(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do `work` under the lock, which the same task may enter again: reconnecting also subscribes again."""
+        if self._handshaking is asyncio.current_task():
             return await work()
-        async with self._greeting:
-            self._greeter = asyncio.current_task()
+        async with self._handshake:
+            self._handshaking = asyncio.current_task()
             try:
                 await work()
             finally:
-                self._greeter = None
+                self._handshaking = None
 
 
-class PatientConnection(RedisSingleShardConnection):  # type: ignore[misc]
-    """Keeps a list of what is to be heard, and makes Redis agree with it as soon as there is one."""
+class ReconnectingConnection(RedisSingleShardConnection):  # type: ignore[misc]
+    """Keeps the wanted subscriptions, and brings Redis in line with them as soon as it answers."""
 
     def __init__(self, host: dict[str, Any], channel_layer: RedisPubSubLoopLayer) -> None:
-        # One try again: the connection may have broken unseen while Redis was started anew.
+        # One retry: the connection may have broken unnoticed while Redis was restarted.
         retry = Retry(NoBackoff(), 1)
-        patience = {"socket_connect_timeout": PATIENCE, "socket_timeout": PATIENCE, "retry": retry}
-        super().__init__(patience | host, channel_layer)
+        timeouts = {"socket_connect_timeout": TIMEOUT, "socket_timeout": TIMEOUT, "retry": retry}
+        super().__init__(timeouts | host, channel_layer)
         self._wanted: set[str] = set()
-        self._mending: asyncio.Task[None] | None = None
+        self._retrying: asyncio.Task[None] | None = None
 
     def _ensure_redis(self) -> None:
         super()._ensure_redis()
-        if type(self._pubsub) is not SteadyPubSub:
-            self._pubsub: Any = SteadyPubSub(self._redis.connection_pool)
+        if type(self._pubsub) is not SerializedPubSub:
+            self._pubsub: Any = SerializedPubSub(self._redis.connection_pool)
 
     async def subscribe(self, channel: str) -> None:
         self._wanted.add(channel)
-        await self._agree_or_mend()
+        await self._sync_or_retry()
 
     async def unsubscribe(self, channel: str) -> None:
         self._wanted.discard(channel)
-        await self._agree_or_mend()
+        await self._sync_or_retry()
 
     async def flush(self) -> None:
-        if self._mending is not None:
-            self._mending.cancel()
+        if self._retrying is not None:
+            self._retrying.cancel()
         self._wanted = set()
         await super().flush()
 
     async def _do_receiving(self) -> None:
-        """Channels' own, but no error ends it, and a Redis that is away is no traceback a second."""
+        """Like the method of the base class, but no error ends it, and an outage does not log a traceback every second."""
         while True:
             try:
                 if self._pubsub and self._pubsub.subscribed:
-                    self._receive_message(await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=LOOK))
+                    self._receive_message(
+                        await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=READ_TIMEOUT)
+                    )
                 else:
                     await asyncio.sleep(0.1)
-            except GONE:
-                # The next try connects again, and subscribes to all that was subscribed to.
-                await asyncio.sleep(MEND)
+            except AWAY:
+                # The next try reconnects and subscribes again.
+                await asyncio.sleep(RETRY)
             except Exception:
-                logger.exception("A message of Redis is not understood")
-                await asyncio.sleep(MEND)
+                logger.exception("A message from Redis could not be processed")
+                await asyncio.sleep(RETRY)
 
-    async def _agree_or_mend(self) -> None:
-        # While it is being mended nobody else tries: each try may take its time, and there may be hundreds of pages.
-        if self._mending is not None and not self._mending.done():
+    async def _sync_or_retry(self) -> None:
+        # Only one task retries: each try may take TIMEOUT seconds, and there may be hundreds of pages.
+        if self._retrying is not None and not self._retrying.done():
             return
         try:
-            await self._agree()
-        except GONE as error:
-            _away.met(error)
-            self._mending = asyncio.ensure_future(self._mend())
+            await self._sync()
+        except AWAY as error:
+            _away.record_failure(error)
+            self._retrying = asyncio.ensure_future(self._keep_retrying())
 
-    async def _mend(self) -> None:
+    async def _keep_retrying(self) -> None:
         while True:
-            await asyncio.sleep(MEND)
+            await asyncio.sleep(RETRY)
             try:
-                await self._agree()
-            except GONE:
+                await self._sync()
+            except AWAY:
                 continue
-            _away.passed()
+            _away.record_success()
             return
 
-    async def _agree(self) -> None:
+    async def _sync(self) -> None:
         while missing := self._wanted - self._subscribed_to:
             for channel in missing:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(TIMEOUT):
                     await super().subscribe(channel)
         while surplus := self._subscribed_to - self._wanted:
             for channel in surplus:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(TIMEOUT):
                     await super().unsubscribe(channel)

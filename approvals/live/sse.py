@@ -1,4 +1,4 @@
-"""Server-Sent Events (WHATWG HTML, "Server-sent events"): frames, and comments while there is nothing to say."""
+"""Server-Sent Events (WHATWG HTML, "Server-sent events"): frames, and keep-alive comments between them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 CONTENT_TYPE = "text/event-stream"
-#: A proxy that buffers (nginx), or a cache, would keep events from whoever waits for them.
+#: Without these, a buffering proxy (nginx) or a cache would hold events back.
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 KEEP_ALIVE = b": keep-alive\n\n"
-#: Proxies close a connection that is silent for a minute; some after half of one.
+#: Proxies close connections that are silent for 30 to 60 seconds.
 HEARTBEAT_SECONDS = 15.0
 
 
 def frame(data: str, *, event: str = "", id: str = "") -> bytes:
-    """One event; `data` holds no line break (JSON never does), `event` and `id` are left out where empty."""
+    """Return one event. `data` must have no line break (JSON has none); empty `event` and `id` are left out."""
     assert not {"\n", "\r"} & {*data, *event, *id}
     named = f"event: {event}\n" if event else ""
     placed = f"id: {id}\n" if id else ""
     return f"{placed}{named}data: {data}\n\n".encode()
 
 
-async def kept_alive(
+async def with_keep_alive(
     source: AsyncIterator[bytes], every: float = HEARTBEAT_SECONDS, *, beat: bytes = KEEP_ALIVE
 ) -> AsyncGenerator[bytes, None]:
-    """`source`, with a comment whenever it was silent for `every` seconds."""
+    """Yield from `source`, and a comment whenever it was silent for `every` seconds."""
     waiting: asyncio.Future[bytes] | None = None
     try:
         while True:

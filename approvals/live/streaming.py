@@ -1,9 +1,8 @@
-"""Long answers after Django is done: a view hands its body over, and no thread and no connection waits with it.
+"""Send long responses after Django's handler has ended, so that no thread and no database connection waits with them.
 
-Django's handler keeps a thread, and with it a database connection, for as long as a response lasts. A view that answers
-piece by piece returns `handed_over(...)` instead, one that answers only when somebody has decided `answered_later(...)`:
-middleware sees an ordinary response, the handler ends, and `Handover` (around it, in `hitlsite.asgi`) sends the rest from
-the event loop.
+Django's handler keeps a thread, and with it a database connection, for as long as a response lasts. A view that streams
+returns `streamed_response(...)` instead, and one that waits for a decision `deferred_response(...)`: middleware sees an
+ordinary response, the handler ends, and `DetachedBodies` (around it, in `hitlsite.asgi`) sends the body from the event loop.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
-def handed_over(
+def streamed_response(
     request: HttpRequest, pieces: AsyncIterator[bytes], *, content_type: str, headers: Mapping[str, str]
 ) -> HttpResponse:
-    """A response whose body is `pieces`; it begins when all middleware has seen its headers."""
+    """Return a response whose body is `pieces`, which are read once all middleware has seen the headers."""
     _scope_of(request)[KEY] = pieces
     return HttpResponse(content_type=content_type, headers=dict(headers))
 
 
-def answered_later(request: HttpRequest, answer: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
-    """A response that `answer` gives when it is time: its status, headers and body, and what middleware adds to headers.
+def deferred_response(request: HttpRequest, answer: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
+    """Return a response whose status, headers and body come from `answer`, plus the headers that middleware adds.
 
-    `answer` is cancelled when the client leaves first.
+    `answer` is cancelled when the client disconnects first.
     """
     _scope_of(request)[LATER] = answer
     return HttpResponse()
@@ -45,15 +44,15 @@ def _scope_of(request: HttpRequest) -> dict[str, Any]:
     return cast("dict[str, Any]", request.scope)
 
 
-def take_back(request: HttpRequest) -> None:
-    """Leave the body out after all: the answer to HEAD has none."""
+def discard_body(request: HttpRequest) -> None:
+    """Drop a streamed or deferred body: for HEAD, and for errors."""
     if isinstance(request, ASGIRequest):
         for name in (KEY, LATER):
             _scope_of(request).pop(name, None)
 
 
-class Handover:
-    """ASGI application: `app`, and behind its response what a view has left in the scope."""
+class DetachedBodies:
+    """ASGI application: `app`, followed by the body that a view left in the scope."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
@@ -71,22 +70,22 @@ class Handover:
         pieces, answer = scope.pop(KEY, None), scope.pop(LATER, None)
         if pieces is not None:
             await send(_without(starts[0], b"content-length"))
-            await _unless_left(_send_all(pieces, send), receive)
+            await _send_until_disconnect(_send_all(pieces, send), receive)
         elif answer is not None:
-            await _unless_left(_send_later(answer, starts[0], send), receive)
+            await _send_until_disconnect(_send_later(answer, starts[0], send), receive)
 
 
-async def _unless_left(sending: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Send until all is sent or the client has gone."""
-    pouring = asyncio.ensure_future(sending)
-    leaving = asyncio.ensure_future(_left(receive))
+async def _send_until_disconnect(sending: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Send until everything is sent or the client disconnects."""
+    sending_task = asyncio.ensure_future(sending)
+    disconnect = asyncio.ensure_future(_disconnected(receive))
     try:
-        await asyncio.wait({pouring, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({sending_task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (pouring, leaving):
+        for task in (sending_task, disconnect):
             task.cancel()
-        await asyncio.gather(pouring, leaving, return_exceptions=True)
-    if not pouring.cancelled() and (error := pouring.exception()) is not None:
+        await asyncio.gather(sending_task, disconnect, return_exceptions=True)
+    if not sending_task.cancelled() and (error := sending_task.exception()) is not None:
         raise error
 
 
@@ -108,6 +107,6 @@ async def _send_all(pieces: AsyncIterator[bytes], send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _left(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         continue

@@ -1,4 +1,4 @@
-"""What every command of ours refuses before it begins: no text, no database, or one that is not migrated."""
+"""The base of our commands: refuse invalid text, a missing database and unapplied migrations with one line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from django.db import connection as proxy
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
 
-#: Typed as what all databases have; its module and how it is reached are each backend's own.
+#: Untyped, because its module and connection parameters differ between backends.
 connection: Any = proxy
-#: Seconds for which a server may leave a first connection unanswered, unless DATABASE_URL says another number.
-PATIENCE = 10
+#: Seconds to wait for a first connection, unless DATABASE_URL says otherwise.
+CONNECT_TIMEOUT = 10
 
 
 class RefusingCommand(BaseCommand):
-    """A command that works on the migrated database, or says in one line why it does not."""
+    """A command that needs a migrated database, and otherwise reports the reason in one line."""
 
     requires_migrations_checks = True
 
@@ -31,8 +31,8 @@ class RefusingCommand(BaseCommand):
             if isinstance(value, str | Path) and not _is_text(str(value)):
                 raise CommandError(_("%(name)s is not valid UTF-8: %(value)r.") % {"name": name, "value": str(value)})
         if self.requires_migrations_checks:
-            # Before Django's own checks: since 6.1 they ask SQLite what it can, which makes the file that is not there.
-            with _refused():
+            # Before Django's own checks: since 6.1 they connect to SQLite, which creates a missing file.
+            with _database_errors_as_command_errors():
                 _connect()
         return super().execute(*args, **options)
 
@@ -42,46 +42,46 @@ class RefusingCommand(BaseCommand):
         return super().create_parser(prog_name, subcommand, **kwargs)
 
     def check_migrations(self) -> None:
-        """Django's own prints a notice, and lets the command run into the first table that is missing."""
-        with _refused():
+        """Refuse unapplied migrations; Django's own check only prints a notice."""
+        with _database_errors_as_command_errors():
             executor = MigrationExecutor(connection)
             plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         missing = sorted({migration.app_label for migration, _ in plan})
         if missing:
             raise CommandError(
                 _("The database %(database)s has unapplied migrations in %(apps)s. Run `manage.py migrate`.")
-                % {"database": _named(), "apps": ", ".join(missing)}
+                % {"database": _database_name(), "apps": ", ".join(missing)}
             )
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
-    """What the database refuses, in one line."""
+def _database_errors_as_command_errors() -> Iterator[None]:
+    """Turn database errors into a CommandError of one line."""
     try:
         yield
     except (Error, connection.Database.Error) as error:
         words = " ".join(str(error).split()) or type(error).__name__
         raise CommandError(
-            _("Cannot use the database %(database)s: %(words)s") % {"database": _named(), "words": words}
+            _("Cannot use the database %(database)s: %(words)s") % {"database": _database_name(), "words": words}
         ) from error
 
 
 def _connect() -> None:
     if connection.vendor == "postgresql":
-        # Without what keeps connections: that would say only that there is none, and not why.
+        # Without the pool, whose error does not include the reason.
         known = connection.get_connection_params()
-        connection.Database.connect(**{"connect_timeout": PATIENCE} | known).close()
+        connection.Database.connect(**{"connect_timeout": CONNECT_TIMEOUT} | known).close()
     elif not connection.is_in_memory_db() and not os.path.exists(connection.settings_dict["NAME"]):
-        # SQLite would make an empty one.
+        # SQLite would create an empty file.
         raise CommandError(
             _("The database %(database)s does not exist. Check DATABASE_URL, or run `manage.py migrate`.")
-            % {"database": _named()}
+            % {"database": _database_name()}
         )
     connection.ensure_connection()
 
 
-def _named() -> str:
-    """Which database, and never its password."""
+def _database_name() -> str:
+    """Return the name of the database, without its password."""
     known = connection.settings_dict
     if connection.vendor == "sqlite":
         return str(known["NAME"])

@@ -1,4 +1,4 @@
-"""The rows of the desk. `approvals.actions` writes them."""
+"""The models of the desk. `approvals.actions` writes their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who acts: a person, or an API key of theirs, which is recorded and shown under a name of its own."""
+"""Who acts: a user, or one of their API keys, which is recorded and shown under a name of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from approvals.runtime.text import visible
 
 
 class Signatory(Protocol):
-    """Whoever stands in the record, as a number and a name; a person is one, and so is a key."""
+    """Anybody who can be recorded, by an id and a name."""
 
     @property
     def pk(self) -> Any: ...
@@ -22,7 +22,7 @@ class Signatory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeyActor:
-    """A user who acts through one of their API keys: the user's number and rights, the key's name."""
+    """A user who acts through one of their API keys: the id and the rights of the user, the name of the key."""
 
     user: User
     key: ApiKey
@@ -39,14 +39,14 @@ class KeyActor:
         return self.user.has_perm(permission)
 
     def get_username(self) -> str:
-        """As it is recorded, in every language alike."""
+        """Return the name that is recorded, the same in every language."""
         name = visible(" ".join(self.key.name.split()))[:MAX_KEY_NAME]
         return f"API key {name} of {self.user.get_username()}"
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """Whoever acted once, as it was recorded then."""
+class RecordedActor:
+    """Somebody who has acted, as recorded then."""
 
     pk: int
     name: str
@@ -59,5 +59,5 @@ Actor = User | KeyActor
 
 
 def person_behind(actor: Actor) -> User:
-    """The user whose rights count."""
+    """Return the user whose rights count."""
     return actor.user if isinstance(actor, KeyActor) else actor

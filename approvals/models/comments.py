@@ -1,4 +1,4 @@
-"""What people say about a request: a thread under it, append-only."""
+"""Comments of people on a request, append-only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_TEXT = 5_000
 
 
 class RequestComment(models.Model):
-    """One thing that somebody said, as Markdown. Never changed: who spoke and what is kept as it was."""
+    """A comment on a request, in Markdown. Never changed."""
 
     request = models.ForeignKey(
         "approvals.ApprovalRequest",
@@ -23,7 +23,7 @@ class RequestComment(models.Model):
         related_name="comments",
         editable=False,
     )
-    #: A plain number, so that no cascade reaches it.
+    #: A plain number, so that the deletion of a user does not reach it.
     by_id = models.BigIntegerField()
     by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     via = models.CharField(max_length=20)

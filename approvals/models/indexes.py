@@ -1,4 +1,4 @@
-"""The indexes behind the lists of requests: what waits, what is over, what has a status, a kind, a tool or a priority."""
+"""The indexes of requests, for the lists: waiting, ended, and filtered by status, kind, tool or priority."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_REQUESTS = [
     models.Index(fields=["assigned_to", "status", "urgency", "created_at", "id"], name="request_inbox_mine"),
     models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_over_requester"),
     models.Index(fields=["assigned_to", "-changed_at", "-id"], name="request_over_mine"),
-    # Few are assigned: of all rows, SQLite would take the planner's word that an assignee finds nothing out.
+    # Partial, because few requests are assigned: SQLite's planner would not use an index over all rows.
     models.Index(fields=["assigned_to", "workflow"], name="request_assigned", condition=Q(assigned_to__isnull=False)),
     models.Index(fields=["changed_at"], name="request_changed"),
     models.Index(fields=["touched_at"], name="request_touched", condition=Q(touched_at__isnull=False)),

@@ -1,4 +1,4 @@
-"""A machine's way in."""
+"""Store API keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_ACTOR_NAME = 300
 
 
 class ApiKey(models.Model):
-    """A machine's way in: acts for its user, narrowed by scopes; only a hash of the secret is kept."""
+    """A key with which a program acts for a user, limited to scopes. Only a hash of the secret is stored."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=MAX_KEY_NAME)

@@ -16,10 +16,10 @@ User = settings.AUTH_USER_MODEL
 
 
 class OutboxEvent(models.Model):
-    """An event on its way to one target: written in the transaction of what it tells, delivered afterwards at least once.
+    """An event for one target: written in the transaction that it reports, delivered afterwards at least once.
 
-    One row per target. Rows of one stream (a workflow, a chat's run) go to a target in order of their ids. `sequence`
-    numbers the events of a stream; `lane` names what shares one fate on the way there, such as a host.
+    Rows of one stream (a workflow, a chat's run) go to a target in the order of their ids. `sequence` numbers the events
+    of a stream; `lane` is the host that several targets share.
     """
 
     event_id = models.UUIDField()
@@ -32,9 +32,9 @@ class OutboxEvent(models.Model):
     payload = ExactJSONField()
     created_at = models.DateTimeField(default=timezone.now)
     delivered_at = models.DateTimeField(null=True)
-    #: Given up: tried too often. Shown in the admin, where it can be sent again.
+    #: When it was given up, after too many attempts. The admin can send it again.
     dead_at = models.DateTimeField(null=True)
-    #: When somebody sent it again; the time after which it is given up counts from then.
+    #: When somebody sent it again; it is given up a fixed time after that.
     sent_again_at = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)

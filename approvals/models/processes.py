@@ -1,4 +1,4 @@
-"""Processes of this installation, as they show themselves: each keeps one row fresh while it lives."""
+"""The processes of this installation: each updates its heartbeat row while it lives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import QuerySet, TextChoices
 from django.db.models.functions import Now
 
-#: A living process is seen every BEAT seconds; one that was not seen for ALIVE is taken for dead.
+#: A process writes a heartbeat every BEAT seconds, and counts as dead without one for ALIVE.
 BEAT = 5.0
 ALIVE = timedelta(seconds=30)
 
@@ -20,7 +20,7 @@ class WorkerKind(TextChoices):
 
 
 class Worker(models.Model):
-    """A process that sweeps, and perhaps runs turns. `name` is `host:pid:random`, new at every start."""
+    """A process that sweeps, and may run turns. `name` is `host:pid:random`, new at every start."""
 
     name = models.CharField(max_length=200, unique=True)
     kind = models.CharField(max_length=6, choices=WorkerKind)
@@ -37,5 +37,5 @@ class Worker(models.Model):
 
 
 def alive() -> QuerySet[Worker]:
-    """The processes that were seen lately, by the database's clock."""
+    """Return the processes with a recent heartbeat, by the database's clock."""
     return Worker.objects.filter(seen_at__gt=Now() - ALIVE)

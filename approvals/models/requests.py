@@ -1,4 +1,4 @@
-"""What is asked, what was decided and what is on record. Rows are written by `approvals.actions` and nobody else."""
+"""Workflows, requests and decisions. Only `approvals.actions` writes their rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals.models.actors import Recorded
+from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.runtime.json_field import ExactJSONField
@@ -21,7 +21,7 @@ User = settings.AUTH_USER_MODEL
 
 
 class Workflow(models.Model):
-    """One piece of work that may stop for people, once or many times; the dashboard's lists are over it."""
+    """A piece of work that may wait for people, once or many times."""
 
     scope = models.CharField(max_length=64)
     key = models.CharField("run id", max_length=200)
@@ -33,11 +33,13 @@ class Workflow(models.Model):
     owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     state = models.CharField(max_length=12, choices=WorkflowState, default=WorkflowState.RUNNING)
     open_count = models.PositiveIntegerField(default=0)
-    #: The smallest `urgency` of the open requests, and since when the workflow waits; set while it is suspended.
+    #: The smallest `urgency` of the waiting requests, and since when the workflow waits; set while it is suspended.
     urgency = models.PositiveSmallIntegerField(null=True)
     suspended_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
+    #: The title that the reader may see, where `queries.workflows_for` has annotated it for an assignee.
+    seen_title: str | None = None
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]
@@ -63,22 +65,22 @@ class Workflow(models.Model):
 
     @property
     def shown_title(self) -> str:
-        """What it is called for whom `queries.workflows_for` has read it."""
-        return str(getattr(self, "seen_title", self.title))
+        """The title for the person for whom `queries.workflows_for` has read the workflow."""
+        return self.title if self.seen_title is None else self.seen_title
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in words; the source itself where it is an app's own."""
+        """The name of its source for people."""
         return str(ORIGINS.get(self.source, self.source))
 
 
 class ApprovalRequest(models.Model):
-    """A frozen question to a person; all but `status`, `changed_at` and who is at it never changes."""
+    """A request to people. Only its status and times, its assignee and its claim ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
     scope = models.CharField(max_length=64)
-    #: The workflow's, here too so that an index can hold it.
+    #: Copied from the workflow, for the indexes.
     agent = models.CharField(max_length=100, blank=True)
     step_path = ExactJSONField(default=list)
     kind = models.CharField(max_length=10, choices=Kind)
@@ -96,35 +98,39 @@ class ApprovalRequest(models.Model):
     field_name = models.CharField(max_length=100, blank=True)
     suggestions = ExactJSONField(default=list)
     context = ExactJSONField(null=True)
-    #: What was said before the question, frozen with it: `{"role", "text"}` objects, the oldest first.
+    #: The conversation before the request: `{"role", "text"}` objects, oldest first.
     said_before = ExactJSONField(default=list)
     priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)
-    #: 0 is the most urgent; derived from `priority` so that an index can sort by it.
+    #: Derived from `priority` for sorting; 0 is the most urgent.
     urgency = models.PositiveSmallIntegerField(default=2)
     deadline_at = models.DateTimeField(null=True)
     has_default = models.BooleanField(default=False)
     default_response = ExactJSONField(null=True)
     source_url = models.CharField(max_length=500, blank=True)
-    #: Where the outcome is posted to, beside the webhooks that are registered for all.
+    #: Where the outcome is posted to, besides the registered webhooks.
     callback_url = models.CharField(max_length=500, blank=True)
-    #: What the asking client calls this request, so that its repeat asks nothing new; null means "nothing".
+    #: The Idempotency-Key of the client; null without one.
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
-    #: Digest of everything that was asked; empty where the request was made before there was one.
+    #: Digest of everything that the client sent; empty for requests from before this column.
     ask_digest = models.CharField(max_length=71, blank=True)
     requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
-    #: Who is on it: a courtesy to the others that lapses (`approvals.access.assignees`) and binds nobody.
+    #: Who has claimed it. A claim lapses (`approvals.access.assignees`) and binds nobody.
     claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     claimed_at = models.DateTimeField(null=True)
-    #: When somebody last took it, handed it over or said something about it.
+    #: When somebody last claimed it, assigned it or commented on it.
     touched_at = models.DateTimeField(null=True)
-    #: Words to read before one can decide: title, message, input; of a question its text and what it offers. Null where they
-    #: were not counted yet.
+    #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
+    #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
+    gist: str = ""
+    opening: str = ""
+    #: The length of the large columns, where `api.feed` has annotated it.
+    size: int = 0
 
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
@@ -143,7 +149,7 @@ class ApprovalRequest(models.Model):
 
     @property
     def public_url(self) -> str:
-        """Where people answer it, as everybody reaches this site; what a client says of its name counts for nothing."""
+        """The full address of its page, from PUBLIC_URL and never from the headers of a client."""
         return settings.PUBLIC_URL + self.get_absolute_url()
 
     @property
@@ -152,18 +158,18 @@ class ApprovalRequest(models.Model):
 
     @property
     def chooses(self) -> bool:
-        """Whether the answer is a choice in the shape of `approvals.asking.answers`, and not of the client's own schema."""
+        """Whether the answer is a choice in the shape of `approvals.asking.answers`, not in the client's own schema."""
         return self.kind == Kind.QUESTION and bool(self.options) and self.response_schema is None
 
 
 class Decision(models.Model):
-    """What ended a request: exactly one row per ended request, never changed."""
+    """How a request ended: exactly one row per ended request, never changed."""
 
     request = models.OneToOneField(
         ApprovalRequest, on_delete=models.DO_NOTHING, db_constraint=False, related_name="decision", editable=False
     )
     verdict = models.CharField(max_length=8, choices=Verdict)
-    #: The person's id, null where the deadline or the system decided; a plain number, so that no cascade reaches it.
+    #: Null if the deadline or the system decided. A plain number, so that the deletion of a user does not reach it.
     by_id = models.BigIntegerField(null=True)
     by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     via = models.CharField(max_length=20)
@@ -183,11 +189,11 @@ class Decision(models.Model):
         return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"
 
     @property
-    def actor(self) -> Recorded | None:
-        """Who decided, as it was recorded; None where the deadline or the system did."""
-        return None if self.by_id is None else Recorded(self.by_id, self.by_name)
+    def actor(self) -> RecordedActor | None:
+        """Who decided, as recorded; None if the deadline or the system did."""
+        return None if self.by_id is None else RecordedActor(self.by_id, self.by_name)
 
     @property
     def door(self) -> str:
-        """The door's name for people."""
+        """The name of `via` for people."""
         return str(Door(self.via).label) if self.via in Door.values else self.via

@@ -1,4 +1,4 @@
-"""The words of each request, beside it: what a full-text search goes by (`approvals.queries.search` asks the databases)."""
+"""The text by which requests are found (`approvals.queries.search` has the queries)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from django.db import models
 
 
 class SearchText(models.Model):
-    """Title, message, tool, input and context of a request, and what was said when it ended, as `words.kept` has them.
+    """The searchable text of a request, its comments and its decision.
 
-    Written in the transaction of what it repeats. SQLite keeps an FTS5 index over it by triggers, PostgreSQL a
-    `tsvector` with a GIN index as a generated column.
+    It is written in the transaction of what it repeats. On SQLite triggers maintain an FTS5 index over it, on PostgreSQL a
+    generated `tsvector` column has a GIN index.
     """
 
     request = models.OneToOneField("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")

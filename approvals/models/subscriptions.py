@@ -1,4 +1,4 @@
-"""Who is told what happens outside of the pages: webhooks and their secrets, rules for people. Edited in the admin."""
+"""Who is notified of events: webhooks with their secrets, and rules for people. Edited in the admin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.json_field import ExactJSONField
 from approvals.states import Priority, Route
 
@@ -22,13 +22,13 @@ User = settings.AUTH_USER_MODEL
 def check_address(url: str) -> None:
     """ValidationError unless a webhook may be sent there."""
     try:
-        destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
-    except Refused as error:
+        parse_destination(url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
+    except RefusedAddress as error:
         raise ValidationError(_("The address %(problem)s."), params={"problem": error}) from error
 
 
 class WebhookEndpoint(models.Model):
-    """An address that is told of every workflow's events, signed with its own secrets."""
+    """An address that gets the events of every workflow, signed with its own secrets."""
 
     name = models.CharField(max_length=100, help_text=_("The application behind this URL, such as “billing”."))
     url = models.CharField(_("address"), max_length=500, validators=[check_address])
@@ -45,10 +45,10 @@ class WebhookEndpoint(models.Model):
 
 
 class SigningSecret(models.Model):
-    """What webhooks are signed with; at most two of one owner are valid at a time, the newest for good.
+    """A secret that signs webhooks. At most two of one owner are valid at a time; the newest does not expire.
 
-    Not the secret itself: it is made from `nonce` and SECRET_KEY whenever something is signed. `fingerprint` tells two
-    secrets apart, and whether SECRET_KEY is still the one that this was made with.
+    The secret itself is not stored: it is derived from `nonce` and SECRET_KEY. `fingerprint` shows whether SECRET_KEY has
+    changed since.
     """
 
     endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.CASCADE, null=True, related_name="secrets")
@@ -72,7 +72,7 @@ class SigningSecret(models.Model):
 
 
 class NotificationRule(models.Model):
-    """A person, or each member of a group, is told when a request begins to wait; by mail or in a chat channel."""
+    """Notifies a person, or each member of a group, of new requests, by mail or in a chat channel."""
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="+")
@@ -102,7 +102,7 @@ class NotificationRule(models.Model):
         return gettext("%(route)s to %(person)s") % {"route": self.get_route_display(), "person": to}
 
     def clean(self) -> None:
-        """A rule for Slack has its address, and no other has one; one for mail needs a mail server."""
+        """Check that only a rule for Slack has an address, and that there is a mail server for one for mail."""
         if (self.route == Route.SLACK) != bool(self.slack_url):
             needed = _("Enter the Slack address, or choose another route.")
             unused = _("Remove the Slack address, or choose Slack as the route.")
@@ -112,7 +112,7 @@ class NotificationRule(models.Model):
 
 
 class LastNotice(models.Model):
-    """When somebody was told last, so that many requests at once become one message. `recipient` is an outbox target."""
+    """When somebody was last notified, so that many requests become one message. `recipient` is an outbox target."""
 
     recipient = models.CharField(max_length=40, unique=True)
     at = models.DateTimeField()
@@ -122,7 +122,7 @@ class LastNotice(models.Model):
 
 
 class EventStream(models.Model):
-    """How many events of a workflow have been written; its row lock also keeps their order that of their commits."""
+    """The number of the last event of a stream. Its row lock keeps events in the order of their commits."""
 
     name = models.CharField(max_length=300, unique=True)
     last = models.PositiveBigIntegerField(default=0)

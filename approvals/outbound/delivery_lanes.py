@@ -1,7 +1,7 @@
-"""What goes over the network, on a few threads of its own: what is slow or dead there holds up itself and nothing else.
+"""Deliver over the network on a few threads, so that a slow or dead host delays only its own deliveries.
 
-A lane is what shares one fate, such as a host. It gets few of the threads, and none for a while after it could not be
-reached. All of this is in memory: what is lost with the process is still due in the database.
+A lane is a host, or the mail server. It gets few of the threads, and none for a while after it could not be reached. All
+of this is in memory; a delivery that is lost with the process is still due in the database.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ logger = logging.getLogger(__name__)
 
 THREADS = 16
 THREADS_PER_LANE = 2
-#: How long one call goes on beginning new work, so that its caller is asked now and then whether to go on at all.
+#: How long one call starts new deliveries, so that its caller can stop in between.
 ROUND_SECONDS = 3.0
 FIRST_REST, LONGEST_REST = 1.0, 60.0
-#: More lanes than this are not remembered: they are tried as if nothing were known.
+#: Unreachable lanes that are remembered; others are tried at once.
 MAX_RESTING = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One delivery. `claim` takes it for this process, or says that another has it; `work` is False for a dead lane."""
+    """One delivery. `claim` returns whether this process may do it, `work` whether the lane was reached."""
 
     lane: str
     claim: Callable[[], bool]
     work: Callable[[], bool]
 
 
-#: Gives what is due, none of it on the lanes that it is told.
+#: Returns due jobs, none of them on the given lanes.
 Source = Callable[[Iterable[str]], list[Job]]
 
 
-class Couriers:
-    """The threads, and what is known of the lanes."""
+class DeliveryLanes:
+    """The threads, and the state of the lanes."""
 
     def __init__(self, *sources: Source, clock: Callable[[], float] = time.monotonic) -> None:
         self.sources, self.clock = sources, clock
@@ -54,21 +54,21 @@ class Couriers:
         self._resting: dict[str, tuple[float, float]] = {}
 
     def deliver_due(self) -> None:
-        """Begin what is due; returns when nothing more is, or after ROUND_SECONDS. What is slow goes on by itself."""
+        """Start due deliveries; return when no more are due, or after ROUND_SECONDS. Slow ones continue on their threads."""
         end = time.monotonic() + ROUND_SECONDS
         while time.monotonic() < end:
-            # Counted before the look: what ends meanwhile may have made room for what the look did not find.
+            # Read before the query: a delivery that ends meanwhile may make room for one that the query left out.
             ended = self._ended
             if not self._begin_due() and not self._one_ends(ended, 1.0):
                 return
 
     def idle(self, seconds: float) -> bool:
-        """Wait until nothing is under way; False if something still is."""
+        """Wait until no delivery is running; False if one still is."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, seconds)
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no more deliveries."""
         with self._changed:
             self._stopped = True
 
@@ -85,24 +85,24 @@ class Couriers:
                 return False
             self._busy[job.lane] += 1
         try:
-            taken = job.claim()
+            claimed = job.claim()
         except BaseException:
             self._leave(job.lane, reached=True)
             raise
-        if not taken:
+        if not claimed:
             self._leave(job.lane, reached=True)
             return False
-        # A daemon: an exit does not wait for the network. What is cut off is due again, with the same id.
+        # A daemon thread, so that the exit does not wait for the network. A delivery that is cut off is due again.
         threading.Thread(target=self._carry, args=(job,), name="pausepoint-courier", daemon=True).start()
         return True
 
     def _carry(self, job: Job) -> None:
         reached = True
         try:
-            reached = database.unit(job.work)
+            reached = database.call_and_close(job.work)
         except Exception:
             if self._stopped:
-                # Nothing that a process needs is there until its very end.
+                # At the end of the process its resources are gone, so any error may happen.
                 logger.info("A delivery on %s was cut off by the end of the process; it is due again", job.lane)
             else:
                 logger.exception("A delivery on %s failed; it will be tried again", job.lane)
@@ -123,7 +123,7 @@ class Couriers:
             self._changed.notify_all()
 
     def _one_ends(self, before: int, seconds: float) -> bool:
-        """Wait until more than `before` deliveries have ended; False if none is under way, or none ends in time."""
+        """Wait until more than `before` deliveries have ended; False if none is running, or none ends in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended > before or not self._busy, seconds)
             return self._ended > before
@@ -133,20 +133,20 @@ class Couriers:
             return [lane for lane in {*self._busy, *self._resting} if self._is_shut(lane)]
 
     def _is_shut(self, lane: str) -> bool:
-        # One at a time to a lane that was not reached last time, until it is.
+        # A lane that was not reached last time gets one delivery at a time.
         resting = self._resting.get(lane)
         if resting is not None and (resting[1] > self.clock() or self._busy[lane]):
             return True
         return self._busy[lane] >= THREADS_PER_LANE
 
 
-_all: WeakSet[Couriers] = WeakSet()
+_all: WeakSet[DeliveryLanes] = WeakSet()
 
 
 def stop_all(seconds: float) -> None:
-    """This process ends: begin no more deliveries, and let those under way end for a while."""
+    """Start no more deliveries, and wait a while for those that run."""
     end = time.monotonic() + seconds
-    for couriers in list(_all):
-        couriers.stop()
-    for couriers in list(_all):
-        couriers.idle(max(end - time.monotonic(), 0))
+    for lanes in list(_all):
+        lanes.stop()
+    for lanes in list(_all):
+        lanes.idle(max(end - time.monotonic(), 0))

@@ -1,7 +1,6 @@
-"""One POST to an address that was checked: bounded in time and in what is read, and never sent anywhere else.
+"""Send one POST to a checked address, with a limit on the total time and on the size of the response.
 
-A small client of its own, because what matters here is what the usual ones do by themselves: they look the name up again,
-follow redirects, use proxies, and count their timeouts from byte to byte.
+The usual clients look the name up again after the check, follow redirects, use proxies, and apply timeouts to each read.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from django.utils.translation import gettext as _
 from approvals.runtime import addresses
 from approvals.runtime.addresses import Destination, IPAddress
 
-#: For everything together: name, connection, TLS, sending, and the head of the answer.
+#: The total time: name lookup, connection, TLS, sending, and the head of the response.
 SECONDS = 10.0
 MAX_HEAD = 16_384
 CHUNK = 16_384
@@ -26,22 +25,22 @@ STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 
 
 class Undelivered(Exception):
-    """Nobody has taken it; the message says why."""
+    """The POST was not delivered; the message says why."""
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, seconds: float) -> int:
-    """POST `body`, and give the status once the head of the answer is there; the body of it is not read.
+    """POST `body` and return the status of the response, whose body is not read.
 
-    Raises Undelivered: no allowed address, no connection, no answer in time, or one that is no HTTP.
+    Undelivered: no allowed address, no connection, no response in time, or one that is not HTTP.
     """
     deadline = time.monotonic() + seconds
     try:
-        to = addresses.destination(url, allow_private=allow_private)
+        to = addresses.parse_destination(url, allow_private=allow_private)
         found = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
         with _connected(to, found, deadline) as connection:
             _send(connection, _head(to, headers, len(body)) + body, deadline)
             return _status(connection, deadline)
-    except addresses.Refused as error:
+    except addresses.RefusedAddress as error:
         raise Undelivered(_("the address %(problem)s") % {"problem": error}) from error
     except TimeoutError as error:
         raise Undelivered(_("no answer within %(seconds)s s") % {"seconds": f"{seconds:g}"}) from error
@@ -51,17 +50,17 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
 
 @cache
 def tls() -> ssl.SSLContext:
-    """What checks certificates; SSL_CERT_FILE, where it is set, names the authorities."""
+    """Return the TLS context; SSL_CERT_FILE may name the certificate authorities."""
     return ssl.create_default_context()
 
 
 def _connected(to: Destination, found: list[IPAddress], deadline: float) -> socket.socket:
-    """A connection to the first of the addresses that takes one."""
+    """Connect to the first address that accepts."""
     refused: OSError = OSError(_("the host has no address"))
     for number, address in enumerate(found):
         plain = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
         try:
-            # One that does not answer leaves time for the others.
+            # Leave time for the other addresses.
             plain.settimeout(_left(deadline) / (len(found) - number))
             plain.connect((str(address), to.port))
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,7 +89,7 @@ def _send(connection: socket.socket, data: bytes, deadline: float) -> None:
 
 
 def _status(connection: socket.socket, deadline: float) -> int:
-    """The status of the answer, past any `1xx` before it."""
+    """Return the status of the response, after any `1xx`."""
     received = b""
     while len(received) <= MAX_HEAD:
         head, end, rest = received.partition(b"\r\n\r\n")

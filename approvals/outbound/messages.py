@@ -1,4 +1,4 @@
-"""The words of messages about requests that wait: titles, agents and links, and nothing that was asked or answered."""
+"""Render messages about waiting requests: titles, agents and links only, since anybody may read a mail."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.utils.translation import ngettext
 
 from approvals.models import ApprovalRequest
 
-#: Requests named in one message; the rest is a number and a link to the desk.
+#: Requests listed in one message; for the rest it gives their number and a link.
 NAMED = 20
 
 
 def mail(to: str, requests: Sequence[ApprovalRequest]) -> EmailMessage:
-    """A plain text mail to one person."""
+    """Return a plain text mail to one person."""
     lines = [f"{_line(request)}\n{link(request)}\n" for request in requests[:NAMED]]
     more = _more(requests)
     text = "\n".join([f"{_count(requests)}:", "", *lines, *([more] if more else [])])
@@ -26,7 +26,7 @@ def mail(to: str, requests: Sequence[ApprovalRequest]) -> EmailMessage:
 
 
 def slack(requests: Sequence[ApprovalRequest]) -> bytes:
-    """A message as Slack's incoming webhooks take it (Mattermost and others do, too)."""
+    """Return a message for an incoming webhook of Slack, which Mattermost and others take too."""
     lines = [f"• <{link(request)}|{_escaped(_line(request))}>" for request in requests[:NAMED]]
     more = _more(requests)
     text = "\n".join([f"{_count(requests)}:", *lines, *([_escaped(more)] if more else [])])
@@ -49,12 +49,12 @@ def _more(requests: Sequence[ApprovalRequest]) -> str:
 
 
 def _line(request: ApprovalRequest) -> str:
-    """Title and agent in one line: a line break would end a mail's header."""
+    """Return title and agent in one line: a line break would end the header of a mail."""
     words = f"{request.title} ({request.workflow.agent})" if request.workflow.agent else request.title
     return " ".join("".join(char if char.isprintable() else " " for char in words).split())
 
 
 def _escaped(text: str) -> str:
-    """As text in Slack's markup: no link and no `<!channel>` of a title's own; the word `@all` alarms nobody."""
+    """Escape text for Slack, so that a title makes no link and mentions nobody."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("|", "¦").replace("@", "@\u200b")

@@ -1,8 +1,8 @@
-"""People are told that a request waits: by mail or in a chat channel, as rules say, many requests in one message.
+"""Notify people of new requests by mail or in a chat channel, as rules say, several requests in one message.
 
-A new request leaves one row in the outbox. It is spread here over the people whom rules name and who may see the request;
-then each gets one message per HITL_NOTIFY_INTERVAL with all that still waits. A message holds a title, an agent and a
-link, nothing that was asked: it is read and decided on the page, logged in.
+A new request writes one row to the outbox. It becomes one row for each person whom rules name and who may see the
+request. Each of them gets one message per HITL_NOTIFY_INTERVAL with everything that still waits. A message has titles,
+agents and links only, so that people read the rest logged in.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from approvals.states import Channel, Priority, Route, Status
 
 logger = logging.getLogger(__name__)
 
-#: How notices leave.
+#: The channels of notifications.
 CHANNELS = (Channel.MAIL, Channel.SLACK)
-#: Requests that one message tells of; more are left for the next.
-MAX_TOLD = 500
+#: Requests in one message; more are left for the next one.
+MAX_REQUESTS = 500
 LEASE = timedelta(minutes=1)
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-class NotTold(Exception):
-    """The message has not left; the words say why, and it is tried again. `reached`: somebody has answered."""
+class NotSent(Exception):
+    """A message was not sent, and will be tried again. `reached`: the server has responded."""
 
-    def __init__(self, words: str, *, reached: bool) -> None:
+    def __init__(self, reason: str, *, reached: bool) -> None:
         self.reached = reached
-        super().__init__(words)
+        super().__init__(reason)
 
 
-def spread_due() -> None:
-    """Turn each new request's row into one row per person or channel that is to be told."""
-    due = outbox.due(Now(), Channel.NOTICE).order_by("pk")
-    rows = [row for row in due[: outbox.BATCH] if outbox.claimed(row, LEASE)]
+def spread_due_notices() -> None:
+    """Turn the row of each new request into one row per person or channel to notify."""
+    due = outbox.due_events(Now(), Channel.NOTICE).order_by("pk")
+    rows = [row for row in due[: outbox.BATCH] if outbox.claim_event(row, LEASE)]
     if not rows:
         return
     found = NotificationRule.objects.filter(active=True).select_related("person", "group").order_by("pk")
@@ -58,10 +58,10 @@ def spread_due() -> None:
         try:
             with transaction.atomic():
                 OutboxEvent.objects.bulk_create(_spread(row, rules), ignore_conflicts=True)
-                outbox.delivered(row)
+                outbox.mark_delivered(row)
         except Exception as error:
-            logger.exception("Request %s is told to nobody yet; it will be tried again", row.payload["request_id"])
-            outbox.failed(row, f"{type(error).__name__}: {error}")
+            logger.exception("Nobody was notified of request %s yet; it will be tried again", row.payload["request_id"])
+            outbox.record_failure(row, f"{type(error).__name__}: {error}")
 
 
 def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent]:
@@ -73,8 +73,8 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
         urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
         if urgent and rule.tool_name in {"", request.tool_name}:
             found |= dict(_recipients(rule, request))
-    told = ("event_id", "name", "stream", "sequence", "payload", "created_at")
-    copied = {name: getattr(row, name) for name in told}
+    names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
+    copied = {name: getattr(row, name) for name in names}
     return [
         OutboxEvent(**copied, channel=channel, target=target, lane=lane) for target, (channel, lane) in found.items()
     ]
@@ -83,7 +83,7 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
 def _recipients(rule: NotificationRule, request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str]]]:
     audience = _audience(rule)
     if rule.route == Route.SLACK:
-        # A channel is read by all of them, so all of them have to be allowed to.
+        # Everybody reads a channel, so all of them must be allowed to see the request.
         if audience and all(permissions.may_see(person, request) for person in audience):
             yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url))
         return
@@ -98,20 +98,20 @@ def _audience(rule: NotificationRule) -> list[User]:
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
-    """Messages that may go out: somebody has something to be told, and was not told anything a short while ago."""
+    """Return jobs for recipients with due rows who got no message within HITL_NOTIFY_INTERVAL."""
     lately = LastNotice.objects.filter(at__gt=_long_ago())
-    due = outbox.due(Now(), *CHANNELS).exclude(lane__in=list(shut))
+    due = outbox.due_events(Now(), *CHANNELS).exclude(lane__in=list(shut))
     found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
     return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
 
 
 def _job(target: str, lane: str) -> Job:
     last = LastNotice(recipient=target)
-    return Job(lane, partial(_claimed, last), partial(_tell, last))
+    return Job(lane, partial(_claim, last), partial(_send, last))
 
 
-def _claimed(last: LastNotice) -> bool:
-    """Whoever moves the time of the last message may send the next one; `last` remembers it as it was."""
+def _claim(last: LastNotice) -> bool:
+    """Claim the next message to a recipient by moving the time of the last one, which `last` keeps."""
     stored, _ = LastNotice.objects.get_or_create(recipient=last.recipient, defaults={"at": NEVER})
     last.pk, last.at = stored.pk, stored.at
     unmoved = LastNotice.objects.filter(pk=last.pk, at__lte=_long_ago())
@@ -122,18 +122,18 @@ def _long_ago() -> CombinedExpression:
     return Now() - timedelta(seconds=settings.HITL_NOTIFY_INTERVAL)
 
 
-def _tell(last: LastNotice) -> bool:
-    """Send one message with all that somebody is to be told; False where the way there is closed."""
-    rows = list(outbox.waiting(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_TOLD])
+def _send(last: LastNotice) -> bool:
+    """Send one message with everything that is due for a recipient; False if the server was not reached."""
+    rows = list(outbox.undelivered_events(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
     kind, _, pk = last.recipient.partition(":")
     try:
-        told = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)
-    except NotTold as error:
+        sent = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)
+    except NotSent as error:
         _put_off(last, rows, str(error))
         return error.reached
-    if not told:
+    if not sent:
         LastNotice.objects.filter(pk=last.pk).update(at=last.at)
-    outbox.delivered(*rows, note="" if told else gettext("no longer needed"))
+    outbox.mark_delivered(*rows, note="" if sent else gettext("no longer needed"))
     return True
 
 
@@ -143,11 +143,11 @@ def _put_off(last: LastNotice, rows: list[OutboxEvent], error: str) -> None:
         for row in rows:
             row.attempts += 1
             OutboxEvent.objects.filter(pk=row.pk).update(attempts=row.attempts)
-            outbox.failed(row, error)
+            outbox.record_failure(row, error)
 
 
 def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[ApprovalRequest]:
-    """The requests that wait now and that every reader may see now."""
+    """Return the requests that still wait and that every reader may see."""
     ids = [row.payload["request_id"] for row in rows]
     found = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
     waiting = list(found.order_by("urgency", "created_at", "id"))
@@ -160,14 +160,14 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     if person is None or not requests:
         return False
     if not settings.HITL_MAIL:
-        raise NotTold(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
+        raise NotSent(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
     message = messages.mail(person.email, requests)
     connections.close_all()
     try:
         message.send()
-    except (OSError, ValueError) as error:  # what smtplib raises, and Django for what is no address
+    except (OSError, ValueError) as error:  # from smtplib, and from Django for a malformed address
         reached = isinstance(error, ValueError | SMTPRecipientsRefused)
-        raise NotTold(f"{type(error).__name__}: {error}", reached=reached) from error
+        raise NotSent(f"{type(error).__name__}: {error}", reached=reached) from error
     return True
 
 
@@ -184,7 +184,7 @@ def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
         status = http_post.post(rule.slack_url, body, headers, allow_private=allowed, seconds=http_post.SECONDS)
     except http_post.Undelivered as error:
-        raise NotTold(str(error), reached=False) from error
+        raise NotSent(str(error), reached=False) from error
     if not 200 <= status < 300:
-        raise NotTold(gettext("answered %(status)s") % {"status": status}, reached=True)
+        raise NotSent(gettext("answered %(status)s") % {"status": status}, reached=True)
     return True

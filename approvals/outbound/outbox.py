@@ -1,8 +1,8 @@
-"""Events on their way out: written with what they tell, taken to each target at least once, in order per workflow.
+"""Transactional outbox: events are written with what they report, and delivered to each target at least once, in order.
 
-A target is a function listed in HITL_EVENT_HANDLERS, a webhook (`approvals.outbound.webhooks`), or the people whom rules name
-(`approvals.outbound.notifications`). A function gets an `Event`, whose `id` stays the same when it is sent again. The
-database's clock says when an event is due, because all processes share it.
+A target is a function listed in HITL_EVENT_HANDLERS, a webhook (`approvals.outbound.webhooks`), or the people whom rules
+name (`approvals.outbound.notifications`). A function gets an `Event`, whose `id` stays the same when it is sent again. An
+event is due by the clock of the database, which all processes share.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.models.subscriptions import EventStream, NotificationRule, WebhookEndpoint
-from approvals.record import audit
-from approvals.runtime.addresses import Refused, destination
+from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import utc
-from approvals.states import Channel, Door
+from approvals.states import Channel
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +41,13 @@ EVENTS = (
     "tool.result",
 )
 
-#: A request has ended: what its `callback_url` is told.
+#: Events about the end of a request, which its `callback_url` gets.
 FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
 
 BATCH = 50
-#: A round delivers the heads of all streams; so many rounds before the sweep goes round to its other errands.
+#: Each round delivers the first event of every stream. After so many the sweep turns to its other duties.
 ROUNDS = 100
-#: How long one delivery may take before another process may try it too.
+#: How long a process has an event for itself; then another may try to deliver it.
 CLAIM = timedelta(minutes=5)
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=1), timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(days=3)
@@ -57,7 +55,7 @@ GIVE_UP_AFTER = timedelta(days=3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What a handler gets. `stream` names the workflow; events of one stream come in order, `data` is plain JSON."""
+    """What a handler gets. `stream` names the workflow, whose events come in order; `data` is plain JSON."""
 
     id: UUID
     name: str
@@ -70,7 +68,7 @@ Handler = Callable[[Event], None]
 
 
 def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "") -> None:
-    """Send an event to every target; call it inside the transaction of what it tells."""
+    """Write an event for every target; call this inside the transaction of what it reports."""
     assert name in EVENTS, name
     rows = [
         *(OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS),
@@ -95,21 +93,21 @@ def _to_webhooks(name: str, callback_url: str) -> list[OutboxEvent]:
 
 
 def lane_of(url: str) -> str:
-    """Host and port of an address: what is slow or dead is a host."""
+    """Return host and port of an address, which all its deliveries share."""
     try:
-        return destination(url, allow_private=True).authority
-    except Refused:
-        # Said when it is sent: here a bad address must not stop a decision.
+        return parse_destination(url, allow_private=True).authority
+    except RefusedAddress:
+        # Reported when it is sent: a bad address must not prevent a decision.
         return "nowhere"
 
 
 def _to_people(name: str) -> list[OutboxEvent]:
-    told = name == "request.created" and NotificationRule.objects.filter(active=True).exists()
-    return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if told else []
+    wanted = name == "request.created" and NotificationRule.objects.filter(active=True).exists()
+    return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if wanted else []
 
 
-def tell_person(name: str, request: ApprovalRequest, person: User) -> None:
-    """Tell one person of a request by mail, whatever the rules say; call it inside the transaction of what it tells."""
+def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
+    """Write a mail to one person about a request, whatever the rules say; call this inside the transaction of the event."""
     if not settings.HITL_MAIL or not person.email:
         return
     stream = stream_of(request.scope, request.workflow.key)
@@ -127,19 +125,19 @@ def tell_person(name: str, request: ApprovalRequest, person: User) -> None:
 
 
 def _next_number(stream: str) -> int:
-    """The number of the next event of a stream. Its row stays locked until the commit: a later event gets a later id."""
+    """Return the number of the next event of a stream, whose row stays locked until the commit to keep the ids in order."""
     EventStream.objects.get_or_create(name=stream)
     EventStream.objects.filter(name=stream).update(last=F("last") + 1)
     return EventStream.objects.values_list("last", flat=True).get(name=stream)
 
 
 def stream_of(scope: str, run_id: str) -> str:
-    """The stream of a workflow, and of the turn that it belongs to."""
+    """Return the name of the stream of a workflow, and of its turn."""
     return f"{scope}:{run_id}"
 
 
 def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]:
-    """What the request events tell; no input and no answer, which are for those who may see the request."""
+    """Return the data of request events, without input and answer, which only some people may see."""
     return {
         "request_id": str(request.pk),
         "run_id": workflow.key,
@@ -155,37 +153,16 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]
 
 
 def deliver_due() -> None:
-    """Call the functions of apps: the head of every stream first; a failing one holds up its own stream only."""
+    """Call the handlers of due events, in the order of each stream; one that fails holds up its own stream only."""
     for _ in range(ROUNDS):
-        called = [_call(row) for row in heads(Channel.HANDLER)[:BATCH] if claimed(row)]
+        called = [_call(row) for row in head_events(Channel.HANDLER)[:BATCH] if claim_event(row)]
         if not any(called):
             return
 
 
-def send_again(events: QuerySet[OutboxEvent], *, by: User) -> int:
-    """Send events once more, whatever became of them; on record. How many."""
-    with transaction.atomic():
-        rows = list(events.select_for_update())
-        for row in rows:
-            told = {"event_id": str(row.event_id), "event": row.name, "target": row.target.partition("?")[0]}
-            audit.record("event.resent", _subject_of(row), data=told, actor=by, via=Door.ADMIN)
-        OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(
-            delivered_at=None, dead_at=None, next_attempt_at=Now(), sent_again_at=Now(), attempts=0
-        )
-    return len(rows)
-
-
-def _subject_of(row: OutboxEvent) -> audit.Subject:
-    names = ("thread_id", "agent", "tool_name", "tool_call_id")
-    known = {name: str(row.payload.get(name) or "") for name in names}
-    run_id = str(row.payload["run_id"])
-    scope = row.stream.removesuffix(f":{run_id}")
-    return audit.Subject(scope=scope, run_id=run_id, request_id=row.payload.get("request_id"), **known)
-
-
 @cache
-def handler_at(path: str) -> Handler:
-    """The function behind a dotted path. ImportError or TypeError with a clear line."""
+def load_handler(path: str) -> Handler:
+    """Return the function at a dotted path. ImportError, TypeError."""
     module, _, name = path.rpartition(".")
     found: Any = getattr(import_module(module), name, None) if module else None
     if not callable(found):
@@ -194,25 +171,25 @@ def handler_at(path: str) -> Handler:
     return handler
 
 
-def waiting(*channels: Channel) -> QuerySet[OutboxEvent]:
-    """What is neither delivered nor given up."""
+def undelivered_events(*channels: Channel) -> QuerySet[OutboxEvent]:
+    """Return the events that are neither delivered nor given up."""
     return OutboxEvent.objects.filter(delivered_at=None, dead_at=None, channel__in=channels)
 
 
-def due(now: Any, *channels: Channel) -> QuerySet[OutboxEvent]:
-    """What of it is to be tried at a moment."""
-    return waiting(*channels).filter(next_attempt_at__lte=now)
+def due_events(now: Any, *channels: Channel) -> QuerySet[OutboxEvent]:
+    """Return the undelivered events that are due."""
+    return undelivered_events(*channels).filter(next_attempt_at__lte=now)
 
 
-def heads(channel: Channel) -> QuerySet[OutboxEvent]:
-    """What is due and first of its stream and target, the longest due first."""
+def head_events(channel: Channel) -> QuerySet[OutboxEvent]:
+    """Return the due events that are the first of their stream and target, longest due first."""
     undone = OutboxEvent.objects.filter(delivered_at=None, dead_at=None)
     earlier = undone.filter(target=OuterRef("target"), stream=OuterRef("stream"), pk__lt=OuterRef("pk"))
-    return due(Now(), channel).filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
+    return due_events(Now(), channel).filter(~Exists(earlier)).order_by("next_attempt_at", "pk")
 
 
-def claimed(row: OutboxEvent, lease: timedelta | None = None) -> bool:
-    """Take the row for this process: whoever counts its next attempt has it, until `lease` (CLAIM) is over."""
+def claim_event(row: OutboxEvent, lease: timedelta | None = None) -> bool:
+    """Claim an event for this process until `lease` (CLAIM) is over; whether no other process was faster."""
     mine = OutboxEvent.objects.filter(pk=row.pk, delivered_at=None, attempts=row.attempts, next_attempt_at__lte=Now())
     row.attempts += 1
     return bool(mine.update(attempts=F("attempts") + 1, next_attempt_at=Now() + (lease or CLAIM)))
@@ -221,22 +198,22 @@ def claimed(row: OutboxEvent, lease: timedelta | None = None) -> bool:
 def _call(row: OutboxEvent) -> bool:
     event = Event(id=row.event_id, name=row.name, stream=row.stream, occurred_at=row.created_at, data=row.payload)
     try:
-        handler_at(row.target)(event)
+        load_handler(row.target)(event)
     except Exception as error:
-        logger.warning("%s was not taken by %s (try %d)", row.name, row.target, row.attempts, exc_info=True)
-        failed(row, f"{type(error).__name__}: {error}")
+        logger.warning("%s failed in handler %s (attempt %d)", row.name, row.target, row.attempts, exc_info=True)
+        record_failure(row, f"{type(error).__name__}: {error}")
         return False
-    delivered(row)
+    mark_delivered(row)
     return True
 
 
-def delivered(*rows: OutboxEvent, note: str = "") -> None:
-    """These have arrived; `note` says why, where nothing was sent."""
+def mark_delivered(*rows: OutboxEvent, note: str = "") -> None:
+    """Mark events as delivered; `note` says why, if nothing was sent."""
     OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(delivered_at=Now(), last_error=note)
 
 
-def failed(row: OutboxEvent, error: str) -> None:
-    """Try it again after a wait that doubles each time, or give it up after GIVE_UP_AFTER."""
+def record_failure(row: OutboxEvent, error: str) -> None:
+    """Schedule the next attempt, after a delay that doubles each time, or give the event up after GIVE_UP_AFTER."""
     wait = min(FIRST_WAIT * 2 ** min(row.attempts - 1, 20), LONGEST_WAIT)
     begun_before = Now() - GIVE_UP_AFTER
     too_old = Q(sent_again_at=None, created_at__lt=begun_before) | Q(sent_again_at__lt=begun_before)
@@ -246,5 +223,5 @@ def failed(row: OutboxEvent, error: str) -> None:
 
 
 def give_up(row: OutboxEvent, error: str) -> None:
-    """It can never arrive, however often it is tried."""
+    """Give an event up at once, because no further attempt can succeed."""
     OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(dead_at=Now(), last_error=error[:2000])

@@ -1,7 +1,7 @@
-"""Events to webhooks: what is sent, signed as Standard Webhooks, and what its answer means.
+"""Deliver events to webhooks, signed as Standard Webhooks.
 
-A registered endpoint is told what the functions of apps are told, without a person's words; inputs, comments and answers
-come with it where an admin says so. A request's own `callback_url` is told of its end, and the decision is the point of it.
+A registered endpoint gets the events that handlers get, without comments; an admin may add inputs, comments and answers.
+The `callback_url` of a request gets its end, with the whole decision.
 """
 
 from __future__ import annotations
@@ -24,50 +24,51 @@ from approvals.outbound import http_post, outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.signing import NoSecret, secrets_of, signed_headers
 from approvals.runtime.canonical import utc
+from approvals.runtime.cursors import number_from
 from approvals.states import Channel
 
-#: One try takes `posting.SECONDS` at most; after this, another process may try as well.
+#: One attempt takes at most `http_post.SECONDS`; after the lease another process may try.
 LEASE = timedelta(minutes=1)
 USER_AGENT = "Pausepoint-Webhooks"
 
 
 class Unsendable(Exception):
-    """It can never arrive; the message says why."""
+    """The event can never be delivered; the message says why."""
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
-    """Deliveries that may begin, the longest due first, none on a lane that is shut."""
-    found = outbox.heads(Channel.WEBHOOK).exclude(lane__in=list(shut))[: outbox.BATCH]
+    """Return due deliveries, longest due first, without those on a shut lane."""
+    found = outbox.head_events(Channel.WEBHOOK).exclude(lane__in=list(shut))[: outbox.BATCH]
     return [_job(row) for row in found]
 
 
 def _job(row: OutboxEvent) -> Job:
-    return Job(row.lane, lambda: outbox.claimed(row, LEASE), lambda: deliver(row))
+    return Job(row.lane, lambda: outbox.claim_event(row, LEASE), lambda: deliver(row))
 
 
 def deliver(row: OutboxEvent) -> bool:
-    """Send one claimed event and note what became of it; False where its host could not be reached."""
+    """Send one claimed event and record the outcome; False if its host could not be reached."""
     try:
-        url, texts, body = _letter(row)
+        url, texts, body = _prepare(row)
     except Unsendable as error:
         outbox.give_up(row, str(error))
         return True
     except NoSecret as error:
-        outbox.failed(row, str(error))
+        outbox.record_failure(row, str(error))
         return True
-    connections.close_all()  # nothing of the database waits with the network
+    connections.close_all()  # No database connection is held while the network is slow.
     headers = signed_headers(str(row.event_id), body, texts, at=timezone.now())
     headers |= {"Content-Type": "application/json", "User-Agent": USER_AGENT}
     try:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
         status = http_post.post(url, body.encode(), headers, allow_private=allowed, seconds=http_post.SECONDS)
     except http_post.Undelivered as error:
-        outbox.failed(row, str(error))
+        outbox.record_failure(row, str(error))
         return False
     if 200 <= status < 300:
-        outbox.delivered(row)
+        outbox.mark_delivered(row)
     else:
-        outbox.failed(row, _refusal(status))
+        outbox.record_failure(row, _refusal(status))
     return True
 
 
@@ -77,41 +78,41 @@ def _refusal(status: int) -> str:
     return _("answered %(status)s") % {"status": status}
 
 
-def _letter(row: OutboxEvent) -> tuple[str, list[str], str]:
-    """Where to, signed with what, and the body. Raises Unsendable or NoSecret."""
+def _prepare(row: OutboxEvent) -> tuple[str, list[str], str]:
+    """Return the address, the secrets and the body. Unsendable, NoSecret."""
     kind, _colon, rest = row.target.partition(":")
     if kind == "callback":
         return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row))
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
     if endpoint is None or not endpoint.active:
         raise Unsendable(_("the endpoint was deleted") if endpoint is None else _("the endpoint is not active"))
-    details = _everything(row) if endpoint.include_payload else {}
+    details = _details(row) if endpoint.include_payload else {}
     return endpoint.url, secrets_of(endpoint), body_of(row, details)
 
 
 def _asking_key(row: OutboxEvent) -> ApiKey:
-    """The key that asked: its secret signs what its requests' addresses are told."""
+    """Return the key that asked, whose secret signs the callback. Unsendable."""
     request = _request(row)
     scope, _colon, pk = request.scope.partition(":") if request else ("", "", "")
-    key = ApiKey.objects.select_related("user").filter(pk=pk).first() if scope == "key" and pk.isdecimal() else None
+    key = ApiKey.objects.select_related("user").filter(pk=number_from(pk) or 0).first() if scope == "key" else None
     if key is None:
         raise Unsendable(_("the request was not made with an API key, so there is no secret to sign with"))
     if key.revoked_at is not None or not key.user.is_active:
-        # Whoever stole it may have named the address, too.
+        # A thief of the key may have set the address.
         raise Unsendable(_("the request's API key was revoked, or its user is no longer active"))
     return key
 
 
 def body_of(row: OutboxEvent, details: dict[str, Any]) -> str:
-    """The JSON text: `{"type", "id", "timestamp", "workflow", "sequence", "data"}`. The same at every try."""
-    told = {name: value for name, value in row.payload.items() if name != "comment"}
+    """Return the JSON body: `{"type", "id", "timestamp", "workflow", "sequence", "data"}`; the same at every attempt."""
+    data = {name: value for name, value in row.payload.items() if name != "comment"}
     body = {
         "type": row.name,
         "id": str(row.event_id),
         "timestamp": utc(row.created_at),
         "workflow": row.stream,
         "sequence": row.sequence,
-        "data": told | details,
+        "data": data | details,
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
@@ -122,16 +123,16 @@ def _request(row: OutboxEvent) -> ApprovalRequest | None:
 
 
 def _decision(row: OutboxEvent) -> dict[str, Any]:
-    """How a request ended, whole. Empty where this tells of no end."""
+    """Return the decision of the request, whole; empty if the event is not about an end."""
     request = _request(row)
     if request is None or row.name not in outbox.FINAL_EVENTS:
         return {}
     decision = request.decision
-    said = ("comment", "answer", "edited_input", "approved_digest")
-    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in said}}
+    names = ("comment", "answer", "edited_input", "approved_digest")
+    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in names}}
 
 
-def _everything(row: OutboxEvent) -> dict[str, Any]:
+def _details(row: OutboxEvent) -> dict[str, Any]:
     request = _request(row)
     asked = {"request": {"message": request.message, "input": request.input}} if request else {}
     return asked | _decision(row)

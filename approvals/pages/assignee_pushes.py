@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.pages.cards import card_for
@@ -19,7 +19,7 @@ from approvals.states import Door
 ASSIGNED = "request.assigned"
 
 
-def render_change(user: User, shared: Shared, event: str, request_id: str, comment: int | None, door: Door) -> str:
+def render_change(user: User, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door) -> str:
     """Render the fragments for a page of this kind (`door`) after a `request_handled` notification."""
     request = visible_request(user, shared, request_id)
     if request is None:
@@ -39,7 +39,7 @@ def render_change(user: User, shared: Shared, event: str, request_id: str, comme
     return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))
 
 
-def render_notification(user: User, shared: Shared, request_id: str) -> str:
+def render_notification(user: User, shared: BatchCache, request_id: str) -> str:
     """Render a browser notification of a request that waits for this person; "" if it does not."""
     request = visible_request(user, shared, request_id) if request_id else None
     card = card_for(user, request) if request is not None else None

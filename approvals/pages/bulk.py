@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from approvals import actions, queries
 from approvals.access import permissions
 from approvals.actions.rulings import MAX_COMMENT
+from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.models import ApprovalRequest
 from approvals.pages.comparison import Comparison, compare_inputs
@@ -129,14 +130,9 @@ def _decide(user: User, order: Order, step: Step) -> Step:
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
-        outcome = actions.decide(
-            pk,
-            by=user,
-            via=Door.DASHBOARD,
-            verdict=order.verdict,
-            comment=order.comment,
-            shown_digest=order.picks[pk] or "-",
-        )
+        answer = Answer(order.verdict, order.comment)
+        shown = order.picks[pk] or "-"
+        outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown, seen=step.request)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.words if known else str(refusal))

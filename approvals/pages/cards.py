@@ -10,8 +10,8 @@ from django.http import QueryDict
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
-from approvals.asking.answers import words_of
-from approvals.exceptions import Invalid, Refusal, Unread
+from approvals.asking.answers import answer_text
+from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, input_form, wants_json
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
@@ -168,7 +168,7 @@ class Card:
     @property
     def default_words(self) -> str:
         """The answer that is given at the deadline, as text."""
-        return visible(words_of(self.request.default_response))
+        return visible(answer_text(self.request.default_response))
 
     @property
     def changed_rows(self) -> list[Change]:
@@ -182,7 +182,7 @@ class Card:
         """The answer as text."""
         if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
             return ""
-        return visible(words_of(self.decision.answer))
+        return visible(answer_text(self.decision.answer))
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
@@ -209,5 +209,5 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
-        unread=isinstance(refusal, Unread),
+        unread=isinstance(refusal, UnreadParts),
     )

@@ -17,14 +17,16 @@ from django.template.loader import render_to_string
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.visibility import visibility_key
 from approvals.exceptions import NotFound
 from approvals.live import doorbell, liveness
-from approvals.live.batching import Rounds, Shared
+from approvals.live.batching import BatchCache, BatchReader
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import assignee_pushes
 from approvals.pages.cards import card_for
 from approvals.pages.context import counts, visible_request, visible_suspended_workflow, workflow_card
 from approvals.runtime import database
+from approvals.runtime.cursors import number_from
 from approvals.runtime.sessions import user_of, users_of
 from approvals.states import Door
 
@@ -50,7 +52,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     door = Door.DASHBOARD
 
     async def connect(self) -> None:
-        doorbell.listen_on(asyncio.get_running_loop())
+        doorbell.use_loop(asyncio.get_running_loop())
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         self.joined: list[str] = []
         await self.accept()
@@ -67,18 +69,18 @@ class LiveConsumer(AsyncWebsocketConsumer):
         for group in groups:
             await self.channel_layer.group_add(group, self.channel_name)
             self.joined.append(group)
-        liveness.watch(self)
+        liveness.add_page(self)
         await self.push(self.catch_up)
         if not liveness.is_live():
             await self.send(_live_mark(live=False))
 
-    async def heard(self, *, live: bool) -> None:
+    async def show_liveness(self, *, live: bool) -> None:
         """Show whether pushes work, and push what the page missed; called when that changes."""
         await self.send(_live_mark(live=live))
         await self.push(self.catch_up)
 
     async def disconnect(self, code: int) -> None:
-        liveness.forget(self)
+        liveness.remove_page(self)
         for group in self.joined:
             await self.channel_layer.group_discard(group, self.channel_name)
 
@@ -86,7 +88,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Return the channel groups of this page. Raise NotFound if the user may not see it."""
         raise NotImplementedError
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         """Render what changed since the page was rendered."""
         raise NotImplementedError
 
@@ -100,7 +102,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return await query()
         except database.AWAY:
             await self.send(_live_mark(live=False))
-        found = await database.until_back(query)
+        found = await database.retry_while_away(query)
         await self.send(_live_mark(live=liveness.is_live()))
         return found
 
@@ -132,8 +134,8 @@ def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
 def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:
     """Render for each session; None for sessions that have ended."""
     render, args = wanted
-    users, shared = users_of(session_keys), Shared()
-    permissions.know_rights(users.values())
+    users, shared = users_of(session_keys), BatchCache()
+    permissions.load_permissions(users.values())
 
     def for_page(key: str) -> str | Exception | None:
         user = users.get(key)
@@ -146,10 +148,10 @@ def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequenc
     return [for_page(key) for key in session_keys]
 
 
-_pages = Rounds(_rendered)
+_pages = BatchReader(_rendered)
 
 
-def _nothing(user: User, shared: Shared) -> str:
+def _nothing(user: User, shared: BatchCache) -> str:
     return ""
 
 
@@ -163,7 +165,7 @@ class DeskConsumer(LiveConsumer):
     def groups_for(self, user: User) -> list[str]:
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_everything(user) else [])]
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
@@ -186,17 +188,18 @@ class DeskConsumer(LiveConsumer):
 def parse_since(query: bytes) -> datetime | None:
     """Return when the page was rendered, from `since=<Unix time in seconds>`; None if it is missing or not valid."""
     sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
-    return datetime.fromtimestamp(int(sent), UTC) if sent.isascii() and sent.isdigit() and len(sent) < 12 else None
+    seconds = number_from(sent, digits=11)
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
 
 
-def _workflow_changed(user: User, shared: Shared, workflow_pk: int, request_id: str) -> str:
+def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_id: str) -> str:
     request = visible_request(user, shared, request_id) if request_id else None
     if request is not None:
         waiting = visible_suspended_workflow(user, shared, request) if request.pending else None
         concerned = {request.requested_by_id, request.assigned_to_id}
         return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
-    by_sight = ("workflow", permissions.sight_of(user))
-    workflow = shared.once(by_sight, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
+    cache_key = ("workflow", visibility_key(user))
+    workflow = shared.once(cache_key, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:
         return ""
     return shared.once(("ended", workflow.shown_title), lambda: _ended(workflow)) + _counted(
@@ -208,7 +211,7 @@ def _ended(workflow: Workflow) -> str:
     return render_to_string("approvals/workflows/_push.html", {"workflow": workflow})
 
 
-def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Workflow | None) -> str:
+def _changed(user: User, shared: BatchCache, request: ApprovalRequest, waiting: Workflow | None) -> str:
     """Render the request's card, and the whole workflow if it is suspended, for pages that do not show it yet."""
     context: dict[str, Any] = {
         "card": card_for(user, request),
@@ -220,7 +223,7 @@ def _changed(user: User, shared: Shared, request: ApprovalRequest, waiting: Work
     return shared.once(render_key, lambda: render_to_string("approvals/request/_push.html", context))
 
 
-def _counted(user: User, shared: Shared, concerned: Collection[int | None] | None = None) -> str:
+def _counted(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
     """Render the counts. Count again what waits for this person only if they are among `concerned` (None: everyone)."""
     found = counts(user, shared, own=concerned is None or user.pk in concerned)
     return shared.once(

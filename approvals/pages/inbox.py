@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from approvals.exceptions import Invalid
 from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.pages import bulk
 from approvals.pages.context import waiting_count_for
 from approvals.pages.inbox_rows import group_rows
@@ -52,7 +52,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "tools": sorted({row.tool_name for row in rows} - {""}),
         "agents": sorted({row.agent for row in rows} - {""}),
         "people": sorted({row.requested_by.get_username() for row in rows}),
-        "waiting_count": waiting_count_for(request.user, Shared()),
+        "waiting_count": waiting_count_for(request.user, BatchCache()),
         **count(request.user, filters),
     }
     return render(request, "approvals/inbox/page.html", context)

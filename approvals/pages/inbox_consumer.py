@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.visibility import visibility_key
 from approvals.exceptions import Invalid, NotFound
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since
@@ -36,7 +37,7 @@ class InboxConsumer(DeskConsumer):
             raise NotFound(_("List not found. It may not exist, or you may not have access.")) from refusal
         return super().groups_for(user)
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
@@ -51,28 +52,28 @@ class InboxConsumer(DeskConsumer):
             await self.push(_changed, self.filters, event["request"])
 
 
-def _changed(user: User, shared: Shared, filters: Filters, request_id: str) -> str:
+def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str) -> str:
     def read() -> list[ApprovalRequest]:
         return list(request_list.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
 
-    return render_push(user, shared, filters, shared.once(("request", permissions.sight_of(user)), read))
+    return render_push(user, shared, filters, shared.once(("request", visibility_key(user)), read))
 
 
-def render_push(user: User, shared: Shared, filters: Filters, changed: list[ApprovalRequest]) -> str:
+def render_push(user: User, shared: BatchCache, filters: Filters, changed: list[ApprovalRequest]) -> str:
     """Render these requests: their rows, their cards if the page has them open, and the count; "" for none."""
     if not changed:
         return ""
     # With the filter “assigned to me”, no one else sees the same rows.
-    sight = user.pk if filters.mine else permissions.sight_of(user)
-    matching = shared.once(("matching", sight), lambda: _matching(user, filters, changed))
-    total = shared.once(("total", sight), lambda: request_list.count_of(user, filters))
+    visibility = user.pk if filters.mine else visibility_key(user)
+    matching = shared.once(("matching", visibility), lambda: _matching(user, filters, changed))
+    total = shared.once(("total", visibility), lambda: request_list.count_of(user, filters))
     context = {"found_count": total, "count_limit": COUNT_LIMIT, "filters": filters, "oob": True}
     rows = [_render_row(user, shared, one, matches=one.pk in matching) for one in changed]
     count = shared.once(("count", total), lambda: render_to_string("approvals/inbox/_count.html", context))
     return "".join([*rows, count, _render_waiting_count(user, shared, changed)])
 
 
-def _render_waiting_count(user: User, shared: Shared, changed: list[ApprovalRequest]) -> str:
+def _render_waiting_count(user: User, shared: BatchCache, changed: list[ApprovalRequest]) -> str:
     """Render the number in the page's title; "" if it cannot have changed for this person."""
     concerned = {pk for one in changed for pk in (one.requested_by_id, one.assigned_to_id)}
     if not permissions.decides_everything(user) and user.pk not in concerned:
@@ -88,7 +89,7 @@ def _matching(user: User, filters: Filters, changed: list[ApprovalRequest]) -> s
     return set(found.values_list("pk", flat=True))
 
 
-def _render_row(user: User, shared: Shared, request: ApprovalRequest, *, matches: bool) -> str:
+def _render_row(user: User, shared: BatchCache, request: ApprovalRequest, *, matches: bool) -> str:
     card = card_for(user, request)
     context = {"row": row_for(user, request), "card": card, "matches": matches}
     return shared.once(

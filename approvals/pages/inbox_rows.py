@@ -45,8 +45,8 @@ class InboxRow:
     def gist(self) -> str:
         """The beginning of the input as names and values, or of a question's message."""
         if self.request.kind in {Kind.QUESTION, Kind.FORM}:
-            return visible(" ".join(getattr(self.request, "opening", "").split()))
-        return _gist(getattr(self.request, "gist", ""))
+            return visible(" ".join(self.request.opening.split()))
+        return _gist(self.request.gist)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
+from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
-from approvals.http import SignedIn, refusal_of, refusals_as_pages, sent_address
+from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.pages.cards import Card, card_for, refused_card
 from approvals.queries.comments import notes_for
 from approvals.queries.precedents import precedents_of
@@ -60,21 +61,12 @@ def request_response(
 @refusals_as_pages
 def decide(request: SignedIn, pk: UUID) -> HttpResponse:
     found = queries.get_request_for(request.user, pk)
-    door = sent_door(request.POST)
 
-    def act() -> None:
+    def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
-        sent = sent_decision(found, request.POST)
-        actions.decide(
-            pk,
-            by=request.user,
-            via=door,
-            verdict=sent.verdict,
-            comment=sent.comment,
-            edited_input=sent.edited_input,
-            answer=sent.answer,
-            shown_digest=shown,
-        )
+        answer = sent_decision(found, request.POST)
+        via = sent_door(request.POST)
+        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=found)
 
     return _acted(request, pk, act)
 
@@ -88,17 +80,23 @@ def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
     )
 
 
-def _acted(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
-    """The card after the act, or with the reason why there was none; a whole page or a redirect without htmx."""
-    door, refusal = sent_door(request.POST), refusal_of(act)
-    found = queries.get_request_for(request.user, pk)
-    if refusal is None:
-        card = card_for(request.user, found, door=door)
-    else:
-        card = refused_card(request.user, found, refusal, request.POST, door)
-    status = refusal.status if refusal is not None else HTTPStatus.OK
+def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> HttpResponse:
+    """Act, then return the card, with the refusal if there was one; without htmx, a whole page or a redirect."""
+    door = sent_door(request.POST)
+    try:
+        ended = act().request
+    except NotFound:
+        raise
+    except Refusal as refusal:
+        found = queries.get_request_for(request.user, pk)
+        return card_response(request, refused_card(request.user, found, refusal, request.POST, door), refusal.status)
+    if request.headers.get("HX-Request"):
+        return card_response(request, card_for(request.user, ended, door=door))
+    return HttpResponseRedirect(sent_address(request, "next") or ended.get_absolute_url())
+
+
+def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:
+    """Return the card for htmx, else the whole page."""
     if request.headers.get("HX-Request"):
         return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
-    if refusal is not None:
-        return request_response(request, card, status=status)
-    return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())
+    return request_response(request, card, status=status)

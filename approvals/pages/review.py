@@ -7,19 +7,17 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import queries
 from approvals.actions import rulings
-from approvals.actions.rulings import Ruling
-from approvals.exceptions import AlreadyDecided, NotAllowed, Refusal
+from approvals.exceptions import NotAllowed, Refusal
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Review, card_for, refused_card
-from approvals.pages.request import request_response
+from approvals.pages.request import card_response
 from approvals.runtime.json_tables import changes
 from approvals.states import Verdict
 
@@ -41,25 +39,16 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
             card = replace(card, review=_review(request, found, card.may_close))
     except Refusal as refusal:
         card, status = refused_card(request.user, found, refusal, request.POST, door), refusal.status
-    if request.headers.get("HX-Request"):
-        return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
-    return request_response(request, card, status=status)
+    return card_response(request, card, status)
 
 
 def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Review:
-    """What the edit would change. AlreadyDecided, NotAllowed, Invalid."""
+    """What the edit would change. AlreadyDecided, Expired, NotAllowed, Invalid."""
     if not found.pending:
-        raise AlreadyDecided(found.decision)
+        raise rulings.too_late(found.decision)
     if not may_close:
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
     sent = sent_decision(found, request.POST)
-    ruling = Ruling(
-        verdict=Verdict.EDIT,
-        by=request.user,
-        via=sent_door(request.POST),
-        comment=sent.comment,
-        edited_input=sent.edited_input,
-    )
-    rulings.checked(found, ruling)
+    rulings.check(found, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
     return Review(changes(found.input, sent.edited_input), fields, sent.comment)

@@ -12,7 +12,6 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.cards import card_for
 from approvals.pages.context import counts, ended_cursor, suspended_cursor, workflow_card
 from approvals.queries.results import results_of
-from approvals.runtime.cursors import place_from
 
 COMPLETED_SHOWN = 20
 
@@ -20,7 +19,7 @@ COMPLETED_SHOWN = 20
 @require_GET
 def dashboard(request: SignedIn) -> HttpResponse:
     rendered_at = timezone.now()
-    after = place_from(request.GET.get("after", ""))
+    after = queries.WorkflowCursor.parse(request.GET.get("after", ""))
     page = list(queries.suspended_workflows_for(request.user, after=after)[: queries.PAGE + 1])
     suspended, more = page[: queries.PAGE], len(page) > queries.PAGE
     context = {
@@ -37,7 +36,7 @@ def dashboard(request: SignedIn) -> HttpResponse:
 @require_GET
 def workflows(request: SignedIn) -> HttpResponse:
     """List the workflows that ended, page by page."""
-    found = queries.ended_workflows_for(request.user, after=place_from(request.GET.get("after", "")))
+    found = queries.ended_workflows_for(request.user, after=queries.WorkflowCursor.parse(request.GET.get("after", "")))
     page = list(found[: queries.PAGE + 1])
     shown, more = page[: queries.PAGE], len(page) > queries.PAGE
     context = {"completed": shown, "next": ended_cursor(shown[-1]) if more else None}

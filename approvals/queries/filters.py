@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -14,8 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.queries.inbox_cursor import InboxCursor, inbox_cursor_from
 from approvals.queries.search_words import MAX_SEARCH
+from approvals.runtime.cursors import Cursor
 from approvals.states import FINAL, Kind, Priority, Status
 
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
@@ -35,6 +36,20 @@ AGES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ListCursor(Cursor):
+    """The cursor of the inbox: `urgency` is 0 to 3, and 0 in lists by moment alone; `group` is "" without groups."""
+
+    urgency: int
+    moment: datetime
+    pk: UUID
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        if self.urgency > 3 or len(self.group) > 200:
+            raise ValueError("not a row of the list")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """One view of the inbox. An empty value does not filter; `person` requested, `by` decided, `mine` means assigned to me."""
@@ -50,7 +65,7 @@ class Filters:
     mine: str = ""
     q: str = ""
     group: str = ""
-    after: InboxCursor | None = None
+    after: ListCursor | None = None
 
     @property
     def waiting(self) -> bool:
@@ -73,7 +88,7 @@ class Filters:
         """Whether a filter or grouping in the collapsed part of the form is set."""
         return replace(self, q="").narrowed or bool(self.group)
 
-    def at(self, cursor: InboxCursor | None) -> Filters:
+    def at(self, cursor: ListCursor | None) -> Filters:
         """Return the same view at the page after a cursor; None is the first page."""
         return replace(self, after=cursor)
 
@@ -104,7 +119,7 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "mine": _one_of(("1",)),
     "q": _at_most(MAX_SEARCH),
     "group": _one_of(GROUPS),
-    "after": lambda value: "" if inbox_cursor_from(value) else _("is not a cursor of this list"),
+    "after": lambda value: "" if ListCursor.parse(value) else _("is not a cursor of this list"),
 }
 
 
@@ -123,7 +138,7 @@ def valid_filters_in(query: QueryDict) -> Filters:
 
 
 def _build(values: dict[str, Any]) -> Filters:
-    return Filters(**{**values, "after": inbox_cursor_from(values.get("after", ""))})
+    return Filters(**{**values, "after": ListCursor.parse(values.get("after", ""))})
 
 
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:

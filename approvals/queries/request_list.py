@@ -15,9 +15,9 @@ from django.utils import timezone
 from approvals import queries
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, Decision
-from approvals.queries.filters import OVER, SPANS, WAITING, Filters
-from approvals.queries.inbox_cursor import InboxCursor
+from approvals.queries.filters import OVER, SPANS, WAITING, Filters, ListCursor
 from approvals.queries.search import with_words
+from approvals.runtime.cursors import number_from
 from approvals.states import Status
 
 PAGE = 50
@@ -101,7 +101,7 @@ def _apply(found: QuerySet[ApprovalRequest], user: User, filters: Filters) -> Qu
     return with_words(found, filters.q) if filters.q else found
 
 
-def page_of(user: User, filters: Filters) -> tuple[list[ApprovalRequest], InboxCursor | None]:
+def page_of(user: User, filters: Filters) -> tuple[list[ApprovalRequest], ListCursor | None]:
     """Return one page, with `gist` and `opening` on each request, and the cursor of the next page or None."""
     order = [*([COLUMNS[filters.group]] if filters.group else []), *order_of(filters).fields]
     sides = [side.order_by(*order) for side in _sides(user, filters)]
@@ -136,16 +136,16 @@ def count_of(user: User, filters: Filters) -> int:
     return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 
-def cursor_of(request: ApprovalRequest, filters: Filters) -> InboxCursor:
+def cursor_of(request: ApprovalRequest, filters: Filters) -> ListCursor:
     """Return the cursor of a request in the list."""
     moment = request.created_at if filters.waiting else request.changed_at
     if order_of(filters) is DECISIONS:
         moment = request.decision.decided_at
     group = str(getattr(request, COLUMNS[filters.group])) if filters.group else ""
-    return InboxCursor(request.urgency if filters.waiting else 0, moment, request.pk, group)
+    return ListCursor(request.urgency if filters.waiting else 0, moment, request.pk, group)
 
 
-def _after(found: QuerySet[ApprovalRequest], filters: Filters, cursor: InboxCursor) -> Any:
+def _after(found: QuerySet[ApprovalRequest], filters: Filters, cursor: ListCursor) -> Any:
     """Return a condition for the rows after a cursor: a row comparison, for which both databases use the index."""
     operations = connections[found.db].ops
     values: list[Any] = [cursor.urgency] if filters.waiting else []
@@ -159,5 +159,5 @@ def _after(found: QuerySet[ApprovalRequest], filters: Filters, cursor: InboxCurs
     column = COLUMNS[filters.group]
     reached: Any = cursor.group
     if filters.group == "workflow":
-        reached = int(reached) if reached.isascii() and reached.isdecimal() and len(reached) < 19 else 0
+        reached = number_from(reached) or 0
     return Q(**{f"{column}__gte": reached}) & (Q(**{f"{column}__gt": reached}) | Q(after))

@@ -15,7 +15,7 @@ from approvals.access.permissions import Named, Person, may_see_workflow, sees_e
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries.search import with_words
-from approvals.runtime.cursors import Mark, Place
+from approvals.runtime.cursors import Cursor
 from approvals.states import ASKS, Status, WorkflowState
 
 #: Counts stop here: pages show "1000+", and counting never scans a table.
@@ -49,6 +49,23 @@ DECISION_BODIES = ("comment", "edited_input", "answer")
 UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 
 
+@dataclass(frozen=True, slots=True)
+class RequestCursor(Cursor):
+    """The cursor of requests by age."""
+
+    moment: datetime
+    pk: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowCursor(Cursor):
+    """The cursor of workflows, suspended or ended; ended ones are sorted by their moment alone and have the urgency 0."""
+
+    urgency: int
+    moment: datetime
+    pk: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """Which requests to list; None does not filter. `text` holds words to search for."""
@@ -64,8 +81,10 @@ class Wanted:
     created_until: datetime | None = None
 
 
-def matching_requests_for(user: Person, wanted: Wanted, *, after: Mark | None = None) -> QuerySet[ApprovalRequest]:
-    """Return the matching requests, newest first, without the columns that lists do not show."""
+def matching_requests_for(
+    user: Person, wanted: Wanted, *, after: RequestCursor | None = None
+) -> QuerySet[ApprovalRequest]:
+    """The newest first; without what a list does not show."""
     found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
     exact = {
         "status": wanted.status,
@@ -110,7 +129,7 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         When(Exists(theirs[1:2]), then=F("key")),
         default=Subquery(theirs.values("title")[:1]),
     )
-    return found.annotate(seen_title=seen)
+    return found.annotate(seen_title=seen)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
@@ -120,17 +139,17 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
     return request.workflow.key if several else request.title
 
 
-def suspended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
-    """Return the suspended workflows, most urgent first, with their waiting requests in `open_requests`."""
+def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
+    """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
     found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
     if after is not None:
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
         found = found.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
-    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user), to_attr="open_requests"))
+    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user)))
 
 
-def ended_workflows_for(user: Person, *, after: Place | None = None) -> QuerySet[Workflow]:
+def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the workflows that ended, latest first."""
     found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:

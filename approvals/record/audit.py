@@ -1,4 +1,4 @@
-"""The record: one canonical row per event, written in the transaction of what it records, and its rows for export."""
+"""Write the audit log: one canonical row per event, in the transaction of what it records; and render rows for export."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
 from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical, utc
 
-#: Every event name that may stand in the log.
+#: Every event name of the log.
 EVENTS = (
     "request.created",
     "request.decided",
@@ -33,6 +33,7 @@ EVENTS = (
     "turn.failed",
     "chat.branched",
     "event.resent",
+    "key.created",
     "key.revoked",
     "retention.pruned",
     "login.succeeded",
@@ -41,7 +42,7 @@ EVENTS = (
     "password.reset",
 )
 
-#: What a formula begins with (OWASP, "CSV Injection").
+#: The characters that begin a formula (OWASP, "CSV Injection").
 FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
 COLUMNS = [
@@ -67,7 +68,7 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What an entry is about; the columns one can filter by."""
+    """What an entry is about: the columns to filter by."""
 
     scope: str
     run_id: str = ""
@@ -100,13 +101,13 @@ def record(
     at: datetime | None = None,
     open_after: int | None = None,
 ) -> None:
-    """Add one entry; call it inside the transaction of the change that it records."""
+    """Add one entry; call this inside the transaction of the change that it records."""
     row = _row(event, subject, data, actor, via, at or timezone.now())
     AuditEntry.objects.create(**row, open_after=open_after)
 
 
 def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor: Signatory | None, via: str) -> bool:
-    """As `record`, but once per scope and toolCallId: a repeat inserts nothing and counts as a retry. True when new."""
+    """As `record`, but once per scope and toolCallId: a repeat only counts as a retry. Return whether it is new."""
     dedup_key = repeat_key(event, subject)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
@@ -122,17 +123,17 @@ def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor:
     return True
 
 
-def recorded(event: str, subject: Subject) -> AuditEntry | None:
-    """What `record_once` has written before under the same scope and toolCallId."""
+def find_recorded(event: str, subject: Subject) -> AuditEntry | None:
+    """Return the entry that `record_once` has written under the same scope and toolCallId."""
     return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
 
 
 def results_of(
     requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
 ) -> Mapping[UUID, AuditEntry]:
-    """The `tool.result` entries of these requests' calls, by request; a request outside any call is one of its own.
+    """Return the `tool.result` entries of these requests, by request id; one outside any tool call counts as its own.
 
-    `among` are entries that were read already and hold them.
+    `among` are entries that were read already and contain them.
     """
     calls = {one.pk: Subject(scope=one.scope, tool_call_id=one.tool_call_id or str(one.pk)) for one in requests}
     keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
@@ -156,14 +157,14 @@ def _row(
         "actor_name": actor.get_username() if actor else "",
         "via": via,
     }
-    # The values inside were checked against the bounds when they came in; the envelope adds a little to them.
+    # Each value was checked when it came in; together they may exceed the bounds of one value.
     body = canonical({**columns, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     return {**columns, "at": at, "last_seen_at": at, "body": body.decode(), "digest": digest}
 
 
 def export_row(entry: AuditEntry) -> dict[str, Any]:
-    """One entry under the names of COLUMNS, times in UTC ISO 8601."""
+    """Return an entry under the names of COLUMNS, times in UTC as ISO 8601."""
     return {
         "id": entry.pk,
         "at": utc(entry.at),
@@ -190,12 +191,12 @@ def jsonl_line(entry: AuditEntry) -> str:
 
 
 def csv_cells(entry: AuditEntry) -> Sequence[str]:
-    """The cells of one CSV row; a cell that a spreadsheet would run as a formula gets a leading apostrophe."""
+    """Return the cells of one CSV row; one that a spreadsheet would run as a formula gets a leading apostrophe."""
     row = export_row(entry)
     row["data"] = json.dumps(row["data"], ensure_ascii=False)
-    return [neutral("" if row[name] is None else str(row[name])) for name in COLUMNS]
+    return [neutralize("" if row[name] is None else str(row[name])) for name in COLUMNS]
 
 
-def neutral(cell: str) -> str:
-    """Return a cell that no spreadsheet runs as a formula. Some accept full-width signs, and some skip leading white space."""
+def neutralize(cell: str) -> str:
+    """Return the cell so that no spreadsheet runs it as a formula; some accept full-width signs or leading white space."""
     return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(("\t", "\r", "\n")) else cell

@@ -1,7 +1,8 @@
-"""The audit log as a file, streamed piece by piece; none is read before the server has taken the one before it.
+"""Export the audit log as a file, streamed in pieces.
 
-An async generator, because Django turns a sync one into a list under ASGI. Between pieces it holds no thread, connection
-or transaction. `hitlsite.server.daphne` asks for the next one only when the client has taken what was sent.
+The pieces come from an async generator, because under ASGI Django turns a sync one into a list. Between two pieces it
+holds no thread, connection or transaction. `hitlsite.server.daphne` asks for the next piece only when the client has taken
+the last.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from approvals.models import AuditEntry
 from approvals.record import audit, sequence
 from approvals.runtime import database
 
-#: Rows of one query, and the length from which a piece is sent: an entry may be a megabyte, so few rows at a time.
+#: Rows of one query, few because an entry may be a megabyte; and how many characters make a piece.
 PAGE = 50
 PIECE = 250_000
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 def export(entries: QuerySet[AuditEntry], kind: str) -> StreamingHttpResponse:
-    """The entries as a download, in the order of events; `kind` is a key of TYPES."""
+    """Return the entries as a download, in the order of events; `kind` is a key of TYPES."""
     name = f"audit-{timezone.now():%Y-%m-%d}.{kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(lines(entries, kind), content_type=TYPES[kind], headers=headers)
 
 
 def lines(entries: QuerySet[AuditEntry], kind: str) -> AsyncIterator[str]:
-    """The entries as text, piece by piece; `kind` is a key of TYPES."""
+    """Return the entries as text, piece by piece; `kind` is a key of TYPES."""
     return csv_pieces(entries) if kind == "csv" else pieces(entries, _jsonl)
 
 
 async def csv_pieces(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:
-    """RFC 4180, with a header row."""
+    """Yield the entries as CSV (RFC 4180) with a header row."""
     yield _csv([audit.COLUMNS])
     async for piece in pieces(entries, lambda page: _csv(map(audit.csv_cells, page))):
         yield piece
 
 
 async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[AuditEntry]], str]) -> AsyncIterator[str]:
-    """The rendered entries, PIECE characters and at most one page more at a time."""
+    """Yield the rendered entries, at least PIECE characters at a time except for the last piece."""
     settled = await database.run(sequence.last_settled)
-    # Who reads on behind the last entry they have would miss for good what comes before it.
+    # A reader continues after the last entry, and would miss one that is committed later with a lower id.
     ordered = (entries if settled is None else entries.filter(pk__lte=settled)).order_by("pk")
     last: int | None = 0
     while last is not None:
@@ -57,8 +58,8 @@ async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[Audit
 def _piece(
     ordered: QuerySet[AuditEntry], last: int, render: Callable[[Sequence[AuditEntry]], str]
 ) -> tuple[str, int | None]:
-    """The entries after `last` as text, and the last one's id; None when there are no more."""
-    # Rendered here and not on the event loop, which long entries would hold up for seconds.
+    """Return the entries after `last` as text, and the id of the last one; None when there are no more."""
+    # Rendered in this thread, because long entries would block the event loop for seconds.
     text = io.StringIO(newline="")
     while text.tell() < PIECE:
         page = list(ordered.filter(pk__gt=last)[:PAGE])

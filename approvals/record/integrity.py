@@ -1,4 +1,4 @@
-"""Check that audit entries still say what was recorded: columns against the body, and the body against its digest.
+"""Check that audit entries are unchanged: the columns against the body, and the body against its digest.
 
 This finds a changed column and a changed body. It cannot find an entry that was deleted, or rewritten with a matching
 digest: entries are not chained to each other.
@@ -16,7 +16,7 @@ from approvals.models import AuditEntry
 from approvals.record.audit import Subject, repeat_key
 from approvals.runtime.canonical import utc
 
-#: Entries of one query: one may be megabytes long.
+#: Entries of one query, few because one may be megabytes long.
 PAGE = 50
 #: Columns that the body repeats under the same names, beside `at`.
 REPEATED = (*asdict(Subject(scope="")), "event", "actor_id", "actor_name", "via")
@@ -30,12 +30,12 @@ class Altered:
     columns: list[str]
 
     def __str__(self) -> str:
-        # An attacker may have chosen these values: keep them on one line.
+        # An attacker may have chosen these values, so line breaks in them are escaped.
         event = ascii(self.entry.event).strip("'")
         return f"entry {self.entry.pk} ({event}, {utc(self.entry.at)}): {', '.join(self.columns)}"
 
 
-def checked() -> Iterator[Altered | None]:
+def check_entries() -> Iterator[Altered | None]:
     """Check every entry in order, page by page; yield None for each that is unchanged."""
     last = 0
     while page := list(AuditEntry.objects.filter(pk__gt=last).order_by("pk")[:PAGE]):
@@ -53,11 +53,11 @@ def altered_columns(entry: AuditEntry) -> list[str]:
     try:
         # A column that was added after the entry was written is empty in both.
         body = json.loads(entry.body)
-        said = {name: body.get(name, "" if value == "" else None) for name, value in stored.items()}
+        recorded = {name: body.get(name, "" if value == "" else None) for name, value in stored.items()}
     except (ValueError, AttributeError):
         return [*found, "body (it is no entry)"]
-    found += [name for name in said if said[name] != stored[name]]
-    subject = Subject(scope=str(said["scope"]), tool_call_id=str(said["tool_call_id"]))
-    if entry.dedup_key not in {None, repeat_key(str(said["event"]), subject)}:
+    found += [name for name in recorded if recorded[name] != stored[name]]
+    subject = Subject(scope=str(recorded["scope"]), tool_call_id=str(recorded["tool_call_id"]))
+    if entry.dedup_key not in {None, repeat_key(str(recorded["event"]), subject)}:
         found.append("dedup_key")
     return found

@@ -1,8 +1,8 @@
-"""Missing numbers in the record: whether what was to stand there can still come.
+"""Gaps in the ids of the audit log: whether a missing entry can still appear.
 
-PostgreSQL gives an entry its number before its transaction commits, so that a later one may be seen first. What is missing
-is missing for good once every transaction that was at work when it was missed has ended (`pg_snapshot_xmin` has passed
-what `pg_snapshot_xmax` was then: PostgreSQL's manual, "Transaction ID and Snapshot Information Functions").
+PostgreSQL assigns an id before the transaction commits, so a later entry may become visible first. A missing entry cannot
+appear any more once every transaction that ran when the gap was seen has ended: `pg_snapshot_xmin` has then passed the
+`pg_snapshot_xmax` of that moment (PostgreSQL's manual, "Transaction ID and Snapshot Information Functions").
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LOOK = """
     FROM pg_current_snapshot() AS now
 """
 
-#: Of the entries since a moment, and the one before them: the last before each that is missing, with the one behind it;
-#: and the last of all.
+#: Of the entries since a moment and the one before them: the entry before each gap, with the entry after it; and the last
+#: of all.
 RECENT = """
     WITH moment AS (SELECT {since} AS since), entries AS (
         SELECT COALESCE((SELECT max(id) FROM approvals_auditentry, moment WHERE at < since), 0) AS id
@@ -28,9 +28,9 @@ RECENT = """
     SELECT id, follower FROM (SELECT id, lead(id) OVER (ORDER BY id) AS follower FROM entries) AS pairs
     WHERE follower IS NULL OR follower > id + 1 ORDER BY id
 """
-#: No transaction that writes an entry is at work for longer.
+#: No transaction that writes an entry runs for longer.
 LONGEST = "now() - interval '10 minutes'"
-#: When the oldest transaction at work began. Who wrote an entry said when, by a clock that may be wrong by a minute.
+#: When the oldest running transaction began, less a minute: the clocks that give entries their time may differ.
 AT_WORK = """(
     SELECT COALESCE(min(xact_start), now()) - interval '1 minute' FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -39,7 +39,7 @@ AT_WORK = """(
 
 @dataclass
 class Horizon:
-    """What this process knows: up to `final` nothing will come any more, nor up to `next` once `until` has ended."""
+    """What this process knows: no entry can appear up to `final`, and none up to `next` once `until` has ended."""
 
     final: int = 0
     next: int = 0
@@ -47,14 +47,14 @@ class Horizon:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def passed(self, entry: int, *, oldest: int, coming: int, last: int) -> bool:
-        """Whether nothing can come below `entry` any more.
+        """Return whether no entry can appear below `entry` any more.
 
-        `oldest` is the oldest transaction at work, `coming` the number of the next one to begin, `last` the last entry.
+        `oldest` is the oldest running transaction, `coming` the number of the next one to begin, `last` the last entry.
         """
         with self.lock:
             if oldest >= self.until:
                 self.final = max(self.final, self.next)
-                # What is at work now may still fill what is missing below `last`; what begins later may not.
+                # A transaction that runs now may still fill a gap below `last`; one that begins later cannot.
                 self.next, self.until = last, coming
                 if oldest >= coming:
                     self.final = max(self.final, last)
@@ -65,7 +65,7 @@ _horizon = Horizon()
 
 
 def none_can_come_below(entry: int) -> bool:
-    """Whether all that will ever stand before this entry can be seen. On SQLite always: it writes one after another."""
+    """Return whether no entry can appear below this one; always true on SQLite, which has one writer at a time."""
     if connection.vendor != "postgresql":
         return True
     with connection.cursor() as cursor:
@@ -75,9 +75,9 @@ def none_can_come_below(entry: int) -> bool:
 
 
 def last_settled() -> int | None:
-    """The last entry below which nothing can come any more; None where that is so of every entry (SQLite).
+    """Return the last entry below which none can appear any more; None if that is true of every entry (SQLite).
 
-    What is missing among entries older than LONGEST is missing for good.
+    A gap among entries older than LONGEST cannot be filled any more.
     """
     if connection.vendor != "postgresql":
         return None
@@ -85,20 +85,20 @@ def last_settled() -> int | None:
 
 
 def first_open() -> int | None:
-    """The first missing number that an entry may still get; None if there is none."""
+    """Return the first missing id that an entry may still get; None if there is none."""
     if connection.vendor != "postgresql":
         return None
-    # A number that was drawn was drawn by a transaction at work, and what came behind it has come since that began.
+    # A missing id belongs to a running transaction, and the ids after it were assigned since that began.
     before, is_last = _before_the_first_gap(AT_WORK)
     return None if is_last else before + 1
 
 
 def _before_the_first_gap(since: str) -> tuple[int, bool]:
-    """Of the entries since a moment (SQL) the one before the first gap that may still be filled; whether it is the last."""
+    """Return the entry before the first gap since a moment (SQL) that may still be filled, and whether it is the last entry."""
     with connection.cursor() as cursor:
         cursor.execute(RECENT.format(since=since))
         found = cursor.fetchall()
-    # Looked for first: what comes in between two looks is not missing in the second.
+    # The gaps were read first, so an entry that appears meanwhile only makes a gap look open.
     for last, follower in found:
         if follower is not None and not none_can_come_below(follower):
             return int(last), False

@@ -1,7 +1,7 @@
-"""Rows that may never change: database triggers refuse UPDATE and DELETE, on SQLite and on PostgreSQL.
+"""Append-only tables: database triggers refuse UPDATE and DELETE, on SQLite and on PostgreSQL.
 
-SQLite drops a table's triggers whenever a migration rebuilds it, so they are put back after every `migrate`, and a
-system check reports a missing one. The one way past them is `maintenance()`, for retention and test teardown.
+SQLite drops the triggers of a table when a migration rebuilds it, so they are created again after every `migrate`, and a
+system check reports missing ones. Only `maintenance()`, for retention and test teardown, may change these rows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _protected: dict[str, tuple[type[models.Model], frozenset[str]]] = {}
 
 
 def protect(model: type[models.Model], *, may_change: frozenset[str] = frozenset()) -> None:
-    """Declare a model append-only, but for the columns in `may_change`."""
+    """Declare a model append-only except for the columns in `may_change`."""
     _protected[model._meta.db_table] = (model, may_change)
 
 
-def install(connection: BaseDatabaseWrapper) -> None:
+def create_triggers(connection: BaseDatabaseWrapper) -> None:
     """Create the triggers of every protected table that exists; safe to repeat."""
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
@@ -39,7 +39,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
                 frozen = [column for column in columns if column not in may_change]
                 for statement in _statements(connection.vendor, table, frozen):
                     cursor.execute(statement)
-    if reasons := left_on(connection):
+    if reasons := find_switch_rows(connection):
         with connection.cursor() as cursor:
             cursor.execute(f"DELETE FROM {SWITCH}")
         logger.error(
@@ -50,29 +50,29 @@ def install(connection: BaseDatabaseWrapper) -> None:
         )
 
 
-def left_on(connection: Any) -> list[str]:
-    """Return the reasons of rows left in the switch: `maintenance()` commits none, and with one no trigger refuses."""
+def find_switch_rows(connection: Any) -> list[str]:
+    """Return the reasons in the switch table. `maintenance()` never commits a row, and any row disables all triggers."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT reason FROM {SWITCH} LIMIT 10")
         return [str(row[0]) for row in cursor.fetchall()]
 
 
-def about_left_on() -> str:
-    """What `check` and `/readyz` say about such a row."""
+def switch_warning() -> str:
+    """Return what `manage.py check` and `/readyz` say about a row in the switch."""
     return _("A row in %(table)s turns off all append-only triggers, so protected rows can be changed") % {
         "table": SWITCH
     }
 
 
-def guard(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
-    """For every new connection: SQLite, unless told to, lets an INSERT OR REPLACE remove rows past the DELETE trigger."""
+def enable_recursive_triggers(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Set up a new connection: by default, SQLite does not run DELETE triggers for INSERT OR REPLACE."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA recursive_triggers = ON")
 
 
-def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of triggers that should be there and are not, or are switched off, for tables that exist."""
+def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
+    """Return the names of triggers that are missing or disabled, for tables that exist."""
     query = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
         "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",
@@ -87,9 +87,9 @@ def missing(connection: BaseDatabaseWrapper) -> list[str]:
 
 @contextmanager
 def maintenance(connection: Any, reason: str) -> Iterator[None]:
-    """Let this transaction, and no other, change protected rows.
+    """Let this transaction, and no other, change append-only rows.
 
-    The switch is a row that never commits: other connections cannot see it, and a crash takes it away.
+    The switch is a row that is never committed: other connections cannot see it, and a crash removes it.
     """
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         cursor.execute(f"INSERT INTO {SWITCH} (reason) VALUES (%s)", [reason])
@@ -99,21 +99,21 @@ def maintenance(connection: Any, reason: str) -> Iterator[None]:
 
 def _names(vendor: str, table: str) -> list[str]:
     names = [f"{table}_no_update", f"{table}_no_delete"]
-    # Emptying a whole table at once is a trigger of its own, where there is such a thing.
+    # PostgreSQL has a separate trigger for TRUNCATE.
     return names + [f"{table}_no_delete_all"] * (vendor == "postgresql")
 
 
 def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
     no_update, no_delete, *emptied = _names(vendor, table)
     if vendor == "sqlite":
-        guard = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
+        enable_recursive_triggers = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
             BEGIN SELECT RAISE(ABORT, '{table} {REFUSAL}'); END"""
         columns = ", ".join(f'"{column}"' for column in frozen)
         return [
             f"DROP TRIGGER IF EXISTS {no_update}",
             f"DROP TRIGGER IF EXISTS {no_delete}",
-            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {guard}',
-            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {guard}',
+            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {enable_recursive_triggers}',
+            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {enable_recursive_triggers}',
         ]
     same = " AND ".join(f'NEW."{column}" IS NOT DISTINCT FROM OLD."{column}"' for column in frozen)
     return [

@@ -1,6 +1,6 @@
-"""What may be lost with the database server's power, because it is found out again anyway: its commit waits for no disk.
+"""Commit without waiting for the disk: only for writes that are repeated or found out again when they are lost.
 
-Only PostgreSQL can say so per transaction. Never for what people said, what a tool did, or who may write next.
+Only PostgreSQL supports this per transaction. Never use it for decisions, messages, tool results, leases or locks.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from django.db import connection
 
 
-def found_again() -> None:
-    """Let the commit of the open transaction not wait for the disk.
+def async_commit() -> None:
+    """Let the open transaction commit without waiting for the disk flush.
 
-    It is seen by others as ever, and any later commit that waits carries it along: the log is one. What may be lost is the
-    last moment before a power cut (`wal_writer_delay`, 0.2 s), and it is lost whole.
+    Other transactions see it as usual, and any later commit that does wait flushes it too. If the power fails, the whole
+    transaction may be lost when it was committed within the last 0.2 s (`wal_writer_delay`).
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

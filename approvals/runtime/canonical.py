@@ -1,4 +1,4 @@
-"""JSON that can be stored, compared and signed: bounds for what comes from outside, RFC 8785 bytes, SHA-256 digests, times."""
+"""JSON that can be stored, compared and signed: bounds for input, RFC 8785 bytes, SHA-256 digests, times."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from approvals.runtime.translatable import TranslatableError, gettext_noop
 
 MAX_DEPTH = 64
 MAX_BYTES = 1_000_000
-#: Members of objects and items of lists, in total. Each costs time to check and to show.
+#: Members of objects and items of lists, in total: each costs time to check and to show.
 MAX_VALUES = 10_000
 MAX_SAFE_INTEGER = 2**53 - 1
-# An unterminated string matches up to the end: to retry at each of its quotes would take quadratic time.
+# An unterminated string matches to the end: retrying at each of its quotes would take quadratic time.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
 
 
 class NotCanonical(TranslatableError, ValueError):
-    """The value has no canonical JSON form; the message says why, for the person or model who sent it."""
+    """The value has no canonical JSON form; the message tells its sender why."""
 
 
 def canonical(
     value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES, max_values: int | None = None
 ) -> bytes:
-    """RFC 8785 bytes of a JSON value.
+    """Return the RFC 8785 bytes of a JSON value.
 
-    Raises NotCanonical for what I-JSON cannot hold (NaN, integers beyond 2^53, lone surrogates), for NUL (which
-    PostgreSQL's jsonb refuses) and for values deeper or larger than the bounds.
+    Raises NotCanonical for what I-JSON cannot represent (NaN, integers beyond 2^53, lone surrogates), for NUL (which
+    PostgreSQL refuses) and for values deeper or larger than the bounds.
     """
     if max_values is not None:
         _count(value, max_values)
@@ -49,12 +49,29 @@ def canonical(
 
 
 def digest(value: Any, *, max_bytes: int = MAX_BYTES) -> str:
-    """`sha256:` and the hex digest of the canonical form."""
+    """Return `sha256:` and the hex digest of the canonical form. Raises NotCanonical."""
     return "sha256:" + hashlib.sha256(canonical(value, max_bytes=max_bytes)).hexdigest()
 
 
+def same_json(one: Any, other: Any, *, exact: bool = False) -> bool:
+    """Return whether two JSON values are equal; unlike in Python, `true` is not 1.
+
+    1 and 1.0 are equal, as in the canonical form; `exact` tells them apart, as a text of the values does.
+    """
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(same_json(one[name], other[name], exact=exact) for name in one)
+        case (list() | tuple(), list() | tuple()):
+            pairs = zip(one, other, strict=False)
+            return len(one) == len(other) and all(same_json(left, right, exact=exact) for left, right in pairs)
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case _:
+            return bool(one == other) and (type(one) is type(other) or not exact)
+
+
 def parse(text: str) -> Any:
-    """Strict JSON from outside, within the same bounds; raises NotCanonical in words for the sender."""
+    """Parse strict JSON within the same bounds. Raises NotCanonical."""
     if len(text) > MAX_BYTES:
         raise NotCanonical(gettext_noop("larger than %(limit)s characters"), limit=f"{MAX_BYTES:,}")
     value = load(text)
@@ -63,8 +80,9 @@ def parse(text: str) -> Any:
 
 
 def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
-    """Strict JSON (no NaN, UTF-8, each name once as in RFC 7493) of any length; what of it is to be kept has to pass
-    `canonical` too. NotCanonical.
+    """Parse strict JSON (no NaN, UTF-8, unique names as in RFC 7493) of any length.
+
+    Whatever is stored of it must pass `canonical` too. Raises NotCanonical.
     """
     try:
         words = text if isinstance(text, str) else text.decode("utf-8")
@@ -81,7 +99,7 @@ def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Readers differ in which one counts: what a person sees has to be what everybody reads.
+    # JSON parsers differ in which duplicate they keep, and people must approve what programs read.
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -91,12 +109,12 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def clean_text(text: str) -> str:
-    """Text from a model, a tool or a client with what no database can hold (NUL, lone surrogates) replaced."""
+    """Replace what no database can store (NUL, lone surrogates) in text from a model, a tool or a client."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8") if _is_dirty(text) else text
 
 
 def clean_json(value: Any) -> Any:
-    """A JSON value with every text in it cleaned."""
+    """Apply `clean_text` to every string of a JSON value."""
     match value:
         case str():
             return clean_text(value)
@@ -121,8 +139,8 @@ def _too_many(max_values: int) -> NotCanonical:
 
 
 def _holds_more(text: str, values: int) -> bool:
-    """Whether a JSON text holds more members and items than this. For invalid JSON the answer means nothing."""
-    # A value has two strings at most, itself and its name: too many quotes need no closer look.
+    """Return whether a JSON text has more members and items than `values`; meaningless for invalid JSON."""
+    # Each value has at most two strings, itself and its name, so too many quotes decide it.
     if text.count('"') - text.count('\\"') > 4 * values + 2:
         return True
     bare = _STRING.sub("0", text)
@@ -130,7 +148,7 @@ def _holds_more(text: str, values: int) -> bool:
 
 
 def _count(value: Any, max_values: int) -> None:
-    """Raise NotCanonical if a value holds more members and items than this, in total."""
+    """Raise NotCanonical if a value has more members and items than `max_values` in total."""
     left, waiting = max_values, [value]
     while waiting:
         held = waiting.pop()
@@ -170,5 +188,5 @@ def _check(value: Any, levels_left: int) -> None:
 
 
 def utc(moment: datetime) -> str:
-    """ISO 8601 in UTC with microseconds and Z."""
+    """Format a moment as ISO 8601 in UTC with microseconds: `2026-11-21T12:00:00.000000Z`."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

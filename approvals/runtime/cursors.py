@@ -1,64 +1,78 @@
-"""Where a page of a list ends, as text for an address: a keyset, so that a deep page costs what the first one does."""
+"""Cursors: the sort key of a row as text for an address, so that a deep page of a list costs as much as the first one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
+from typing import Any, ClassVar, Self, get_type_hints
 from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The sort key of a list's row: how urgent, when, and which row; `2,2026-11-21T12:00:00.000000Z,42`."""
-
-    urgency: int
-    moment: datetime
-    pk: int
-
-    def __str__(self) -> str:
-        return f"{self.urgency},{self.moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.pk}"
+from approvals.runtime.canonical import utc
 
 
-def place_from(text: str) -> Place | None:
-    """The place that a text names; None for the first page, and for what is no place."""
-    urgency, _, rest = text.partition(",")
-    moment, _, pk = rest.partition(",")
-    if not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in (urgency, pk)):
-        return None
-    try:
-        found = parse_datetime(moment)
-        if found is None or found.tzinfo is None:
-            return None
-        return Place(int(urgency), found.astimezone(UTC), int(pk))
-    except (ValueError, OverflowError):
-        return None
-
-
-def number_from(text: str) -> int | None:
-    """The id that a text names; None for what is none."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+def number_from(text: str, *, digits: int = 18) -> int | None:
+    """Return the number that `text` from an address spells in ASCII digits, at most `digits`; otherwise None."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """The sort key of a request in a list by age; `2026-11-21T12:00:00.000000Z,` and its id."""
+class Cursor:
+    """Base of all cursors: each list subclasses it with the fields that it sorts by.
 
-    moment: datetime
-    pk: UUID
+    As text, the fields are joined by SEPARATOR: `2,2026-11-21T12:00:00.000000Z,42`. A subclass refuses values that its
+    list does not know by raising ValueError in `__post_init__`.
+    """
+
+    SEPARATOR: ClassVar[str] = ","
 
     def __str__(self) -> str:
-        return f"{self.moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.pk}"
+        return self.SEPARATOR.join(map(_format, astuple(self)))
 
-
-def mark_from(text: str) -> Mark | None:
-    """The mark that a text names; None for what is none."""
-    moment, _, pk = text.partition(",")
-    try:
-        found = parse_datetime(moment)
-        if found is None or found.tzinfo is None:
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the cursor that `text` from an address spells; None if it spells none."""
+        parsers = _parsers(cls)
+        parts = text.split(cls.SEPARATOR, len(parsers) - 1)
+        try:
+            return cls(*(parse(part) for parse, part in zip(parsers, parts, strict=True)))
+        except (ValueError, OverflowError):
             return None
-        return Mark(found.astimezone(UTC), UUID(pk))
-    except (ValueError, OverflowError):
-        return None
+
+
+def _format(value: object) -> str:
+    return utc(value) if isinstance(value, datetime) else str(value)
+
+
+def _number(text: str) -> int:
+    if (number := number_from(text)) is None:
+        raise ValueError(text)
+    return number
+
+
+def _moment(text: str) -> datetime:
+    moment = parse_datetime(text)
+    if moment is None or moment.tzinfo is None:
+        raise ValueError(text)
+    return moment.astimezone(UTC)
+
+
+def _key(text: str) -> int | UUID:
+    number = number_from(text)
+    return UUID(text) if number is None else number
+
+
+_PARSERS: dict[Any, Callable[[str], object]] = {
+    int: _number,
+    datetime: _moment,
+    UUID: UUID,
+    int | UUID: _key,
+    str: str,
+}
+
+
+def _parsers(kind: type[Cursor]) -> tuple[Callable[[str], object], ...]:
+    types = get_type_hints(kind)
+    return tuple(_PARSERS[types[field.name]] for field in fields(kind))

@@ -1,7 +1,7 @@
-"""Database work from the event loop, on a few threads of our own: waiting pages and running turns cost no thread each.
+"""Run database work from the event loop on a few threads, so that waiting pages and running turns need no thread each.
 
-Django's `sync_to_async` would either run everything outside a request on one shared thread, where one slow tool blocks
-all, or take one thread and one connection per task that was started in a request.
+Django's `sync_to_async` would either run all work outside a request on one shared thread, which one slow tool blocks, or
+use one thread and one connection per task that a request started.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from django.db import InterfaceError, InternalError, OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 
@@ -24,23 +24,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS = 4
-#: What Django raises while the database is away, restarts, gives no connection in time, or does not end a statement in time.
-#: An internal error is what PostgreSQL says to a process that it took for frozen in a transaction.
+#: Raised while the database is away or restarts, or when a connection or a statement times out. PostgreSQL reports an
+#: internal error to a process whose session it ended for being idle in a transaction.
 AWAY = (OperationalError, InterfaceError, InternalError)
-#: Seconds between two tries while it is.
+#: Seconds between two tries while the database is away.
 RETRY = 1.0
-#: Said once, whoever meets it.
-outage = Trouble(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
-locked = Trouble(logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long.")
+#: BatchCache by the process, so that an outage is logged once.
+outage = OutageLog(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
+lock_waits = OutageLog(
+    logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long."
+)
 
 
-def met(error: Exception) -> None:
-    """Log one of AWAY as what it is: a row that stays locked, or a database that is away."""
-    (locked if is_locked(error) else outage).met(error)
+def record_failure(error: Exception) -> None:
+    """Log one of AWAY as a row that stays locked or as a database that is away."""
+    (lock_waits if is_locked(error) else outage).record_failure(error)
 
 
 def is_locked(error: Exception) -> bool:
-    """Whether a statement ended because it had waited for a row too long."""
+    """Return whether a statement failed because a row stayed locked for too long."""
     return isinstance(error.__cause__, LockNotAvailable)
 
 
@@ -48,50 +50,51 @@ _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-d
 
 
 async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a sync function that touches the database; its connection is closed when it is done.
+    """Run a sync function that uses the database on a thread, and close its connection afterwards.
 
-    A cancelled caller does not interrupt the work: a transaction that has begun ends on its own. Work that finds a row locked
-    for long has changed nothing, and is done a moment later; meanwhile its thread is free for others.
+    Cancelling the caller does not interrupt the work. Work that fails because a row stays locked has changed nothing and is
+    tried again after RETRY seconds; its thread is free in between.
     """
-    doing = functools.partial(unit, work, *args, **kwargs)
+    doing = functools.partial(call_and_close, work, *args, **kwargs)
     while True:
         try:
             return await asyncio.get_running_loop().run_in_executor(_pool, doing)
         except OperationalError as error:
             if not is_locked(error):
                 raise
-            locked.met(error)
+            lock_waits.record_failure(error)
             await asyncio.sleep(RETRY)
 
 
-async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """As `run`, again and again while the database is away. For work that may be done twice: whether a transaction was
-    committed whose connection broke, nobody knows.
+async def retry(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run as `run` does, and try again while the database is away.
+
+    The work must be safe to repeat: when a connection breaks, its transaction may or may not have been committed.
     """
-    return await until_back(functools.partial(run, work, *args, **kwargs))
+    return await retry_while_away(functools.partial(run, work, *args, **kwargs))
 
 
-async def until_back(look: Callable[[], Awaitable[T]]) -> T:
-    """What a look says, again and again while the database is away."""
+async def retry_while_away(work: Callable[[], Awaitable[T]]) -> T:
+    """Await `work()`, and try again while the database is away."""
     while True:
         try:
-            return await look()
+            return await work()
         except AWAY as error:
-            outage.met(error)
+            outage.record_failure(error)
             await asyncio.sleep(RETRY)
 
 
-def later(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
-    """Run it when a thread is free, and let nobody wait for it."""
-    _pool.submit(functools.partial(unit, work, *args, **kwargs))
+def submit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Run a function when a thread is free, without waiting for it."""
+    _pool.submit(functools.partial(call_and_close, work, *args, **kwargs))
 
 
-def unit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function on a pool's thread, and close the connections that it opened there."""
+def call_and_close(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function on this thread, and close the connections that it opened."""
     try:
         result = work(*args, **kwargs)
     finally:
         connections.close_all()
-    outage.passed()
-    locked.passed()
+    outage.record_success()
+    lock_waits.record_success()
     return result

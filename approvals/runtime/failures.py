@@ -1,4 +1,4 @@
-"""Log lines for what may fail hundreds of times a minute: one when it begins to fail, and one when it works again."""
+"""Log an outage in two lines, one when it starts and one when it is over, however often something fails meanwhile."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 
-#: Seconds without a failure after which it is over: what fails every other time is still failing.
+#: Seconds without a failure after which an outage is over: what fails every other time is still failing.
 QUIET = 10.0
 
 
-class Trouble:
-    """One thing that fails or works. `began` has a `%s` for the error."""
+class OutageLog:
+    """The log of one thing that fails or works. The message `began` has a `%s` for the error."""
 
     def __init__(
         self, logger: logging.Logger, began: str, over: str, *, clock: Callable[[], float] = time.monotonic
@@ -21,8 +21,8 @@ class Trouble:
         self._failures, self._last, self._passed = 0, 0.0, False
         self._lock = threading.Lock()
 
-    def met(self, error: object) -> bool:
-        """It failed; whether that is news."""
+    def record_failure(self, error: object) -> bool:
+        """Record a failure; return whether it starts an outage."""
         with self._lock:
             now = self._clock()
             known = self._failures > 0 and not (self._passed and now - self._last >= QUIET)
@@ -32,8 +32,8 @@ class Trouble:
             self._logger.warning(self._began, _first_line(error))
         return not known
 
-    def passed(self) -> None:
-        """It worked."""
+    def record_success(self) -> None:
+        """Record a success."""
         if not self._failures:
             return
         with self._lock:

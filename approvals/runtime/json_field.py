@@ -1,4 +1,4 @@
-"""JSON that comes back as it was written, on every database."""
+"""A JSON column that returns exactly what was stored, on every database."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 class ExactJSONField(models.JSONField):
     """A JSON column of type text.
 
-    PostgreSQL's jsonb forgets the order of keys (which a model's cached prompt and an approver's eye both go by) and turns
-    1e300 into an integer of 300 digits, so that what was approved would not be what is read back. No key is ever queried.
+    PostgreSQL's jsonb loses the order of keys, on which cached prompts and approvers rely, and turns 1e300 into an integer of
+    300 digits: what is read back would not be what was approved. No query looks inside these columns.
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:

@@ -1,5 +1,6 @@
-"""JSON values as tables that can be read: nested ones too, long ones folded with a count, nothing left out unsaid, and
-nothing that reads like something else without a word about it.
+"""JSON values as readable tables: nested, with long values folded and counted, and with a note at misleading letters.
+
+Whatever a table leaves out is counted, so nothing disappears silently.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ from django.utils.translation import ngettext
 from approvals.runtime import lookalikes
 from approvals.runtime.text import visible, visible_json, visible_name
 
-#: A text of more characters is folded after as many; objects and lists after so many values.
+#: Longer texts are folded after this many characters, objects and lists after this many values.
 SHOWN_CHARACTERS = 400
 SHOWN_VALUES = 20
-#: Deeper than this a value is shown as JSON.
+#: Values nested more deeply are shown as JSON.
 MAX_LEVELS = 4
-#: Values in one table, all told; what is beyond is in the raw view.
+#: Values in one table, in total; the rest is in the raw view.
 MAX_VALUES = 500
-#: A text of more characters than this gets a block of its own.
+#: Longer texts get a block of their own.
 LINE = 80
-#: The parts of a card that hold what no table does, of its input and of its context.
+#: The places of the raw JSON of a card's input and context.
 RAW, RAW_CONTEXT = "raw", "raw-context"
-#: Misleading letters that are named in a note.
+#: Misleading letters that a note lists at most.
 NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of a table: a `value` in words, or `rows` of its own.
+    """One row of a table: a `value` as text, or `rows` of its own.
 
-    `block` where the value needs more than a line; `folded` is the value whole where only its beginning is shown, and
-    `more` the rows that are folded, both behind the words `fold`. `place` names the row in its table and those above it,
-    `hidden` counts what only the raw view shows, and `note` says what of the row is easily misread.
+    `block`: the value needs more than one line. `folded`: the whole value where only its beginning is shown; `more`: the
+    folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
+    values that only the raw view shows, and `note` names what is easily misread.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A part that is not shown until somebody opens it: where it is, and how much is in it."""
+    """A folded part: its place, and how much it holds."""
 
     place: str
     values: int = 0
@@ -61,7 +62,7 @@ class Fold:
 
 
 def rows(value: Any, place: str = "") -> list[Row]:
-    """A JSON object as lines of a table; anything else as one line. `place` tells this table from others of the page."""
+    """Return a JSON object as rows, and any other value as one row. `place` identifies this table on the page."""
     counter = iter(range(MAX_VALUES))
     if not isinstance(value, dict):
         return [_row("", value, 1, counter, f"{place}.0")]
@@ -70,12 +71,12 @@ def rows(value: Any, place: str = "") -> list[Row]:
 
 
 def context_rows(context: Any) -> list[Row]:
-    """What a client sent beside the input; nothing where it sent nothing."""
+    """Return the rows of a request's context; none where it has none."""
     return rows(context if isinstance(context, dict) else {"context": context}, "context") if context else []
 
 
 def has_more_than_rows(value: Any) -> bool:
-    """Whether something in a value has more members than a table of it shows."""
+    """Return whether an object or list in `value` has more members than a table shows."""
     waiting = [value]
     while waiting:
         held = waiting.pop()
@@ -87,7 +88,7 @@ def has_more_than_rows(value: Any) -> bool:
 
 
 def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
-    """Every part of these rows that is folded, those within others too. `raw` is the place of what only raw JSON shows."""
+    """Yield every folded part of these rows, nested ones too. `raw` is the place of values that only raw JSON shows."""
     for row in found:
         if row.folded:
             yield Fold(row.place, characters=len(row.folded) - SHOWN_CHARACTERS)
@@ -100,8 +101,8 @@ def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
 
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
-    """The members of an object, with a note at each name that reads like something else."""
-    others = lookalikes.alike([name for name, _item in items])
+    """Yield the members of an object as rows, with a note at each name that looks like another."""
+    others = lookalikes.count_lookalikes([name for name, _item in items])
     for number, (name, item) in enumerate(items):
         notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
         yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
@@ -113,7 +114,7 @@ def _row(name: str, value: Any, level: int, counter: Iterator[int], place: str, 
 
 
 def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
-    """A value as a row without a name."""
+    """Return a value as a row without a name."""
     left = next(counter, None) is not None
     match value:
         case dict() | list() if value and not (left and level < MAX_LEVELS):
@@ -140,7 +141,7 @@ def _table(found: list[Row], count: int) -> Row:
 
 
 def _left_out(count: int) -> list[Row]:
-    """The last line of a table that does not show everything: how many are left."""
+    """Return the last row of a table that does not show everything: how many values are left."""
     left = count - MAX_VALUES
     words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
     return [Row(name="…", value=words % {"count": f"{left:,}"}, hidden=left)] if left > 0 else []
@@ -155,18 +156,18 @@ def _text(value: str) -> Row:
 
 
 def misread(text: str) -> list[str]:
-    """What of a text is easily taken for something else, in words; empty where nothing is."""
-    found = lookalikes.foreign(text)
+    """Return notes on what is easily misread in `text`."""
+    found = lookalikes.foreign_letters(text)
     if not found:
         return []
-    listed = ", ".join(map(lookalikes.spelled, found[:NAMED])) + (" …" if len(found) > NAMED else "")
+    listed = ", ".join(map(lookalikes.describe_letter, found[:NAMED])) + (" …" if len(found) > NAMED else "")
     return [_("mixes alphabets: %(letters)s") % {"letters": listed}]
 
 
 def _misread_name(name: str) -> list[str]:
     if found := misread(name):
         return found
-    taken_for = lookalikes.plain(name)
+    taken_for = lookalikes.plain_lookalike(name)
     return [_("looks like “%(name)s” but is a different name") % {"name": taken_for}] if taken_for else []
 
 
@@ -175,12 +176,12 @@ def _alike(others: int) -> str:
     return words % {"count": f"{others:,}"}
 
 
-#: Place, before, after; None where there is nothing.
+#: Path, value before, value after; None where the value is absent.
 Change = tuple[str, str | None, str | None]
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Change]:
-    """What differs between two objects, so that no two that differ read alike."""
+    """Return the differences of two objects, written so that values that differ never read alike."""
     found: list[Change] = []
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)
@@ -191,21 +192,22 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "")
         was, now = (pretty(side[name]) if name in side else None for side in (before, after))
         if was != now:
             plain = [text(side[name]) if name in side else None for side in (before, after)]
-            # A text and a number of the same signs are told apart by their quotes, and so is a text of no signs.
+            # Quotes distinguish a text from a number with the same characters, and show an empty text.
             clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
             found.append((place, *(plain if clear else (was, now))))
     return found
 
 
 def step_of(name: str) -> str:
-    """A name as a step of a path, whose steps are parted by points."""
+    """Return a name as a step of a path, whose steps are separated by dots."""
     return visible_name(json.dumps(name, ensure_ascii=False) if "." in name or not name else name)
 
 
 def text(value: Any) -> str:
+    """Return a string as it is, and any other value as JSON, with invisible characters made visible."""
     return visible(value) if isinstance(value, str) else pretty(value)
 
 
 def pretty(value: Any) -> str:
-    """JSON to be read."""
+    """Return indented JSON with invisible characters escaped."""
     return visible_json(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,14 +1,15 @@
-"""One at a time, by name: for what no unique constraint can say and no row is there yet to lock."""
+"""Locks by name, for rules that no unique constraint can express and for which no row exists yet."""
 
 from __future__ import annotations
 
 from django.db import connection
 
 
-def hold(name: str) -> None:
-    """Wait until no other transaction holds this name, and hold it until this one ends; call it first in a transaction.
+def lock_name(name: str) -> None:
+    """Hold the lock on `name` until this transaction ends, waiting for any other holder. Call it first in a transaction.
 
-    On SQLite a transaction that writes is alone anyway. Two names may be the same to PostgreSQL, and then one waits in vain.
+    On SQLite there is only one writing transaction at a time anyway. PostgreSQL locks a hash of the name: a collision only
+    makes one transaction wait for an unrelated one.
     """
     assert connection.in_atomic_block
     if connection.vendor == "postgresql":

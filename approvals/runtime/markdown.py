@@ -1,5 +1,6 @@
-"""Text from models, tools and clients as HTML that is safe to show: CommonMark without raw HTML, then an allow-list. It has no
-headings, which would stand among the page's own, and says where its links lead.
+"""Render text from models, tools and clients as safe HTML: CommonMark without raw HTML, then an allow-list.
+
+Headings become paragraphs, because they would mix with the page's own, and links show their target.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from markdown_it.token import Token
 
 from approvals.runtime.text import visible
 
-# No images: a remote one would tell its server who reads, and when.
+# No images: loading one would tell its server who reads the page, and when.
 TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "s", "span", "strong",
     "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-#: Under "*" what any element may have; by itself nh3 lets a `title` through, which shows over a link what is not its address.
+#: "*" applies to every element: nh3 allows `title` by default, which could show a false address when hovering over a link.
 ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
-#: Where a link leads, behind its words; no text can make this element by itself.
+#: The target after a link; Markdown cannot produce this element.
 CLASSES = {"span": {"target"}}
 SCHEMES = {"http", "https", "mailto"}
 MAX_CHARACTERS = 50_000
-#: Of an address that is shown. Its host stands at the beginning.
+#: Characters of a target that are shown; its host is at the beginning.
 MAX_TARGET = 200
 
 
 def to_html(text: str) -> str:
-    """Safe HTML; a text of more than MAX_CHARACTERS is cut, and says so."""
+    """Return safe HTML; a text of more than MAX_CHARACTERS is cut and says so."""
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS] + "\n\n… *(cut: the whole text is in the raw view)*"
     return nh3.clean(
@@ -47,7 +48,7 @@ def to_html(text: str) -> str:
 
 
 def _show_targets(state: StateCore) -> None:
-    """Behind each link whose words are not its address, the address."""
+    """Add the target after each link whose text is not its target."""
     for inline in state.tokens:
         shown: list[Token] = []
         href, words = "", ""
@@ -63,30 +64,30 @@ def _show_targets(state: StateCore) -> None:
             inline.children = shown
 
 
-def _target(
+def _render_target(
     _self: RendererHTML, tokens: Sequence[Token], place: int, _options: Any, _env: MutableMapping[str, Any]
 ) -> str:
     href = tokens[place].content
     return f' <span class="target">({escapeHtml(href if len(href) <= MAX_TARGET else href[:MAX_TARGET] + "…")})</span>'
 
 
-def _leads_where_it_says(address: str) -> bool:
-    """No address with a name before its host, which would be read as the host."""
+def _has_plain_host(address: str) -> bool:
+    """Return whether an address has no user name, which would be read as the host."""
     try:
         return "@" not in urlsplit(address).netloc
     except ValueError:
         return False
 
 
-def _made() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     valid = parser.validateLink
-    parser.validateLink = lambda url: valid(url) and _leads_where_it_says(url)  # type: ignore[method-assign]
+    parser.validateLink = lambda url: valid(url) and _has_plain_host(url)  # type: ignore[method-assign]
     parser.core.ruler.push("targets", _show_targets)
-    parser.add_render_rule("link_target", _target)
+    parser.add_render_rule("link_target", _render_target)
     parser.add_render_rule("heading_open", lambda *_: "<p><strong>")
     parser.add_render_rule("heading_close", lambda *_: "</strong></p>\n")
     return parser
 
 
-_parser = _made()
+_parser = _make_parser()

@@ -1,4 +1,4 @@
-"""Sessions as they are stored now, for whoever waits longer than a request lasts, and for tokens that die with one."""
+"""Read sessions from the database: for connections that outlive a request, and for tokens that end with a session."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 
 def user_of(session_key: str) -> User | None:
-    """The active user of a session as it is stored now; None if logged out, expired or the password was changed."""
+    """Return the active user of a stored session; None after log-out, expiry or a change of password."""
     return users_of([session_key]).get(session_key)
 
 
 def users_of(session_keys: Collection[str]) -> dict[str, User]:
-    """The same for many, in two queries: by session, without those that are no longer good.
+    """Return the users of many sessions by session key, in two queries, without sessions that are no longer valid.
 
-    A session is good by the rules of `django.contrib.auth.get_user`; unlike that, nothing is written.
+    The rules are those of `django.contrib.auth.get_user`, but nothing is written.
     """
-    # What is no key is not looked for: there are texts that no database takes, and nobody is to spoil it for the others.
+    # Skip impossible keys: a text that the database refuses would fail the query for all the others.
     asked = {key for key in session_keys if key.isascii() and key.isalnum()}
     stored = Session.objects.filter(session_key__in=asked, expire_date__gt=timezone.now())
     decode = SessionStore().decode
-    said = {session.session_key: decode(session.session_data) for session in stored}
+    stored_data = {session.session_key: decode(session.session_data) for session in stored}
     good = {
-        key: data for key, data in said.items() if data.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS
+        key: data
+        for key, data in stored_data.items()
+        if data.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS
     }
     known = {key: str(data[SESSION_KEY]) for key, data in good.items() if SESSION_KEY in data}
     users = {str(user.pk): user for user in User.objects.filter(pk__in=set(known.values()), is_active=True)}
     found = {key: users[user_id] for key, user_id in known.items() if user_id in users}
-    return {key: user for key, user in found.items() if _proves(said[key].get(HASH_SESSION_KEY) or "", user)}
+    return {key: user for key, user in found.items() if _proves(stored_data[key].get(HASH_SESSION_KEY) or "", user)}
 
 
-def sealed(session_key: str, user: User) -> str:
-    """Return an encrypted name of a user's session, from which a holder cannot learn the session's key."""
+def seal_session(session_key: str, user: User) -> str:
+    """Return an encrypted reference to a user's session, which does not reveal the session key."""
     named: Any = [session_key, user.get_session_auth_hash()]
     return _seal().encrypt(json.dumps(named).encode()).decode()
 
 
-def user_of_sealed(text: str, user_id: int) -> User | None:
+def user_of_sealed_session(text: str, user_id: int) -> User | None:
     """Return the user of a sealed session, in one query; None if it has ended or the password has changed."""
     try:
         session_key, proof = json.loads(_seal().decrypt(text))
@@ -64,6 +66,6 @@ def _seal() -> Fernet:
 
 
 def _proves(proof: str, user: User) -> bool:
-    """Whether the password is still the one with which the session began."""
+    """Return whether the password is still the one with which the session began."""
     hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
     return any(constant_time_compare(proof, each) for each in hashes)

@@ -1,7 +1,7 @@
-"""JSON Schemas (2020-12) that come from clients: what may be one, and checking a value against it within a fixed budget.
+"""Check values against JSON Schemas (2020-12) of clients, within a fixed budget.
 
-A schema is a program of a stranger's, run inside the transaction of a decision. Its patterns are matched by RE2, whose
-time grows with the text alone; every keyword that is looked at costs steps, and a check that runs out of them fails.
+A schema is a program that a stranger wrote and every answer runs. RE2 matches its patterns in linear time. Every keyword
+costs steps, and a check that runs out of steps fails.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from referencing import Registry
 
 from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.runtime.translation import translated
-from approvals.schema.formats import has_format
-from approvals.schema.references import check_references, weight
+from approvals.schema.formats import matches_format
+from approvals.schema.references import check_references, count_values
 
 MAX_SCHEMA_BYTES = 64_000
 MAX_SCHEMA_DEPTH = 32
-#: Values in a schema, all told; checking that it is one takes about half a millisecond for each.
+#: Values in a schema, in total; validating the schema takes about half a millisecond for each.
 MAX_SCHEMA_VALUES = 2_000
-#: What one check may cost; a step takes about a microsecond, whichever keyword it is spent on.
+#: The steps that one check may take, of about a microsecond each.
 MAX_STEPS = 300_000
 MAX_ERRORS = 50
-#: Memory of one compiled pattern; RE2 refuses what would need more.
+#: Memory of one compiled pattern; RE2 refuses a pattern that needs more.
 PATTERN_BYTES = 256 * 1024
-#: Keywords that jsonschema evaluates with Python's own `re`, and references that lead out of the schema.
+#: Keywords that jsonschema evaluates with Python's `re`, and those that refer to other schemas.
 UNSUPPORTED = frozenset(
     {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$dynamicAnchor", "$anchor", "$id", "$vocabulary"}
 )
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError]]
 
-#: RE2's own, for a byte of UTF-8; nothing of ECMA 262's.
+#: RE2's `\\C`, one byte of UTF-8, which ECMA 262 does not have.
 _BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 
 _steps_left: ContextVar[list[int]] = ContextVar("steps_left")
@@ -55,16 +55,16 @@ class _TooCostly(Exception):
 
 
 def schema_problem(schema: Any) -> str:
-    """Why this cannot be a response schema, in words that go behind its name; empty if it can."""
+    """Return why this cannot be a response schema, to be read after the name of the field; empty if it can."""
     if not isinstance(schema, dict):
         return _("is not a JSON object")
     try:
         canonical(schema, max_depth=MAX_SCHEMA_DEPTH, max_bytes=MAX_SCHEMA_BYTES)
-        if weight(schema) > MAX_SCHEMA_VALUES:
+        if count_values(schema) > MAX_SCHEMA_VALUES:
             return _("has more than %(limit)s values") % {"limit": f"{MAX_SCHEMA_VALUES:,}"}
         for name, value in _members(schema):
             _check_member(name, value)
-        # Without formats: what a pattern may be is RE2's to say, and not Python's own `re`'s, which knows no `\\p{L}`.
+        # Without formats: RE2 decides what a pattern may be, and not Python's `re`, which has no `\\p{L}`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
         check_references(schema)
     except (NotCanonical, ValueError) as error:
@@ -75,7 +75,7 @@ def schema_problem(schema: Any) -> str:
 
 
 def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str]:
-    """Errors of `value` against a JSON Schema by field path (`amount`, `items.0.name`, "" for the whole)."""
+    """Return the errors of `value` against a JSON Schema, by path (`amount`, `items.0.name`, "" for the whole)."""
     if schema is None:
         return {}
     # An empty registry: a `$ref` into the network or the file system is never followed.
@@ -87,7 +87,7 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str
     except _TooCostly:
         return {"": _("takes too long to check against the request's schema; send a smaller value")}
     except Exception as error:
-        # A schema of a stranger's that slipped through what is checked when it is asked must not bring down who answers.
+        # A bad schema that was accepted with its request must not fail the person who answers.
         logger.warning("An answer could not be checked against its request's schema: %r", error)
         return {"": _("cannot be checked because the request's schema is invalid")}
     finally:
@@ -96,7 +96,7 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str
 
 
 def _members(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Every member of every object in a schema, wherever it stands: a reference may lead to any of them."""
+    """Yield every member of every object in a schema, since a reference may lead to any of them."""
     match schema:
         case dict():
             for name, value in schema.items():
@@ -108,7 +108,7 @@ def _members(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _check_member(name: str, value: Any) -> None:
-    """ValueError in words for what is not taken."""
+    """Raise ValueError, with a message for the client, for a member that is not supported."""
     if name in UNSUPPORTED and not isinstance(value, dict):
         raise ValueError(_("uses %(name)r, which is not supported") % {"name": name})
     if name == "$ref" and isinstance(value, str) and not (value == "#" or value.startswith("#/")):
@@ -124,7 +124,7 @@ def _check_member(name: str, value: Any) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
-    """A pattern as RE2 has it; ValueError in words if it has none."""
+    """Compile a pattern with RE2. ValueError, with a message for the client."""
     if _BYTE.search(pattern):
         raise ValueError(
             _("has the pattern %(pattern)r, which is not supported: \\C matches part of a character")
@@ -132,7 +132,7 @@ def _compiled(pattern: str) -> Any:
         )
     options = re2.Options()
     options.max_mem, options.log_errors = PATTERN_BYTES, False
-    # ECMA 262 writes a character's number like this; RE2 does not.
+    # ECMA 262 writes a code point as `\\u0041`, RE2 as `\\x{0041}`.
     text = re.sub(r"((?:^|[^\\])(?:\\\\)*)\\u([0-9a-fA-F]{4})", r"\1\\x{\2}", pattern)
     try:
         return re2.compile(text, options)
@@ -165,7 +165,7 @@ def _counted(keyword: Keyword, price: Callable[[Any, Any], int]) -> Keyword:
     def counting(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
         _spend(price(value, instance))
         for error in keyword(validator, value, instance, schema) or ():
-            # A message repeats the value that it is about, which may be the whole answer.
+            # A message repeats the value, which may be the whole answer.
             _spend(25 + len(error.message) // 50)
             yield error
 
@@ -177,12 +177,12 @@ def _by_size(value: Any, instance: Any) -> int:
 
 
 def _by_items(value: Any, instance: Any) -> int:
-    """For keywords that look at everything in a value: each look costs about what a keyword does."""
+    """Price keywords that visit every item of a value."""
     return _by_size(value, instance) + (6 * len(instance) if isinstance(instance, dict | list) else 0)
 
 
 def _by_branches(value: Any, instance: Any) -> int:
-    """For keywords that try schema after schema on the same value, and gather the errors of each."""
+    """Price keywords that try several schemas on the same value."""
     return 4 + 12 * len(value)
 
 
@@ -213,13 +213,13 @@ def _additional_properties(validator: Any, below: Any, instance: Any, schema: An
 
 
 def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    # jsonschema compares each with each.
+    # jsonschema compares each item with each other, in quadratic time.
     if wanted and isinstance(instance, list) and len({canonical(item) for item in instance}) < len(instance):
         yield ValidationError(_("has the same item twice"))
 
 
 def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not has_format(name, instance):
+    if isinstance(instance, str) and not matches_format(name, instance):
         yield ValidationError(_("%(instance)r is not a valid %(name)s") % {"instance": instance[:100], "name": name})
 
 
@@ -230,15 +230,15 @@ _OWN: dict[str, Keyword] = {
     "additionalProperties": _additional_properties,
     "uniqueItems": _unique_items,
 }
-#: What a keyword costs, where it is not how much stands in it.
+#: The price of keywords for which `_by_size` is too low.
 _PRICES: dict[str, Callable[[Any, Any], int]] = {
     **dict.fromkeys(("items", "contains", "propertyNames", "additionalProperties", "patternProperties"), _by_items),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), _by_branches),
     "multipleOf": lambda value, instance: 12,
     "$ref": lambda value, instance: 40,
-    "const": lambda value, instance: 4 + weight(value),
-    "enum": lambda value, instance: 4 + weight(value),
-    "uniqueItems": lambda value, instance: 4 + 4 * weight(instance),
+    "const": lambda value, instance: 4 + count_values(value),
+    "enum": lambda value, instance: 4 + count_values(value),
+    "uniqueItems": lambda value, instance: 4 + 4 * count_values(instance),
 }
 _STANDARD: Any = Draft202012Validator.VALIDATORS
 _extended: Any = extend

@@ -1,4 +1,4 @@
-"""The formats of texts that are checked, beside what JSON Schema makes everybody check; all others are annotations."""
+"""The `format`s that are checked; JSON Schema treats the others as annotations."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime
 
-# Each looks at every character once.
+# Each takes linear time.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 
 
-def has_format(name: str, text: str) -> bool:
-    """Whether a text is a `date`, `date-time` (RFC 3339), `email` or `uri`; True for formats that are not checked."""
+def matches_format(name: str, text: str) -> bool:
+    """Return whether a text is a `date`, `date-time` (RFC 3339), `email` or `uri`; True for any other format."""
     check = FORMATS.get(name)
     return check is None or check(text)
 
@@ -26,7 +26,7 @@ def _is_day(text: str) -> bool:
 def _is_moment(text: str) -> bool:
     if _MOMENT.fullmatch(text) is None:
         return False
-    # As Python 3.11 reads it: six digits of a second, and no second that leaps.
+    # Python 3.11 reads at most six digits of a second, and no leap second.
     plain = re.sub(r"(\.\d{1,6})\d*", r"\1", text.upper(), count=1)
     plain = re.sub(r"(T\d\d:\d\d):60", r"\1:59", plain)
     return _parses(datetime.fromisoformat, plain)

@@ -1,4 +1,4 @@
-"""References within a JSON Schema: what they lead to, and that it is a schema."""
+"""Resolve references within a JSON Schema, and check that they lead to schemas."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from django.utils.translation import gettext as _
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError
 
+from approvals.runtime.cursors import number_from
+
 ONE = ("items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else")
 MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-#: Values in what is no part of the schema but for a reference into it, all told.
+#: Values in total in targets that are not in the place of a schema, such as a member of an `enum`.
 MAX_STRAY_VALUES = 2_000
 
 
 class NoTarget(ValueError):
-    """A reference leads nowhere."""
+    """A reference has no target."""
 
 
 def target_of(schema: Any, reference: str) -> Any:
-    """What `#/a/b` leads to in a schema. NoTarget."""
+    """Return the target of `#/a/b` in a schema. NoTarget."""
     found = schema
     for part in unquote(reference).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         match found:
             case dict() if name in found:
                 found = found[name]
-            case list() if name.isascii() and name.isdigit() and int(name) < len(found):
-                found = found[int(name)]
+            case list() if (index := number_from(name)) is not None and index < len(found):
+                found = found[index]
             case _:
                 raise NoTarget(_("refers to %(reference)r, which it does not contain") % {"reference": reference[:100]})
     return found
 
 
-def followed(schema: Any, root: Mapping[str, Any]) -> Any:
-    """The schema behind a chain of bare references; itself where it is none, or where the chain has no end."""
+def follow_references(schema: Any, root: Mapping[str, Any]) -> Any:
+    """Return the schema behind a chain of references, joined with what stands beside them; a cycle ends the chain."""
     seen: list[str] = []
     while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str) and reference not in seen:
         seen.append(reference)
@@ -48,10 +50,10 @@ def followed(schema: Any, root: Mapping[str, Any]) -> Any:
 
 
 def check_references(schema: dict[str, Any]) -> None:
-    """Raise ValueError in words, unless every reference in a valid schema leads to what is a schema itself.
+    """Raise ValueError, with a message for the client, unless every reference in a valid schema leads to a schema.
 
-    Most lead to a place where a schema stands anyway, and it has been checked with the whole; what stands elsewhere, such
-    as in an `enum`, is checked here.
+    A target in the place of a schema was validated with the whole schema. Any other, such as a member of an `enum`, is
+    validated here.
     """
     places = {id(one): one for one in _subschemas(schema)}
     left, room = list(places.values()), MAX_STRAY_VALUES
@@ -62,7 +64,7 @@ def check_references(schema: dict[str, Any]) -> None:
         target = target_of(schema, reference)
         if isinstance(target, bool) or id(target) in places:
             continue
-        room -= weight(target)
+        room -= count_values(target)
         if not isinstance(target, dict) or room < 0 or not _is_schema(target):
             raise ValueError(_("refers to %(reference)r, which is not a JSON Schema") % {"reference": reference[:100]})
         new = {id(one): one for one in _subschemas(target) if id(one) not in places}
@@ -79,7 +81,7 @@ def _is_schema(value: Any) -> bool:
 
 
 def _subschemas(schema: Any) -> Iterator[dict[str, Any]]:
-    """A schema and every schema in it."""
+    """Yield a schema and every schema in it."""
     if not isinstance(schema, dict):
         return
     yield schema
@@ -93,12 +95,12 @@ def _subschemas(schema: Any) -> Iterator[dict[str, Any]]:
             yield from _subschemas(below)
 
 
-def weight(value: Any) -> int:
-    """About how many values there are in a value."""
+def count_values(value: Any) -> int:
+    """Return about how many values a JSON value holds."""
     match value:
         case dict():
-            return 1 + sum(map(weight, value.values()))
+            return 1 + sum(map(count_values, value.values()))
         case list():
-            return 1 + sum(map(weight, value))
+            return 1 + sum(map(count_values, value))
         case _:
             return 1

@@ -63,4 +63,4 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
 @register.simple_tag
 def record_unprotected() -> str:
     """Return the table with the row that disables the append-only triggers; empty if they are enabled."""
-    return append_only.SWITCH if append_only.left_on(connection) else ""
+    return append_only.SWITCH if append_only.find_switch_rows(connection) else ""

@@ -10,103 +10,114 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
+from approvals.actions.rulings import too_late
+from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
+from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import clean_text
-from approvals.states import Door
-from chats import claims, queries
+from approvals.states import Door, Verdict
+from chats import history, queries
+from chats.actions.forgeries import check_part, contradicts
 from chats.actions.resuming import resume_turn
-from chats.claims import Said, Standing
 from chats.exceptions import ChatNotFound, Forged, NothingNew, UnknownMessage
-from chats.models import Chat, Turn
+from chats.models import Chat, Message, ToolCall, Turn
 from chats.states import CLOSED, TurnState
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of the answers: the turn, and the last `seq` of its stream before them.
+    """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    `told` are the calls that no event behind `after` will speak of: those closed before, and those that people closed.
+    `unreported` are the toolCallIds of closed calls that no event after `after` reports: those that were closed before, and
+    those that people closed.
     """
 
     turn: Turn
     after: int
-    told: frozenset[str]
+    unreported: frozenset[str]
 
 
 def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]], *, by: Actor, via: Door) -> Taken:
-    """Decide what is open in the store and answered in these tool parts, all of it or nothing.
+    """Decide the pending requests that these tool parts of an assistant's message answer, all of them or none.
 
-    Late and repeated answers change nothing; a POST of nothing else is refused with AlreadyDecided, Expired or
-    NothingNew. ChatNotFound, UnknownMessage, Forged, NotAllowed, Invalid.
+    Late and repeated answers change nothing; a message with nothing else is refused with AlreadyDecided, Expired or
+    NothingNew. Also raises ChatNotFound, UnknownMessage, Forged, NotAllowed, Invalid.
     """
     if chat.owner_id != by.pk:
         raise ChatNotFound
     with transaction.atomic():
-        turn = _locked_turn(chat, message_id)
+        turn, stored = _lock_turn(chat, message_id)
         calls = {call.tool_call_id: call for call in turn.tool_calls.select_related("approval__decision")}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
             raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
-        found = [claims.read(part, calls[part["toolCallId"]]) for part in parts]
+        for part in parts:
+            check_part(part, calls[part["toolCallId"]])
         after = queries.last_seq(turn)
-        refused = [_decide(said, by, via) for said in _first_of_each(found)]
+        refused = [
+            _decide(request, answer, by, via)
+            for call_id, answer in _new_answers(stored, parts).items()
+            if (request := calls[call_id].approval) is not None and request.pending
+        ]
     if None not in refused:
-        # Outside the block: an expiry that was just written has to stay.
-        raise _why_nothing(found, refused)
+        # Raised after the commit: a request that `decide` found overdue has to stay expired.
+        raise _reason_nothing_is_new(parts, calls, refused)
     turn.refresh_from_db()
     if turn.state == TurnState.SUSPENDED:
         # The signal that follows a decision may have been lost.
         resume_turn(turn.pk)
-    told = {call_id for call_id, call in calls.items() if call.state in CLOSED}
-    told |= set(turn.tool_calls.filter(attempt=0, state__in=CLOSED).values_list("tool_call_id", flat=True))
-    return Taken(turn, after, frozenset(told))
+    unreported = {call_id for call_id, call in calls.items() if call.state in CLOSED}
+    unreported |= set(turn.tool_calls.filter(attempt=0, state__in=CLOSED).values_list("tool_call_id", flat=True))
+    return Taken(turn, after, frozenset(unreported))
 
 
-def _locked_turn(chat: Chat, message_id: str) -> Turn:
-    if not chat.shown.filter(message_id=message_id, role="assistant").exists():
+def _lock_turn(chat: Chat, message_id: str) -> tuple[Turn, Message]:
+    """Return the locked turn of a shown assistant's message, and the message. UnknownMessage."""
+    turn = Turn.objects.select_for_update(of=("self",), no_key=True).filter(chat=chat, message_id=message_id).first()
+    message = chat.shown.filter(message_id=message_id, role="assistant").first()
+    if turn is None or message is None:
         raise UnknownMessage
-    found = Turn.objects.select_for_update(of=("self",), no_key=True).filter(chat=chat, message_id=message_id).first()
-    if found is None:
-        raise UnknownMessage
-    return found
+    return turn, message
 
 
-def _first_of_each(found: Sequence[Said]) -> list[Said]:
-    """The new claims, the first where a message holds a call twice."""
-    first: dict[str, Said] = {}
-    for said in found:
-        if said.standing is Standing.NEW:
-            first.setdefault(said.call.tool_call_id, said)
-    return list(first.values())
+def _new_answers(stored: Message, parts: Sequence[Mapping[str, Any]]) -> dict[str, Answer]:
+    """Return what the parts decide about calls that the stored message shows as open, by toolCallId, in their order."""
+    chain = [{"id": stored.message_id, "role": stored.role, "parts": stored.parts}]
+    incoming = {"id": stored.message_id, "role": "assistant", "parts": list(parts)}
+    found: dict[str, Answer] = {}
+    for result in history.extract_new_tool_results(chain, incoming):
+        if "output" in result:
+            found[result["toolCallId"]] = Answer(Verdict.RESPOND, answer=result["output"])
+        else:
+            found[result["toolCallId"]] = Answer(Verdict.REJECT, comment=result["errorText"])
+    asked = {pending["toolCallId"] for pending in history.pending_approvals(chain)}
+    for part in history.merge_incoming(chain, incoming)[0]["parts"]:
+        if part.get("toolCallId") in asked and part["state"] == "approval-responded":
+            approval = part["approval"]
+            verdict = Verdict.APPROVE if approval["approved"] else Verdict.REJECT
+            found[part["toolCallId"]] = Answer(verdict, comment=approval.get("reason", ""))
+    return {part["toolCallId"]: found[part["toolCallId"]] for part in parts if part["toolCallId"] in found}
 
 
-def _decide(said: Said, by: Actor, via: Door) -> Refusal | None:
-    """None if this said is what ended the request; else why it came too late."""
-    assert said.call.approval is not None
-    assert said.verdict is not None
+def _decide(request: ApprovalRequest, answer: Answer, by: Actor, via: Door) -> Refusal | None:
+    """Decide a request; return None if this answer decided it, else the refusal that says why it came too late."""
     try:
-        outcome = desk.decide(
-            said.call.approval.pk,
-            by=by,
-            via=via,
-            verdict=said.verdict,
-            comment=clean_text(said.comment),
-            answer=said.answer,
-        )
+        outcome = desk.decide(request.pk, answer, by=by, via=via, seen=request)
     except (AlreadyDecided, Expired) as refusal:
         return refusal
-    return AlreadyDecided(outcome.decision) if outcome.replayed else None
+    return too_late(outcome.decision) if outcome.replayed else None
 
 
-def _why_nothing(found: Sequence[Said], refused: Sequence[Refusal | None]) -> Refusal:
-    """Whose answer stands, where a late or repeated one was sent."""
-    told = [refusal for refusal in refused if refusal is not None]
-    late = [said for said in found if said.standing is Standing.LATE] or [
-        said for said in found if said.call.approval is not None
-    ]
-    told += [
-        AlreadyDecided(said.call.approval.decision)
-        for said in late
-        if said.call.approval is not None and hasattr(said.call.approval, "decision")
-    ]
-    return told[0] if told else NothingNew()
+def _reason_nothing_is_new(
+    parts: Sequence[Mapping[str, Any]], calls: Mapping[str, ToolCall], refused: Sequence[Refusal | None]
+) -> Refusal:
+    """Return the refusal of a message without a new answer; it names the decision that stands, of a late answer first."""
+    if refusal := next((refusal for refusal in refused if refusal is not None), None):
+        return refusal
+    late: list[Decision] = []
+    repeated: list[Decision] = []
+    for part in parts:
+        call = calls[part["toolCallId"]]
+        if (decision := queries.decision_of(call.approval)) is not None:
+            (late if contradicts(part, call) else repeated).append(decision)
+    standing = [*late, *repeated]
+    return too_late(standing[0]) if standing else NothingNew()

@@ -1,4 +1,4 @@
-"""A new chat that goes on from a checkpoint: what was said and done until then, copied; what was asked then, asked anew."""
+"""Branch a chat: a new chat with a copy of everything up to a checkpoint, where pending requests are asked again."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from approvals.exceptions import Conflict, NotAllowed
 from approvals.record import audit
 from approvals.states import Door
 from chats import queries
-from chats.actions.keeping import queue_turn, refresh_message, ring_after_commit, tell_apps, write_checkpoint
-from chats.actions.stepping import ask_all
+from chats.actions.asking import ask_people
+from chats.actions.writes import enqueue_event, notify_after_commit, queue_turn, refresh_message, write_checkpoint
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
 from chats.queries import branches, subagents
-from chats.queries.branches import Opened
+from chats.queries.branches import OpenCalls
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
-#: Messages that are copied in one go.
+#: Messages that are copied at once.
 BATCH = 50
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _TURN = ("message_id", "agent", "agent_version", "source", "created_at")
@@ -37,10 +37,10 @@ _CALLS_END = ("state", "recovery_id", "output", "error_text", "finished_at")
 
 
 def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agent, token: str, via: Door) -> Chat:
-    """A chat of the same owner that goes on from this checkpoint of `chat`, once per token (32 hex digits).
+    """Return a new chat of the same owner that continues from a checkpoint of `chat`, one per token (32 hex digits).
 
-    NotAllowed (only who writes in a chat branches it), BranchRefused, ChatPruned, BadMessage, Conflict (the token is
-    another branch's).
+    Raises NotAllowed (only the owner may branch a chat), BranchRefused, ChatPruned, BadMessage, Conflict (the token belongs
+    to another branch).
     """
     if chat.root_id is not None:
         raise BranchRefused(_("Only an agent writes in this conversation. Branch the chat that started it."))
@@ -50,19 +50,19 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
         raise BadMessage(_("This form is invalid. Reload the page and try again."))
     try:
         with transaction.atomic():
-            # A doubled press waits here, and then finds what the first one made.
+            # A second click waits here, and then finds the branch of the first.
             locked = Chat.objects.select_for_update(of=("self",), no_key=True).get(pk=chat.pk)
             if locked.pruned_at is not None:
                 raise ChatPruned
-            return _made_before(by, token, checkpoint) or _branch(chat, checkpoint, by, agent, token, via)
+            return _existing_branch(by, token, checkpoint) or _branch(chat, checkpoint, by, agent, token, via)
     except IntegrityError:
-        made = _made_before(by, token, checkpoint)
+        made = _existing_branch(by, token, checkpoint)
         if made is None:
             raise
         return made
 
 
-def _made_before(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | None:
+def _existing_branch(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | None:
     made = Chat.objects.filter(owner=by, branch_token=token).first()
     if made is not None and made.branched_at != checkpoint.pk:
         raise Conflict(_("This form was already used for another branch. Reload the page and try again."))
@@ -71,7 +71,7 @@ def _made_before(by: User, token: str, checkpoint: TurnCheckpoint) -> Chat | Non
 
 def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, token: str, via: Door) -> Chat:
     turn, parts = branches.turn_of(checkpoint), queries.parts_at(checkpoint)
-    opened = branches.opened_at(chat, checkpoint, parts)
+    open_calls = branches.open_calls_at(chat, checkpoint, parts)
     branch = Chat.objects.create(
         owner=by,
         public_id=uuid4().hex,
@@ -83,18 +83,18 @@ def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, toke
     )
     copied = _copy_messages(branch, branches.messages_before(chat, checkpoint, turn).iterator(BATCH))
     if checkpoint.kind == CheckpointKind.PARTIAL:
-        last, asked = _ask_anew(branch, turn, checkpoint, parts, opened, agent)
+        last, asked = _copy_paused_turn(branch, turn, checkpoint, parts, open_calls, agent)
     else:
         (last,), asked = _copy_turns(branch, [turn]), {}
         _copy_last_message(branch, branches.message_of(chat, checkpoint), parts)
         write_checkpoint(last, parts, CheckpointKind.FINAL, FinishReason(checkpoint.finish_reason))
     _record(branch, last, checkpoint, by=by, via=via, copied=copied, asked=asked)
-    ring_after_commit(chat.pk)
+    notify_after_commit(chat.pk)
     return branch
 
 
 def _copy_messages(branch: Chat, messages: Iterable[Message]) -> int:
-    """Messages with their turns, in batches; gives their number."""
+    """Copy messages with their turns, in batches; return the number of messages."""
     position, left = 0, iter(messages)
     while batch := list(islice(left, BATCH)):
         source = batch[0].chat_id
@@ -109,8 +109,8 @@ def _copy_messages(branch: Chat, messages: Iterable[Message]) -> int:
             )
             for offset, message in enumerate(batch)
         )
-        said = [message.message_id for message in batch if message.role == "assistant"]
-        _copy_turns(branch, Turn.objects.filter(chat=source, message_id__in=said).order_by("id"))
+        answers = [message.message_id for message in batch if message.role == "assistant"]
+        _copy_turns(branch, Turn.objects.filter(chat=source, message_id__in=answers).order_by("id"))
         position += len(batch)
     return position
 
@@ -129,7 +129,7 @@ def _copy_last_message(branch: Chat, message: Message | None, parts: list[dict[s
 
 
 def _copy_turns(branch: Chat, turns: Iterable[Turn]) -> list[Turn]:
-    """Turns that had ended, with their steps and calls. What they used was paid for once: the copies' usage is empty."""
+    """Copy ended turns with their steps and calls. The copies have no usage, because it was paid only once."""
     sources = list(turns)
     copies = [Turn(chat=branch, **_values(source, _TURN + _TURNS_END)) for source in sources]
     Turn.objects.bulk_create(copies)
@@ -151,51 +151,54 @@ def _copy_turns(branch: Chat, turns: Iterable[Turn]) -> list[Turn]:
     return copies
 
 
-def _ask_anew(
+def _copy_paused_turn(
     branch: Chat,
     source: Turn,
     checkpoint: TurnCheckpoint,
     parts: Sequence[dict[str, Any]],
-    opened: Opened,
+    open_calls: OpenCalls,
     agent: Agent,
 ) -> tuple[Turn, dict[str, str]]:
-    """The turn as it paused, waiting again; and the toolCallIds of what it asks, the new by the old.
+    """Copy a turn as it was at its pause, and ask again; return it, and the new toolCallIds by the old ones.
 
-    A call that had not begun is another call here, with an id of its own: what was decided about the old one, and a tool's
-    memory of its id, must not answer for it. One that had begun keeps its id, so that its tool knows it again.
+    A call that had not started gets a new id, so that neither an old decision nor a tool that remembers the old id applies
+    to it. A call that had started keeps its id, so that an idempotent tool recognizes it.
     """
     turn = Turn.objects.create(chat=branch, **_values(source, _TURN))
-    asked = {call_id: call_id if call_id in opened.begun else f"call_{uuid4().hex}" for call_id in sorted(opened.ids)}
+    asked = {
+        call_id: call_id if call_id in open_calls.started else f"call_{uuid4().hex}"
+        for call_id in sorted(open_calls.ids)
+    }
     notes: dict[str, str] = {}
     committed = sum(part["type"] == "step-start" for part in parts)
     for step in source.steps.filter(index__lt=committed).order_by("index"):
         copy = Step.objects.create(turn=turn, **_values(step, _STEP) | {"blocks": _renamed(step.blocks, asked)})
         for call in step.tool_calls.select_related("approval__decision", "recovery__decision").order_by("id"):
-            _copy_call(call, branch, turn, copy, asked, opened.begun)
+            _copy_call(call, branch, turn, copy, asked, open_calls.started)
             if call.tool_call_id in asked:
                 notes[asked[call.tool_call_id]] = _note(call)
-    requests, _count = ask_all(turn, agent, notes=notes)
+    requests, _events = ask_people(turn, agent, notes=notes)
     reason = FinishReason.OTHER
     if subagents.at_rest(turn):
         turn.state, turn.finish_reason = TurnState.SUSPENDED, FinishReason.TOOL_CALLS
         turn.save(update_fields=["state", "finish_reason"])
         reason = FinishReason.TOOL_CALLS
-        tell_apps("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})
+        enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})
     else:
-        # Nothing could be asked any more: the agent has changed. It is told so, and goes on.
+        # The agent has changed, so that nothing could be asked. The turn goes on with that as the result.
         queue_turn(turn.pk)
     write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, reason)
     return turn, asked
 
 
 def _copy_call(
-    call: ToolCall, branch: Chat, turn: Turn, step: Step, asked: Mapping[str, str], begun: Mapping[str, int]
+    call: ToolCall, branch: Chat, turn: Turn, step: Step, asked: Mapping[str, str], started: Mapping[str, int]
 ) -> None:
     values = _values(call, _CALL)
     if call.tool_call_id not in asked:
         values |= _values(call, _CALLS_END)
-    elif call.tool_call_id in begun:
-        values |= {"state": CallState.UNKNOWN, "attempt": begun[call.tool_call_id]}
+    elif call.tool_call_id in started:
+        values |= {"state": CallState.UNKNOWN, "attempt": started[call.tool_call_id]}
     else:
         named = {"tool_call_id": asked[call.tool_call_id], "state": CallState.WAITING}
         values = _values(call, ("name", "input")) | named
@@ -214,7 +217,7 @@ def _renamed(blocks: Sequence[dict[str, Any]], names: dict[str, str]) -> list[di
 
 
 def _note(call: ToolCall) -> str:
-    """For who is asked now: that it is asked again, and what became of it where it was asked first."""
+    """Return a note for the person asked: that this is asked again, and how it ended in the original chat."""
     decisions = [queries.decision_of(request) for request in (call.recovery, call.approval)]
     decision = next((found for found in decisions if found is not None), None)
     if decision is None:

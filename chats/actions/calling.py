@@ -1,4 +1,4 @@
-"""Tool calls: claimed before they run, recorded once they have, and never run twice in silence."""
+"""Tool calls: claimed before they run, recorded afterwards, and never run twice without a trace."""
 
 from __future__ import annotations
 
@@ -12,20 +12,30 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.actions.rulings import MAX_COMMENT
+from approvals.asking.answers import Answer
 from approvals.runtime.canonical import digest
 from approvals.states import Status, Verdict
 from chats import queries
-from chats.actions.keeping import RUNNER, Claim, close_call, fenced, hold_workflow, refresh_message, ring_after_commit
 from chats.actions.resuming import resume_locked
+from chats.actions.writes import (
+    RUNNER,
+    Claim,
+    close_call,
+    lock_claimed_turn,
+    lock_workflow,
+    notify_after_commit,
+    refresh_message,
+)
 from chats.models import ToolCall, Turn
 from chats.states import CallState
 
+#: How often a call is started before a person is asked, or it fails.
 MAX_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A claimed run of a tool. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
+    """A claimed run of a call. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
 
     call_pk: int
     tool_call_id: str
@@ -36,12 +46,12 @@ class Execution:
 
 
 def claim_call(claim: Claim, call_pk: int) -> Execution | None:
-    """Begin to run a call; None if it is not ready (any more). LeaseLost.
+    """Mark a call as running and return the run; None if the call is not ready. LeaseLost.
 
-    What runs must be what was approved: a digest that differs closes the call as failed, unrun.
+    A call whose input is not the approved one fails instead.
     """
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, _ = lock_claimed_turn(claim)
         call = turn.tool_calls.select_related("approval__decision").get(pk=call_pk)
         if call.state != CallState.READY or turn.stopped:
             return None
@@ -68,18 +78,18 @@ def claim_call(claim: Claim, call_pk: int) -> Execution | None:
 
 
 def finish_call(execution: Execution, *, output: Any = None, error_text: str = "") -> bool:
-    """Record what a run came to; False if the run's claim no longer stands.
+    """Record the result of a run; return False if the call has a result, or another run has begun.
 
-    Fenced by the call's own attempt and not by the turn's: a true result is true however late it comes.
+    Fenced by the call's attempt and not by the turn's: a late result is still true.
     """
     with transaction.atomic():
-        call = _locked(execution)
+        call = _lock_call(execution)
         stands = call.attempt == execution.attempt and call.state in {CallState.EXECUTING, CallState.UNKNOWN}
         if not stands:
             return False
         was_unknown = call.state == CallState.UNKNOWN
         if was_unknown:
-            hold_workflow(call.turn)
+            lock_workflow(call.turn)
         close_call(
             call,
             CallState.FAILED if error_text else CallState.SUCCEEDED,
@@ -91,12 +101,12 @@ def finish_call(execution: Execution, *, output: Any = None, error_text: str = "
             _close_recovery(call)
             resume_locked(call.turn)
         refresh_message(call.turn)
-        ring_after_commit(call.chat_id)
+        notify_after_commit(call.chat_id)
     return True
 
 
-def _locked(execution: Execution) -> ToolCall:
-    """The call that was run, under its turn's lock."""
+def _lock_call(execution: Execution) -> ToolCall:
+    """Lock the turn of a run; return the call."""
     turn_id = ToolCall.objects.values_list("turn", flat=True).get(pk=execution.call_pk)
     turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
     call = ToolCall.objects.select_related("recovery").get(pk=execution.call_pk)
@@ -105,40 +115,41 @@ def _locked(execution: Execution) -> ToolCall:
 
 
 def _close_recovery(call: ToolCall) -> None:
+    """Settle the pending request about the outcome of a call, which is known now."""
     if call.recovery is None or call.recovery.status != Status.PENDING:
         return
     if call.state == CallState.FAILED:
-        words = f"The tool's own result arrived late: {call.error_text}"[:MAX_COMMENT]
-        desk.settle(call.recovery.pk, verdict=Verdict.REJECT, comment=words)
+        comment = f"The tool's own result arrived late: {call.error_text}"[:MAX_COMMENT]
+        desk.settle(call.recovery.pk, Answer(Verdict.REJECT, comment))
         return
-    desk.settle(
-        call.recovery.pk, verdict=Verdict.RESPOND, comment="The tool's own result arrived late.", answer=call.output
-    )
+    desk.settle(call.recovery.pk, Answer(Verdict.RESPOND, "The tool's own result arrived late.", answer=call.output))
 
 
-def lose_call(execution: Execution, *, idempotent: bool) -> None:
-    """A run took longer than its limit. An idempotent tool is run again, MAX_RUNS times in all, and then given up; of any
-    other the outcome is unknown until somebody says, or its result arrives after all.
+def time_out_call(execution: Execution, *, idempotent: bool) -> None:
+    """Handle a run that exceeded its time limit.
+
+    An idempotent tool runs again, MAX_RUNS times in all, and then fails. The outcome of any other is unknown until a person
+    enters it or a late result arrives.
     """
     with transaction.atomic():
-        call = _locked(execution)
+        call = _lock_call(execution)
         if call.attempt != execution.attempt or call.state != CallState.EXECUTING:
             return
         if idempotent and call.attempt >= MAX_RUNS:
-            words = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
-            close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
+            error = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
+            close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
             refresh_message(call.turn)
-            ring_after_commit(call.chat_id)
+            notify_after_commit(call.chat_id)
             return
         call.state = CallState.READY if idempotent else CallState.UNKNOWN
         call.save(update_fields=["state"])
 
 
 def recover_calls(turn: Turn, idempotent: Collection[str]) -> None:
-    """What the runner before left in the middle: idempotent tools run again, of the others nobody knows the outcome.
+    """Handle the calls that the previous runner left running: idempotent tools run again, other outcomes are unknown.
 
-    A call that was begun MAX_RUNS times may be what brings the server down: a person looks first. The caller has claimed
-    the turn in the same transaction.
+    A call that was started MAX_RUNS times may itself crash the server, so a person is asked. The caller has claimed the turn
+    in the same transaction.
     """
     orphans = turn.tool_calls.filter(state=CallState.EXECUTING)
     orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)

@@ -1,4 +1,4 @@
-"""Who runs a turn: a lease of LEASE, kept up by its holder, and a fencing number that makes a late holder harmless."""
+"""Which runner has a turn: a lease that its holder renews, and a fencing number that makes late writers harmless."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from approvals.runtime import async_commit
+from approvals.runtime.async_commit import async_commit
 from chats.actions.calling import recover_calls
-from chats.actions.keeping import Claim, queue_turn
+from chats.actions.writes import Claim, queue_turn
 from chats.agent import events, registry
 from chats.models import Turn
 from chats.states import TurnState
 
 LEASE = timedelta(seconds=15)
 RENEW_EVERY = timedelta(seconds=5)
-#: More numbers than a database that crashes can have lost of a stream: what it commits without waiting for the disk within
-#: a second. Followers may have read them.
-LEAP = 10_000
+#: A gap in `seq`, larger than the number of events that a crash of the database can lose (those of about a second).
+#: Followers may have read the lost events, so their numbers are not used again.
+SEQ_GAP = 10_000
 
 
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
-    """Take a queued turn, or one whose holder fell silent; None if somebody else has it, or is writing to it now.
+    """Claim a queued turn, or one whose lease has expired; None if another runner has it or is writing to it.
 
-    Gives the claim, the turn and the last `seq` of its stream. Chunks of a step that was never committed are dropped: the
-    model will be asked again. Calls that the runner before left in the middle are looked after in the same commit. Time is
-    the database's: a process whose own clock is wrong takes nobody's turn.
+    Returns the claim, the turn, and the last `seq` of its stream. Events of an uncommitted step are deleted, because the
+    model will be asked again, and the calls that the previous runner left running are recovered. Leases go by the database's
+    clock, so a process with a wrong clock takes no turn from another.
     """
     free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
     with transaction.atomic():
-        # A process that was frozen in a transaction holds the turn's lock: who waited for it here could do nothing else. The
-        # sweep asks again in a second.
+        # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
         unlocked = Turn.objects.filter(free, pk=turn_id).select_for_update(skip_locked=True, no_key=True).values("pk")
         taken = Turn.objects.filter(free, pk__in=unlocked).update(
             state=TurnState.RUNNING,
@@ -52,20 +51,20 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
 
 
 def _last_seq(turn: Turn) -> int:
-    """The number behind which the turn's stream goes on: above all that any follower may have read."""
+    """Return the `seq` after which the stream goes on: at least the highest that any follower may have read."""
     last = turn.events.order_by("-seq").first()
-    # All before a pause was committed together with it, and waited for the disk. A runner that claimed the turn after the pause
-    # may have told more, which the database has lost.
+    # A pause is committed synchronously, with all events before it. If a runner has claimed the turn since, it may have
+    # published events that the database has lost.
     rested = (
         last is not None
         and last.attempt == turn.attempt - 1
         and isinstance(events.from_json(last.chunk), events.TurnPaused)
     )
-    return (last.seq if last is not None else 0) + (0 if rested or turn.attempt == 1 else LEAP)
+    return (last.seq if last is not None else 0) + (0 if rested or turn.attempt == 1 else SEQ_GAP)
 
 
 def _idempotent_tools(turn: Turn) -> list[str]:
-    """The names of the tools that may run again; none where the agent is gone, and then the turn fails."""
+    """Return the names of the tools that may run again; none if the agent is gone, and then the turn fails."""
     try:
         agent = registry.get(settings.HITL_AGENTS, turn.agent)
     except registry.UnknownAgent:
@@ -74,18 +73,18 @@ def _idempotent_tools(turn: Turn) -> list[str]:
 
 
 def renew_lease(claim: Claim) -> tuple[bool, bool]:
-    """Keep the turn for another LEASE; gives whether it is still ours, and whether somebody pressed stop."""
+    """Renew the lease; return whether this runner still has the turn, and whether the turn was stopped."""
     held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
     with transaction.atomic():
-        # Lost with the power, it leaves the lease as it was: it lapses sooner, and its holder has gone with the database.
-        async_commit.found_again()
+        # If a crash of the database loses this write, the lease only expires earlier.
+        async_commit()
         if not held.update(lease_until=Now() + LEASE):
             return False, False
     return True, Turn.objects.filter(pk=claim.turn_id, stopped=True).exists()
 
 
 def release_turn(claim: Claim) -> bool:
-    """Hand a turn over to whoever takes it next; False if it was not ours any more."""
+    """Queue the turn for another runner; return False if this runner no longer has it."""
     with transaction.atomic():
         held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
         released = held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)

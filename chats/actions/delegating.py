@@ -1,4 +1,4 @@
-"""Sub-agents: a call that another agent carries out, in a conversation of its own below the one that called."""
+"""Sub-agents: a call that another agent carries out, in a chat of its own below the caller's."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from uuid import uuid4
 from django.db import transaction
 
 from chats.actions.calling import claim_call
-from chats.actions.keeping import (
+from chats.actions.writes import (
     RUNNER,
     Claim,
     add_message,
     close_call,
-    fenced,
+    lock_claimed_turn,
+    notify_after_commit,
     refresh_message,
-    ring_after_commit,
     start_turn,
 )
 from chats.agent.agent import Agent
@@ -22,23 +22,23 @@ from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
 from chats.states import CallState, TurnState
 
-#: How many agents may stand above one. Every level costs a model's whole attention, and a person's to follow it.
+#: How deep agents may be nested.
 MAX_DEPTH = 4
-#: Of a sub-agent's last words the caller's model is told so much.
-MAX_WORDS = 100_000
+#: Characters of a sub-agent's last text that its caller gets.
+MAX_OUTPUT = 100_000
 
 
 def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> None:
-    """Begin a sub-agent's turn for a ready call; one that stands too deep fails. LeaseLost."""
+    """Start a sub-agent's turn for a ready call; a call that is nested too deep fails. LeaseLost."""
     with transaction.atomic():
         execution = claim_call(claim, call_pk)
         if execution is None:
             return
         call = ToolCall.objects.select_related("turn__chat__owner", "turn__root").get(pk=call_pk)
-        ring_after_commit(call.chat_id)
+        notify_after_commit(call.chat_id)
         if call.turn.depth >= MAX_DEPTH:
-            words = f"{call.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
-            close_call(call, CallState.FAILED, error_text=words, via=RUNNER)
+            error = f"{call.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
+            close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
             refresh_message(call.turn)
             return
         call.state = CallState.DELEGATED
@@ -57,30 +57,30 @@ def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
 
 
 def settle_delegated(claim: Claim) -> None:
-    """Close the calls whose sub-agents have ended, with their last words. LeaseLost."""
+    """Close the calls whose sub-agents have ended, with their last text as the output. LeaseLost."""
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, _ = lock_claimed_turn(claim)
         ended = [(call, below) for call, below in subagents.delegated(turn) if not below.unfinished]
         for call, below in ended:
             call.turn = turn
             if below.state == TurnState.COMPLETED:
-                close_call(call, CallState.SUCCEEDED, output=_last_words(below), via=RUNNER)
+                close_call(call, CallState.SUCCEEDED, output=_last_text(below), via=RUNNER)
             else:
                 error = f"{below.agent} failed: {below.error}" if below.error else f"{below.agent} was stopped."
                 close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
         if ended:
             refresh_message(turn)
-            ring_after_commit(turn.chat_id)
+            notify_after_commit(turn.chat_id)
 
 
-def _last_words(turn: Turn) -> str:
-    """What a sub-agent said in its last step."""
+def _last_text(turn: Turn) -> str:
+    """Return the text of a sub-agent's last step."""
     message = turn.chat.shown.filter(message_id=turn.message_id).first()
-    words: list[str] = []
+    texts: list[str] = []
     for part in message.parts if message is not None else []:
         if part["type"] == "step-start":
-            words = []
+            texts = []
         elif part["type"] == "text":
-            words.append(part["text"])
-    text = "\n\n".join(words)
-    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}\n(The rest was cut off.)"
+            texts.append(part["text"])
+    text = "\n\n".join(texts)
+    return text if len(text) <= MAX_OUTPUT else f"{text[:MAX_OUTPUT]}\n(The rest was cut off.)"

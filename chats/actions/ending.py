@@ -1,4 +1,4 @@
-"""How a turn ends: finished, stopped by a person, or failed; its last checkpoint says which."""
+"""End a turn: finished, failed, or stopped by a person."""
 
 from __future__ import annotations
 
@@ -18,64 +18,64 @@ from approvals.record import audit
 from approvals.runtime.canonical import clean_text
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
-from chats.actions.keeping import (
+from chats.actions.resuming import resume_parent
+from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,
+    audit_subject,
     close_call,
-    fenced,
-    hold_workflow,
+    enqueue_event,
+    lock_claimed_turn,
+    lock_workflow,
+    notify_after_commit,
     refresh_message,
-    ring_after_commit,
-    subject_of,
-    tell_apps,
     write_checkpoint,
     write_events,
 )
-from chats.actions.resuming import wake_above
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
 from chats.queries import projection, subagents
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
-STOPPED_WORDS = "The turn was stopped before this was done."
-UNSURE = "The turn ended while this ran; whether it was done is not known."
+STOPPED = "The turn was stopped before this was done."
+OUTCOME_UNKNOWN = "The turn ended while this ran; whether it was done is not known."
 
 
 def finish_turn(
     claim: Claim, reason: FinishReason, step: int, recorded: Sequence[Recorded], next_seq: int
 ) -> list[Recorded]:
-    """The assistant is done. Gives the closing stream events (stored as well). LeaseLost, StopRequested."""
+    """End a turn as completed; return the closing stream events, which are stored too. LeaseLost, StopRequested."""
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, last_seq = lock_claimed_turn(claim)
         if turn.stopped:
             raise StopRequested
-        workflow = hold_workflow(turn)
-        words = _last_words(turn, step, projection.NO_TEXT)
-        last = _closing(next_seq, step, [*words, events.StepEnded(step), events.TurnEnded(reason)])
-        write_events(turn, [*recorded, *last])
+        workflow = lock_workflow(turn)
+        text = _closing_text(turn, step, projection.NO_TEXT)
+        last = _closing(next_seq, step, [*text, events.StepEnded(step), events.TurnEnded(reason)])
+        write_events(turn, last_seq, [*recorded, *last])
         _end(turn, TurnState.COMPLETED, reason, workflow)
     return last
 
 
 def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
-    """The turn cannot go on; `error` is shown to people. LeaseLost."""
+    """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost."""
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, last_seq = lock_claimed_turn(claim)
         turn.error = clean_text(error)[:2000]
         last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
-        write_events(turn, [*recorded, *last])
-        workflow = _close_calls(turn, by=None, via=RUNNER, words="The turn failed before this was done.")
+        write_events(turn, last_seq, [*recorded, *last])
+        workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
         _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow)
-        audit.record("turn.failed", subject_of(turn), data={"error": turn.error}, actor=None, via=RUNNER)
+        audit.record("turn.failed", audit_subject(turn), data={"error": turn.error}, actor=None, via=RUNNER)
     return last
 
 
 def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
-    """Stop the chat's turn: at once while it waits, at its next write while it runs; False if there is none.
+    """Stop the chat's turn: at once if it is suspended or queued, at its next write if it runs. False without a turn.
 
-    NotAllowed for those who may only look.
+    Raises NotAllowed for people who may only read.
     """
     if not permissions.may_cancel(by, chat.owner_id):
         raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
@@ -90,22 +90,22 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
         return False
     turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""
     turn.save(update_fields=["stopped", "stopped_by"])
-    audit.record("turn.stopped", subject_of(turn), data={"state": turn.state}, actor=by, via=via)
+    audit.record("turn.stopped", audit_subject(turn), data={"state": turn.state}, actor=by, via=via)
     if turn.state == TurnState.RUNNING:
-        transaction.on_commit(functools.partial(doorbell.ring_stop, turn.pk), robust=True)
+        transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
     else:
-        workflow = _close_calls(turn, by=by, via=Door.STOP, words=STOPPED_WORDS)
+        workflow = _close_calls(turn, by=by, via=Door.STOP, reason=STOPPED)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
-    ring_after_commit(turn.chat_id)
+    notify_after_commit(turn.chat_id)
     return True
 
 
 def end_stopped(
     claim: Claim, partial_text: str, step: int, recorded: Sequence[Recorded], next_seq: int
 ) -> list[Recorded]:
-    """The runner's side of a stop: what the model had said so far is kept, what had not run never will. LeaseLost."""
+    """End a turn that was stopped while it ran: keep the model's text so far, and cancel its open calls. LeaseLost."""
     with transaction.atomic():
-        turn = fenced(claim)
+        turn, last_seq = lock_claimed_turn(claim)
         if partial_text.strip():
             Step.objects.create(
                 turn=turn,
@@ -114,10 +114,10 @@ def end_stopped(
                 provider="",
                 stop_reason="stopped",
             )
-        words = _last_words(turn, step, projection.STOPPED)
-        last = _closing(next_seq, step, [*words, events.TurnEnded(FinishReason.OTHER, stopped=True)])
-        write_events(turn, [*recorded, *last])
-        workflow = _close_calls(turn, by=None, via=Door.STOP, words=STOPPED_WORDS)
+        text = _closing_text(turn, step, projection.STOPPED)
+        last = _closing(next_seq, step, [*text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
+        write_events(turn, last_seq, [*recorded, *last])
+        workflow = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     return last
 
@@ -126,48 +126,49 @@ def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[
     return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
 
 
-def _last_words(turn: Turn, step: int, words: str) -> list[events.Event]:
-    """For followers, what the message says at the end of a turn that ends without a text of its own."""
+def _closing_text(turn: Turn, step: int, text: str) -> list[events.Event]:
+    """Return the events for the text with which a message ends whose turn ended without a text of its own."""
     parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk])
     last = parts[-1]["type"] if parts else ""
     if last == "text":
         return []
-    said: list[events.Event] = [
+    written: list[events.Event] = [
         events.TextStarted("closing"),
-        events.TextDelta("closing", words),
+        events.TextDelta("closing", text),
         events.TextEnded("closing"),
     ]
-    return said if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *said]
+    return written if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *written]
 
 
-def _close_calls(turn: Turn, *, by: Actor | None, via: str, words: str) -> Workflow | None:
-    """Withdraw what is asked, stop the sub-agents, and close every open call: no model accepts a call without a result.
+def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Workflow | None:
+    """Cancel the pending requests, stop the sub-agents, and close every open call; return the locked workflow.
 
-    Locks are taken from the top down, all turns before the workflow, and nowhere from below. Gives the locked workflow.
+    Every call needs a result, because models refuse a history with a call without one. Locks are taken from the top down,
+    all turns before the workflow.
     """
     delegated = subagents.delegated(turn)
     if delegated:
         _lock_below(turn)
-    workflow = hold_workflow(turn)
+    workflow = lock_workflow(turn)
     waiting = [request.pk for request in queries.own_open_requests(turn)]
-    desk.withdraw(waiting, by=by, via=Door(via), comment=words)
+    desk.cancel_requests(waiting, by=by, via=Door(via), comment=reason)
     for _call, below in delegated:
         _stop(below.pk, by=by, via=via)
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
         call.turn = turn
         if call.state == CallState.EXECUTING:
-            # Its outcome is not known and nobody will be asked: the record says so.
+            # The audit log has to say that the outcome is unknown.
             call.state = CallState.UNKNOWN
-        told = UNSURE if call.state == CallState.UNKNOWN else words
-        close_call(call, CallState.CANCELLED, error_text=told, by=by, via=via)
+        error = OUTCOME_UNKNOWN if call.state == CallState.UNKNOWN else reason
+        close_call(call, CallState.CANCELLED, error_text=error, by=by, via=via)
     return workflow
 
 
 def _lock_below(turn: Turn) -> None:
-    """Lock every turn that may stand below: they are younger, and are taken by age."""
+    """Lock every turn that may be below this one, the oldest first; all of them are younger than this one."""
     younger = Turn.objects.filter(root=turn.root_id or turn.pk, pk__gt=turn.pk, state__in=UNFINISHED).order_by("pk")
     known: set[int] = set()
-    # One that was still at work may have begun another one before it was locked.
+    # A turn may have started another one before it was locked.
     while not known.issuperset(found := younger.select_for_update(no_key=True).values_list("pk", flat=True)):
         known |= set(found)
 
@@ -186,10 +187,10 @@ def _end(turn: Turn, state: TurnState, reason: FinishReason, workflow: Workflow 
         "usage": turn.usage,
         "error": turn.error,
     }
-    tell_apps("turn.completed", turn, ending)
-    wake_above(turn)
-    # A sub-agent's turn has none of its own.
+    enqueue_event("turn.completed", turn, ending)
+    resume_parent(turn)
+    # A sub-agent's turn has no workflow of its own.
     if workflow is not None and turn.root_id is None:
         ended_as = {TurnState.COMPLETED: WorkflowState.COMPLETED, TurnState.STOPPED: WorkflowState.CANCELLED}
         desk.end_workflow(workflow, state=ended_as.get(state, WorkflowState.FAILED))
-    ring_after_commit(turn.chat_id)
+    notify_after_commit(turn.chat_id)

@@ -1,4 +1,4 @@
-"""What decisions do to a turn: its waiting calls take their outcome, and it is queued again when none is left."""
+"""Apply decisions to a suspended turn: its calls take their outcomes, and it is queued again when none waits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.conf import settings
 from django.db import transaction
 
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime import async_commit
+from approvals.runtime.async_commit import async_commit
 from approvals.runtime.canonical import canonical
 from approvals.states import Kind, Status
 from chats import queries
-from chats.actions.keeping import close_call, queue_turn, refresh_message, ring_all_after_commit
+from chats.actions.writes import close_call, notify_all_after_commit, queue_turn, refresh_message
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn
@@ -23,17 +23,17 @@ from chats.states import CallState, TurnState
 
 logger = logging.getLogger(__name__)
 
-NOBODY = "Nobody answered before the deadline."
+EXPIRED = "Nobody answered before the deadline."
 DECLINED = "Declined without a word."
 
 
 def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
-    """Take over what was decided since the pause; True if the turn goes on now. Safe to repeat, from anywhere.
+    """Apply what was decided since the pause; return whether the turn goes on. Safe to repeat.
 
-    Without `waits`, a turn that somebody else has locked is left to them.
+    Without `waits`, do nothing if another transaction has locked the turn.
     """
     if not Turn.objects.filter(pk=turn_id, state=TurnState.SUSPENDED).exists():
-        # Looked at without a lock first: a lock alone makes a commit that waits for the disk.
+        # Check without a lock first, because a lock alone makes the commit wait for the disk.
         return False
     with transaction.atomic():
         unlocked = Turn.objects.select_for_update(of=("self",), no_key=True, skip_locked=not waits)
@@ -41,34 +41,34 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
         if turn is None or turn.state != TurnState.SUSPENDED:
             return False
         if not _settle_calls(turn):
-            # Lost with the power, the turn is suspended with nothing open, and the sweep resumes it: the decision is what
-            # counts, and that is stored. Where a result was written, it has to be there for good.
-            async_commit.found_again()
+            # If a crash of the database loses this write, the sweep resumes the turn again from the stored decision. A
+            # result, once written, must not be lost.
+            async_commit()
         resumed = resume_locked(turn)
         refresh_message(turn)
-        ring_all_after_commit(turn)
+        notify_all_after_commit(turn)
     return resumed
 
 
 def resume_locked(turn: Turn) -> bool:
-    """Queue a suspended turn, whose lock the caller holds, if none of its calls waits for a person, or a sub-agent moves."""
+    """Queue a suspended turn that the caller has locked, unless it has to wait; return whether it was queued."""
     if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn):
         return False
     turn.state, turn.finish_reason = TurnState.QUEUED, ""
     turn.save(update_fields=["state", "finish_reason"])
     queue_turn(turn.pk)
-    wake_above(turn)
+    resume_parent(turn)
     return True
 
 
-def wake_above(turn: Turn) -> None:
-    """After the commit, let the turn that waits for this one look again; the sweep does it where that gets lost."""
+def resume_parent(turn: Turn) -> None:
+    """After the commit, resume the turn that waits for this one. If that gets lost, the sweep does it."""
     if turn.parent_call is not None:
         transaction.on_commit(functools.partial(resume_turn, turn.parent_call.turn_id), robust=True)
 
 
 def _settle_calls(turn: Turn) -> bool:
-    """Give every call of a suspended turn whose request has ended its outcome; whether a result was written by it."""
+    """Apply ended requests to the calls of a suspended turn; return whether that wrote a result."""
     written = False
     waiting = turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN])
     for call in waiting.select_related("approval__decision", "recovery__decision").order_by("id"):
@@ -91,7 +91,7 @@ def _settle(call: ToolCall, request: ApprovalRequest, decision: Decision) -> boo
 
 
 def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> tuple[CallState, Any, str]:
-    """What a request's end means for its call: the state, the output, and the words in place of an output."""
+    """Return what an ended request means for its call: the state, the output, and the error text."""
     why = f" {decision.comment}" if decision.comment else ""
     match (request.kind, request.status):
         case (Kind.RECOVERY, Status.ANSWERED):
@@ -101,19 +101,19 @@ def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> 
         case (_, Status.CANCELLED):
             return CallState.CANCELLED, None, f"Withdrawn before it was answered.{why}"
         case (Kind.APPROVAL, _):
-            return CallState.DENIED, None, decision.comment or (NOBODY if request.status == Status.EXPIRED else "")
+            return CallState.DENIED, None, decision.comment or (EXPIRED if request.status == Status.EXPIRED else "")
         case (_, Status.ANSWERED):
             return CallState.SUCCEEDED, _output(call, request, decision), ""
         case (_, Status.EXPIRED) if request.has_default:
             return CallState.SUCCEEDED, _output(call, request, decision), ""
         case (_, Status.EXPIRED):
-            return CallState.FAILED, None, NOBODY
+            return CallState.FAILED, None, EXPIRED
         case _:
             return CallState.FAILED, None, decision.comment or DECLINED
 
 
 def _output(call: ToolCall, request: ApprovalRequest, decision: Decision) -> Any:
-    """The answer in the tool's own output shape; as it is where the tool is gone by now."""
+    """Return the answer in the tool's output shape; unchanged if the tool is gone."""
     try:
         tool = registry.get(settings.HITL_AGENTS, call.turn.agent).tool(call.name)
     except registry.UnknownAgent:
@@ -132,7 +132,7 @@ def _output(call: ToolCall, request: ApprovalRequest, decision: Decision) -> Any
         output = tool.answer(answer)
         canonical(output)
     except Exception:
-        # The tool's own code: what the person said must reach the model all the same.
+        # An error in the tool's code must not keep the answer from the model.
         logger.exception("Tool %s could not shape the answer to call %s", call.name, call.tool_call_id)
         return decision.answer
     return output

@@ -1,4 +1,4 @@
-"""An Agent: who answers in a chat, with which instructions and tools."""
+"""Agents: a name, instructions, tools and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIN_BUDGET = 1024
 
 
 class Task(BaseModel):
-    """What an agent tells its sub-agent."""
+    """The input of a sub-agent."""
 
     model_config = ConfigDict(extra="forbid")
     task: Annotated[str, Field(min_length=1, max_length=20_000, description="Everything that it has to know.")]
@@ -26,11 +26,11 @@ class Task(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """Everything that makes an agent; list its dotted path in `HITL_AGENTS`.
+    """An agent that answers in chats; list its dotted path in `HITL_AGENTS`.
 
-    `model` is empty for the provider's default. `thinking` is a token budget, "adaptive", or 0 to leave it to the model;
-    `max_tokens` bounds one answer beside it. `max_steps` bounds how often the model is asked in one turn. `script` is what the
-    scripted provider plays for this agent.
+    An empty `model` means the provider's default. `thinking` is a budget of tokens, "adaptive", or 0 to leave it to the model;
+    `max_tokens` limits one answer without its thinking. `max_steps` limits how often the model is asked in one turn. The
+    scripted provider plays `script` for this agent.
     """
 
     name: str
@@ -64,8 +64,10 @@ class Agent:
         priority: str = "normal",
         deadline: float | None = None,
     ) -> Tool:
-        """This agent as a tool of another one: it carries out a task in a conversation of its own, whose last words are the
-        tool's output. What it asks people shows at the top, and the caller waits for it, for as long as that takes.
+        """Return this agent as a tool of another one.
+
+        It carries out a task in a chat of its own, and its last text is the tool's output. Its requests are shown in the chat
+        at the top, and the caller waits for it however long people take.
         """
         return Tool(
             name=name or self.name,
@@ -79,7 +81,7 @@ class Agent:
 
     @property
     def family(self) -> Iterator[Agent]:
-        """This agent, and every agent that it has as a tool, at any depth."""
+        """This agent and all agents that it has as tools, at any depth."""
         yield self
         for tool in self.tools:
             if tool.agent is not None:

@@ -1,4 +1,4 @@
-"""What happens in a turn, as frozen values. Each protocol at the edge encodes these; they are stored as JSON."""
+"""The events of a turn, as frozen values. They are stored as JSON, and each protocol encodes them for its clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """The model is asked again; `index` counts from 0 over the whole turn."""
+    """The model is asked; `index` counts from 0 over the whole turn."""
 
     index: int
 
@@ -68,7 +68,7 @@ class ToolInputReady:
 
 @dataclass(frozen=True, slots=True)
 class ToolInputInvalid:
-    """The model called a tool that does not exist, or with an input that does not fit."""
+    """The model called a tool that does not exist, or with an invalid input."""
 
     tool_call_id: str
     tool_name: str
@@ -78,7 +78,7 @@ class ToolInputInvalid:
 
 @dataclass(frozen=True, slots=True)
 class ModelFinished:
-    """The model's whole answer: `blocks` exactly as returned (Anthropic's content block shape)."""
+    """The model's whole answer: content blocks in Anthropic's shape, exactly as returned."""
 
     blocks: list[dict[str, Any]]
     stop_reason: str
@@ -116,7 +116,7 @@ class StepEnded:
 
 @dataclass(frozen=True, slots=True)
 class TurnPaused:
-    """People are asked; the turn goes on when they have answered."""
+    """People were asked; the turn goes on when they have answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +180,12 @@ _TYPES: dict[str, type[Any]] = {
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """The event as stored in `TurnEvent.chunk`: its fields, and its class name under `event`."""
+    """Return the event as stored in `TurnEvent.chunk`: its fields, and its class name under `event`."""
     return {"event": type(event).__name__, **asdict(event)}
 
 
 def from_json(stored: dict[str, Any]) -> Event:
+    """Return the event that `to_json` stored."""
     fields = dict(stored)
     event: Event = _TYPES[fields.pop("event")](**fields)
     return event

@@ -1,4 +1,4 @@
-"""Ready-made interactive tools: `askUser` (choices, the shape AI SDK front ends render) and `askHuman` (AgentForge's)."""
+"""Ready-made tools that ask people: `askUser` (choices, as AI SDK front ends render them) and AgentForge's `askHuman`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from approvals.api.agentforge import title_and_message
+from approvals.asking.titles import title_and_message
 from chats.agent.tools import Answer, Question, Tool
 
 
@@ -28,7 +28,7 @@ class AskUser(BaseModel):
 
 
 class AskHuman(BaseModel):
-    """AgentForge's `ask-human` input; `timeout` in ms, 0 waits for ever."""
+    """AgentForge's `ask-human` input. `timeout` is in ms; 0 waits for ever."""
 
     question: Annotated[str, Field(min_length=1, max_length=20_000)]
     context: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""One step of an agent: ask the model, check what it wants to call, and say what has to happen with each call."""
+"""One step of an agent: ask the model, and check the calls in its answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A tool call of the step. `tool` is None and `error_text` says why when it cannot be called."""
+    """A tool call in a model's answer. `error_text` says why it cannot be run; `tool` is None then."""
 
     tool_call_id: str
     name: str
@@ -39,11 +39,12 @@ class PlannedCall:
 
     @property
     def needs_person(self) -> bool:
+        """Whether a person has to answer or approve it."""
         return self.tool is not None and (self.tool.interactive or self.tool.asks_first(self.input))
 
 
 def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> PlannedCall:
-    """Check a call against the agent's tools before anything else happens with it."""
+    """Check a call against the agent's tools."""
     tool = agent.tool(name)
     if tool is None:
         name = clean_text(name)[:MAX_NAME] or "nameless"
@@ -60,7 +61,7 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
 
 
 def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
-    """The calls in a model's answer, in its order."""
+    """Return the calls in a model's answer, in its order."""
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     return [plan_call(agent, call["id"], call["name"], call["input"]) for call in calls]
 
@@ -68,9 +69,9 @@ def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
 async def stream_step(
     agent: Agent, provider: Provider, messages: list[ModelMessage], index: int
 ) -> AsyncGenerator[Event, None]:
-    """Ask the model once; yield its events, the last of them a `ModelFinished` that can be relied on.
+    """Ask the model once; yield its events, ending with a checked `ModelFinished`.
 
-    Raises ProviderError when the answer is unusable: no stop reason, an unknown one, too long, calls without distinct ids.
+    Raises ProviderError for an unusable answer: too long, without a known stop reason, or with calls without distinct ids.
     """
     yield StepStarted(index)
     finished: ModelFinished | None = None
@@ -100,10 +101,10 @@ async def stream_step(
                 gettext_noop("The model's answer was cut off because it is longer than %(limit)s characters."),
                 limit=f"{MAX_OUTPUT_CHARACTERS:,}",
             )
-    yield _reliable(finished)
+    yield _checked(finished)
 
 
-def _reliable(finished: ModelFinished | None) -> ModelFinished:
+def _checked(finished: ModelFinished | None) -> ModelFinished:
     if finished is None or finished.stop_reason not in STOP_REASONS:
         raise ProviderError(gettext_noop("The model's answer ended before it was complete. Send your message again."))
     calls = [block for block in finished.blocks if block.get("type") == "tool_use"]

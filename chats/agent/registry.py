@@ -1,4 +1,4 @@
-"""The agents of this installation: a dotted path each, loaded once."""
+"""The agents of this installation, loaded once from their dotted paths."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chats.agent.agent import Agent
 
 
 class UnknownAgent(TranslatableError, LookupError):
-    """No agent of that name is listed (any more)."""
+    """No listed agent has that name."""
 
 
 @cache
 def load(paths: tuple[str, ...]) -> Mapping[str, Agent]:
-    """Agents by name, in the order of their dotted paths. Raises ImportError or TypeError with a clear line."""
+    """Return agents by name, in the order of their dotted paths. ImportError, TypeError."""
     agents: dict[str, Agent] = {}
     for path in paths:
         agent = _import(path)
@@ -38,7 +38,7 @@ def _with_sub_agents(paths: tuple[str, ...]) -> Mapping[str, Agent]:
 
 
 def get(paths: Sequence[str], name: str) -> Agent:
-    """A listed agent, or one that a listed agent has as a tool. UnknownAgent."""
+    """Return a listed agent, or one that a listed agent has as a tool. UnknownAgent."""
     found = _with_sub_agents(tuple(paths)).get(name)
     if found is None:
         raise UnknownAgent(gettext_noop("No agent is named %(name)r."), name=name)

@@ -1,13 +1,13 @@
-"""Conversations written down beforehand: what the scripted provider says, step by step, when a sentence matches.
+"""Scripts for the scripted provider: what it says, step by step, when a sentence matches.
 
     Conversation(r"refund order (?P<order>\\d+)", [
         [Say("Let me see."), Use("issueRefund", {"orderId": "{order}", "amount": 50})],
         [Say("Done: {results[0]}")],
     ])
 
-The first pattern found in the user's last message (case does not matter) plays. Every inner list is one step: the next
-one is played when all results of the one before are there. In texts and inputs `{name}` is a group of the pattern,
-`{results[0]}` the first result of the step before, `{answers}` all of them in words.
+The first conversation whose pattern is found in the user's last message plays; case is ignored. Each inner list is one
+step, which plays when all results of the previous step are there. In texts and inputs, `{name}` is a group of the pattern,
+`{results[0]}` the first result of the previous step, and `{answers}` all of its results as text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Text, streamed word by word; `pause` is the time between two words in seconds."""
+    """Text, streamed word by word, with `pause` seconds between two words."""
 
     text: str
     pause: float = 0.01
@@ -36,20 +36,21 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What to play when `pattern` is found. Steps beyond the last end the turn."""
+    """What to play when `pattern` is found. The turn ends after the last step."""
 
     pattern: str
     steps: Sequence[Sequence[Say | Use]]
-    #: The sentence that a person may type to see it, for the help text.
+    #: A sentence that starts it, for the help text.
     example: str = ""
 
     def match(self, text: str) -> dict[str, str] | None:
+        """Return the groups of the pattern in `text`; None if it is not found."""
         found = re.search(self.pattern, text, re.IGNORECASE)
         return {name: value or "" for name, value in found.groupdict().items()} if found else None
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
-    """A template with its `{placeholders}` replaced; unknown ones stay as they are."""
+    """Return a template with its `{placeholders}` replaced; unknown ones stay."""
     match template:
         case str():
             number = re.fullmatch(r"\{(\w+):number\}", template)

@@ -1,4 +1,4 @@
-"""Tools: a typed function becomes a tool the model can call; a schema without a function becomes a question to a person."""
+"""Tools: a typed function becomes a tool that the model can call; a schema without one becomes a question to a person."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ DEFAULT_TIMEOUT = 60.0
 
 
 class ToolError(Exception):
-    """Raise it in a tool to tell the model, in your own words, what went wrong; no traceback goes with it."""
+    """Raise this in a tool to tell the model what went wrong. The model gets the message without a traceback."""
 
 
 class InvalidInput(ValueError):
-    """The model's input does not fit the tool; the message goes back to the model."""
+    """The model's input does not fit the tool. The model gets the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know about its call: declare a parameter of this type to get it.
+    """What a tool can know about its call. Declare a parameter of this type to get it.
 
-    `executions` is how often this tool was started in this chat, this run included. `tool_call_id` stays the same when
-    an idempotent tool is run again after a crash: use it as the idempotency key towards the outside.
+    `executions` is how often this tool was started in this chat, including this run. `tool_call_id` stays the same when an
+    idempotent tool runs again after a crash: use it as an idempotency key for external services.
     """
 
     tool_call_id: str
@@ -42,7 +42,7 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an interactive tool asks, made from the model's input."""
+    """What an interactive tool asks a person, made from the model's input."""
 
     title: str
     message: str = ""
@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A person's answer to a Question (or its default, when `timed_out`); times in epoch milliseconds."""
+    """A person's answer to a Question, or its default if `timed_out`. Times are in epoch milliseconds."""
 
     value: Any
     request_id: str
@@ -75,10 +75,9 @@ class Answer:
 class Tool:
     """A tool of an agent.
 
-    `run` is None for an interactive tool, which has `ask` instead, and for an agent as a tool, which has `agent`. `timeout` is
-    in seconds, `deadline` (how long a person has to decide an approval) too; None waits for ever. `idempotent` says that
-    running it again with the same toolCallId does no harm, so a crash in the middle repeats it; any other tool asks a
-    person first.
+    Instead of `run`, an interactive tool has `ask`, and an agent as a tool has `agent`. `timeout` limits a run, in seconds.
+    `deadline` limits how long a person may take to approve, in seconds; None waits for ever. An `idempotent` tool can run
+    again with the same toolCallId without harm, so it does after a crash; for any other tool a person is asked first.
     """
 
     name: str
@@ -93,7 +92,7 @@ class Tool:
     deadline: float | None = None
     ask: Callable[[Any], Question] | None = None
     answer: Callable[[Answer], Any] = field(default=lambda answer: answer.value)
-    #: An `Agent` (chats.agent.agent, which imports this module).
+    #: An `Agent`; typed as Any because chats.agent.agent imports this module.
     agent: Any = None
 
     def __post_init__(self) -> None:
@@ -106,20 +105,20 @@ class Tool:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema (2020-12) that the model is shown."""
+        """The JSON Schema (2020-12) of the input, as the model is shown it."""
         return self.input_model.model_json_schema()
 
     def validate(self, value: Any) -> BaseModel:
-        """The parsed input; InvalidInput, in words for the model, if it does not fit."""
+        """Return the parsed input. InvalidInput, with a text for the model, if it does not fit."""
         try:
-            # Strict, so that what was approved ("100" or 100?) is what runs; from JSON, so that dates and enums may be text.
+            # Strict, so that an approved "100" does not run as 100; from JSON, so that dates and enums may be text.
             return self.input_model.model_validate_json(json.dumps(value), strict=True)
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'input'}: {e['msg']}" for e in error.errors()[:10])
             raise InvalidInput(f"Invalid input for {self.name}: {problems}") from error
 
     def asks_first(self, value: dict[str, Any]) -> bool:
-        """Whether this input needs a person's approval; a predicate that raises asks."""
+        """Return whether this input needs approval; it does if the predicate raises."""
         if not callable(self.needs_approval):
             return self.needs_approval
         try:
@@ -151,7 +150,7 @@ def tool(
     priority: str = "normal",
     deadline: float | None = None,
 ) -> Any:
-    """Make a tool of a typed function, sync or async; its docstring is what the model reads about it."""
+    """Make a tool from a typed function, sync or async. The model is shown its docstring."""
 
     def make(function: Callable[..., Any]) -> Tool:
         model, context_parameter = _input_model(function)

@@ -1,4 +1,4 @@
-"""Where a worker takes its turns from: Procrastinate's queue, for as long as the process lives."""
+"""Take turns off Procrastinate's queue, for as long as a worker process lives."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ from chats.queue import QUEUE, TASK
 
 logger = logging.getLogger(__name__)
 
-#: Seconds: between two tries while the database is away, for turns of a queue that is being left, and between two looks
-#: for jobs whose worker died. A worker that has not been heard of for SILENT is dead.
-RETRY, LEAVING, CLEARING, SILENT = 1.0, 10.0, 30.0, 30.0
-#: Connections of the queue's own, beside those of Django: one listens, the others fetch and finish jobs.
+#: Seconds between two attempts while the database is away, and for running jobs when the worker stops.
+RETRY, SHUTDOWN = 1.0, 10.0
+#: Seconds between two searches for the jobs of dead workers, and without a heartbeat after which a worker is dead.
+CLEANUP, STALLED = 30.0, 30.0
+#: The queue's own connections, apart from Django's: one listens, the others fetch and finish jobs.
 CONNECTIONS = 4
 
 
 async def take_turns(jobs: Jobs, *, at_once: int) -> None:
-    """Run turns off the queue, at most `at_once` of them, until cancelled. The sweep goes on while the queue is away."""
+    """Run the turns of the queue, at most `at_once` at the same time, until cancelled."""
     while True:
         try:
             await _work(jobs, at_once)
         except Exception as error:
             this = asyncio.current_task()
             if this is not None and this.cancelling():
-                # Told to end, it failed to take its leave of a database that is away: that is an end, too.
+                # Cancelled, it could not shut down cleanly because the database is away.
                 raise asyncio.CancelledError from error
-            logger.warning("The queue of turns is away (%s); trying again. The sweep finds turns meanwhile.", error)
+            logger.warning(
+                "The queue of turns is unavailable (%s); trying again. The sweep finds turns meanwhile.", error
+            )
         await asyncio.sleep(RETRY)
 
 
@@ -46,7 +49,7 @@ async def _work(jobs: Jobs, at_once: int) -> None:
         await jobs.run(turn_id)
 
     async with app.open_async():
-        clearing = asyncio.create_task(_clear(app))
+        cleanup = asyncio.create_task(_remove_stalled_jobs(app))
         try:
             await app.run_worker_async(
                 queues=[QUEUE],
@@ -54,28 +57,27 @@ async def _work(jobs: Jobs, at_once: int) -> None:
                 concurrency=at_once,
                 delete_jobs="always",
                 install_signal_handlers=False,
-                shutdown_graceful_timeout=LEAVING,
-                stalled_worker_timeout=SILENT,
+                shutdown_graceful_timeout=SHUTDOWN,
+                stalled_worker_timeout=STALLED,
             )
         finally:
-            clearing.cancel()
+            cleanup.cancel()
 
 
 def _connector() -> PsycopgConnector:
-    given = connections["default"].get_connection_params()
-    known: dict[str, Any] = {name: value for name, value in given.items() if name not in {"cursor_factory", "context"}}
-    # Jobs are hints: to wait for the disk with each of them would slow every turn down, and save nothing. A lock that takes
-    # long ends no worker: the queue's connections are its own.
-    mine = "-c synchronous_commit=off -c lock_timeout=30000"
-    known["options"] = " ".join(filter(None, [known.get("options"), mine]))
-    return PsycopgConnector(kwargs=known, min_size=1, max_size=CONNECTIONS)
+    django = connections["default"].get_connection_params()
+    parameters: dict[str, Any] = {key: django[key] for key in django.keys() - {"cursor_factory", "context"}}
+    # A lost job does no harm, so its commit need not wait for the disk. A long lock wait must not end the worker.
+    options = "-c synchronous_commit=off -c lock_timeout=30000"
+    parameters["options"] = " ".join(filter(None, [parameters.get("options"), options]))
+    return PsycopgConnector(kwargs=parameters, min_size=1, max_size=CONNECTIONS)
 
 
-async def _clear(app: App) -> None:
-    """Remove the jobs of dead workers; their turns are found by their lapsed leases."""
+async def _remove_stalled_jobs(app: App) -> None:
+    """Remove the jobs of dead workers, again and again. The sweep finds their turns by the expired leases."""
     while True:
         with contextlib.suppress(Exception):
-            await app.job_manager.prune_stalled_workers(SILENT)
-            for job in await app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=SILENT):
+            await app.job_manager.prune_stalled_workers(STALLED)
+            for job in await app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED):
                 await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
-        await asyncio.sleep(CLEARING)
+        await asyncio.sleep(CLEANUP)

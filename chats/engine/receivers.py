@@ -1,4 +1,4 @@
-"""What the chats hear from the desk."""
+"""Receivers of the signals of `approvals`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chats.models import ToolCall
 
 
 def on_decided(sender: object, *, request_id: UUID, **_: Any) -> None:
-    """A request has ended: the turn that asked goes on, if it was the last one it waited for."""
+    """Resume the turn that asked a request which has ended, unless it waits for others."""
     asked = ToolCall.objects.filter(Q(approval=request_id) | Q(recovery=request_id))
     for turn_id in asked.values_list("turn", flat=True):
         actions.resume_turn(turn_id)

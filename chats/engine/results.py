@@ -1,6 +1,7 @@
-"""The results of tool calls as a turn's stream tells them: those of calls that were run, or were to be run.
+"""Which results of tool calls a turn's stream reports: those of calls that ran, or were approved to run.
 
-What people answer, reject or cancel is not told here: their clients are told by what they sent (`actions.take_answers`).
+Answers, rejections and cancellations are not reported: the response to the answering client says them
+(`actions.take_answers`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ RESULTS = frozenset({events.ToolSucceeded.__name__, events.ToolFailed.__name__})
 
 
 def result_of(call: ToolCall) -> events.ToolSucceeded | events.ToolFailed | None:
-    """What followers are told of a call; None while it is open, and for one that the stream does not tell of."""
+    """Return the event that reports a call's result; None for an open call, and for one that the stream does not report."""
     was_to_run = call.attempt > 0 or (call.approval is not None and call.approval.status == Status.APPROVED)
     if call.state not in CLOSED or not was_to_run:
         return None
@@ -23,7 +24,7 @@ def result_of(call: ToolCall) -> events.ToolSucceeded | events.ToolFailed | None
     return events.ToolFailed(call.tool_call_id, call.error_text)
 
 
-def told_results(turn_id: int, step: int) -> set[str]:
-    """The toolCallIds of the results of a step that the stored stream tells."""
+def reported_results(turn_id: int, step: int) -> set[str]:
+    """Return the toolCallIds whose results the stored stream reports in a step."""
     chunks = TurnEvent.objects.filter(turn=turn_id, step=step).values_list("chunk", flat=True)
     return {chunk["tool_call_id"] for chunk in chunks if chunk["event"] in RESULTS}

@@ -1,7 +1,7 @@
-"""Follow a turn's events: those stored so far, then live ones as they happen in this process, until it pauses or ends.
+"""Follow a turn's events: first those stored, then live ones from a runner in this process, until the turn pauses or ends.
 
-A follower that falls behind, or that sits in another process than the runner, reads the stored events: the runner rings when
-there are new ones, and where the ring is lost it looks every POLL seconds. Nothing depends on the ring.
+A follower that falls behind, or whose runner is in another process, reads the stored events. It does so when the runner
+notifies it, and every POLL seconds in case the notification is lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakSet
 
 from approvals.live import doorbell as bell
-from approvals.live.listeners import hear
+from approvals.live.listeners import listen
 from approvals.runtime import database
 from chats import doorbell, queries, queue
 from chats.agent import events
@@ -25,85 +25,85 @@ CLOSING = (events.TurnPaused, events.TurnEnded, events.TurnFailed)
 
 
 class _Follower:
-    """One follower's mailbox; a full one is not fed any more, and its owner reads the stored events instead.
+    """A follower's mailbox of (seq, event). None in it says that there are stored events to read.
 
-    None in it says that there are stored events to be read.
+    Nothing is added to a full mailbox; the gap makes the follower read the stored events.
     """
 
     def __init__(self, turn_id: int) -> None:
         self.turn_id = turn_id
-        self.mail: asyncio.Queue[tuple[int, events.Event] | None] = asyncio.Queue(maxsize=1000)
+        self.mailbox: asyncio.Queue[tuple[int, events.Event] | None] = asyncio.Queue(maxsize=1000)
 
-    def look(self) -> None:
-        # One reminder is enough, however often it is rung.
-        if self.mail.empty():
-            self.mail.put_nowait(None)
+    def notify(self) -> None:
+        # One reminder is enough for any number of notifications.
+        if self.mailbox.empty():
+            self.mailbox.put_nowait(None)
 
 
 _followers: WeakSet[_Follower] = WeakSet()
 
 
-class Rests:
-    """Hears which turns of this process come to rest, from when it is made; of others nothing is heard."""
+class RestWatch:
+    """Collects the turns that come to rest from its creation on, as far as this process is notified of them."""
 
     def __init__(self) -> None:
-        self._heard: set[int] = set()
-        self._bell = asyncio.Event()
-        _resting.add(self)
+        self._resting: set[int] = set()
+        self._changed = asyncio.Event()
+        _watches.add(self)
 
-    def note(self, turn_id: int) -> None:
-        self._heard.add(turn_id)
-        self._bell.set()
+    def add(self, turn_id: int) -> None:
+        self._resting.add(turn_id)
+        self._changed.set()
 
     async def wait(self, turn_ids: Collection[int]) -> None:
-        """Return when one of these turns has come to rest, or after a moment, to be looked at."""
+        """Return when one of these turns has come to rest, or after POLL seconds: the caller checks the rows."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(POLL):
-                while self._heard.isdisjoint(turn_ids):
-                    self._bell.clear()
-                    await self._bell.wait()
+                while self._resting.isdisjoint(turn_ids):
+                    self._changed.clear()
+                    await self._changed.wait()
 
 
-_resting: WeakSet[Rests] = WeakSet()
+_watches: WeakSet[RestWatch] = WeakSet()
 
 
 def publish(turn_id: int, seq: int, event: events.Event) -> None:
-    """Hand an event to this process's followers. Call it on the loop that they run on."""
+    """Give an event to this process's followers. Call it on the loop that they run on."""
     if isinstance(event, CLOSING):
-        for rests in list(_resting):
-            rests.note(turn_id)
+        for watch in list(_watches):
+            watch.add(turn_id)
     for follower in list(_followers):
-        if follower.turn_id == turn_id and not follower.mail.full():
-            follower.mail.put_nowait((seq, event))
+        if follower.turn_id == turn_id and not follower.mailbox.full():
+            follower.mailbox.put_nowait((seq, event))
 
 
-def tell_others(turn_id: int, *, rests: bool = False) -> None:
-    """Let other processes know that a turn's events were stored, and whether it has come to rest; where there are others."""
+def notify_others(turn_id: int, *, rests: bool = False) -> None:
+    """Notify other processes, if turns are run by workers, that a turn's events were stored, and whether it rests now."""
     if queue.in_use():
-        bell.ring(doorbell.STREAMS, {"type": "turn.moved", "turn": turn_id, "rests": rests})
+        bell.notify(doorbell.STREAMS, {"type": "turn.moved", "turn": turn_id, "rests": rests})
 
 
-async def hear_others() -> None:
-    """Wake this process's followers for what other processes have stored; until cancelled."""
-    await hear(doorbell.STREAMS, _heard)
+async def listen_to_others() -> None:
+    """Pass notifications of other processes on to this process's followers, until cancelled."""
+    await listen([doorbell.STREAMS], _on_moved)
 
 
-def _heard(message: Mapping[str, Any]) -> None:
+def _on_moved(message: Mapping[str, Any]) -> None:
     if message["rests"]:
-        for rests in list(_resting):
-            rests.note(message["turn"])
+        for watch in list(_watches):
+            watch.add(message["turn"])
     for follower in list(_followers):
         if follower.turn_id == message["turn"]:
-            follower.look()
+            follower.notify()
 
 
 async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, events.Event]]:
-    """Yield (seq, event) behind `after`, in order and without a gap, up to the turn's next pause or its end."""
+    """Yield every (seq, event) after `after`, in order, up to the turn's next pause or its end."""
     follower = _Follower(turn_id)
     _followers.add(follower)
     seen = after
     while True:
-        stored, over = await database.insist(_read, turn_id, seen)
+        stored, over = await database.retry(_read, turn_id, seen)
         last: events.Event | None = None
         for seq, chunk in stored:
             seen, last = seq, events.from_json(chunk)
@@ -118,10 +118,10 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, event
 
 
 async def _live(follower: _Follower, seen: int) -> AsyncIterator[tuple[int, events.Event]]:
-    """What arrives in the mailbox, while it follows on directly; ends at a gap or a silence, for another read."""
+    """Yield from the mailbox while the numbers are consecutive; end at a gap or after POLL seconds without an event."""
     while True:
         try:
-            found = await asyncio.wait_for(follower.mail.get(), POLL)
+            found = await asyncio.wait_for(follower.mailbox.get(), POLL)
         except TimeoutError:
             return
         if found is None:
@@ -136,6 +136,6 @@ async def _live(follower: _Follower, seen: int) -> AsyncIterator[tuple[int, even
 
 
 def _read(turn_id: int, seen: int) -> tuple[list[tuple[int, dict[str, object]]], bool]:
-    # The state first: what is stored after a turn was seen to be over cannot be missed by the read behind it.
+    # Read the state first: all events of a turn that was seen to be over are stored before the second read.
     over = not Turn.objects.filter(pk=turn_id, state__in=[TurnState.QUEUED, TurnState.RUNNING]).exists()
     return queries.events_after(turn_id, seen), over

@@ -1,4 +1,4 @@
-"""Turns that stand still though they need not: queued and taken by nobody, left by a dead runner, suspended with nothing open."""
+"""Find turns that are stuck: queued without a runner, left by a dead runner, or suspended with no pending request."""
 
 from __future__ import annotations
 
@@ -22,40 +22,42 @@ from chats.states import TURN_SOURCES, CallState, TurnState
 logger = logging.getLogger(__name__)
 
 BATCH = 100
-#: Workflows of one look, most of which only run.
-MANY = 500
+#: Workflows read in one sweep; most of them are simply running.
+WORKFLOWS = 500
 
 _running, _calls_below, _turns_below = Walk(), Walk(), Walk()
 
 
 def wake_stuck_turns() -> None:
-    """Ring for turns that wait for a runner; claiming decides who gets them. Sub-agents' come first: others wait for them."""
-    found = stuck(Now()).order_by(F("root").asc(nulls_last=True), "id")
+    """Notify runners of turns without one; sub-agents' turns come first, because others wait for them."""
+    found = stuck_turns(Now()).order_by(F("root").asc(nulls_last=True), "id")
     for turn_id, root in list(found.values_list("pk", "root")[:BATCH]):
-        doorbell.ring_work(turn_id, below=root is not None)
+        doorbell.notify_queued(turn_id, below=root is not None)
 
 
-def stuck(now: Any) -> QuerySet[Turn]:
+def stuck_turns(now: Any) -> QuerySet[Turn]:
+    """Turns that are queued, or whose runner let its lease expire before `now`."""
     return Turn.objects.filter(Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=now))
 
 
 def resume_answered_turns() -> None:
-    """Resume turns whose requests have all ended while the signal got lost.
+    """Resume turns whose requests have all ended but whose signal was lost.
 
-    Found from the side of the workflows, of which few are running, and not from the many suspended turns.
+    Starts from the running workflows, which are few, and not from the suspended turns, which are many.
     """
-    keys = [workflow.key for workflow in _running.next(answered().only("key"), MANY)]
+    keys = [workflow.key for workflow in _running.next(answered_workflows().only("key"), WORKFLOWS)]
     turns = Turn.objects.filter(state=TurnState.SUSPENDED, run_id__in=keys).order_by("pk")
     _resume(list(turns.values_list("pk", flat=True)))
 
 
-def answered() -> QuerySet[Workflow]:
+def answered_workflows() -> QuerySet[Workflow]:
+    """Workflows of turns that have no pending request."""
     return Workflow.objects.filter(source__in=TURN_SOURCES, state=WorkflowState.RUNNING)
 
 
 def resume_nested_turns() -> None:
-    """The same between agents and their sub-agents: one was answered while others wait, or one has moved unheard."""
-    calls, moved = answered_below()
+    """Resume turns with sub-agents: one sub-agent was answered while others wait, or its turn has moved without a signal."""
+    calls, moved = answered_nested()
     found = {call.turn_id for call in _calls_below.next(calls.only("turn"))}
     found |= {turn.parent_call.turn_id for turn in _turns_below.next(moved.select_related("parent_call"))}
     _resume(sorted(found))
@@ -68,12 +70,12 @@ def _resume(turn_ids: Iterable[int]) -> None:
         except database.AWAY:
             raise
         except Exception:
-            # One that cannot be resumed must not keep the others waiting.
+            # One turn that cannot be resumed must not block the others.
             logger.exception("Turn %s cannot be resumed; it will be tried again", turn_id)
 
 
-def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
-    """Calls of sub-agents that were answered, and turns of sub-agents that have moved, whose turns still wait."""
+def answered_nested() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
+    """Return answered calls in suspended sub-agents' turns, and sub-agents' turns that have moved while the parent waits."""
     calls = ToolCall.objects.filter(
         Q(approval__status__in=FINAL, state=CallState.WAITING) | Q(recovery__status__in=FINAL, state=CallState.UNKNOWN),
         turn__root__isnull=False,
@@ -84,13 +86,13 @@ def answered_below() -> tuple[QuerySet[ToolCall], QuerySet[Turn]]:
 
 
 def prune_old_events() -> None:
-    """Remove a batch of the streams that nobody follows any more; the next round removes the next one."""
-    actions.prune_events(Now() - _kept())
+    """Remove one batch of old stream events; the next sweep removes the next batch."""
+    actions.prune_events(Now() - _retention())
 
 
-def streams_over(now: Any) -> QuerySet[Turn]:
-    return actions.turns_to_prune(now - _kept())
+def turns_with_old_events(now: Any) -> QuerySet[Turn]:
+    return actions.turns_to_prune(now - _retention())
 
 
-def _kept() -> timedelta:
+def _retention() -> timedelta:
     return timedelta(hours=settings.HITL_KEEP_EVENTS)

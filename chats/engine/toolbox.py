@@ -1,4 +1,4 @@
-"""Run a tool within its limit: async ones on the loop, sync ones on a bounded pool of threads of their own."""
+"""Run a tool within its time limit: async tools on the event loop, sync tools in a thread pool of their own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 THREADS = 8
 MAX_OUTPUT_BYTES = 256_000
-#: A run that outlives its limit may still bring its result; after this many seconds nobody listens any more.
+#: Seconds for which the result of a run that exceeded its limit is still accepted.
 LATE_LIMIT = 3600.0
 
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-tool")
@@ -32,7 +32,7 @@ _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-t
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run came to: an output, or the words of its failure."""
+    """The result of a run: an output, or the text of an error."""
 
     output: Any = None
     error_text: str = ""
@@ -42,9 +42,9 @@ Late = Callable[[Result], Awaitable[None]]
 
 
 async def run_tool(tool: Tool, value: Any, context: ToolContext, *, late: Late) -> Result | None:
-    """The tool's result; None if it did not end within its limit, and then `late` gets the result if one still comes.
+    """Return the tool's result; None if it exceeded its limit, and then pass a late result to `late`.
 
-    A sync tool that has not even got a thread by then is not started any more: that much is known, and is its result.
+    A sync tool that got no thread within its limit is not started; its result says so.
     """
     threads: list[Future[Any]] = []
     task = asyncio.create_task(_guarded(tool, value, context, threads))
@@ -78,11 +78,11 @@ async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[F
         logger.exception("Tool %s raised (call %s)", tool.name, context.tool_call_id)
         return Result(error_text=f"{tool.name} failed ({type(error).__name__}). The server's log has the details.")
     try:
-        return Result(output=await asyncio.to_thread(_kept, output))
+        return Result(output=await asyncio.to_thread(_storable, output))
     except Exception as error:
-        # Whatever is wrong with the result, the tool did run, and the model must not take it for a failure.
-        words = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
-        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {words}.")
+        # The tool did run, so the model must not be told that it failed.
+        problem = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
+        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {problem}.")
 
 
 async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Any:
@@ -101,16 +101,16 @@ async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Futu
 
 def _in_thread(bound: Callable[[], Any]) -> Any:
     try:
-        return database.unit(bound)
+        return database.call_and_close(bound)
     except StopIteration as error:
-        # No asyncio future carries one: whoever waits would wait for ever.
+        # asyncio futures cannot carry StopIteration: the caller would wait for ever.
         raise RuntimeError("the tool raised StopIteration") from error
 
 
-def _kept(output: Any) -> Any:
-    """The output as JSON, within bounds; ValueError if it has no such form."""
+def _storable(output: Any) -> Any:
+    """Return the output as JSON within bounds. ValueError if that is impossible."""
     plain = to_jsonable_python(output)
-    # A quick look at the size before the careful one: on 50 MB the careful one takes a minute.
+    # A cheap check of the size first: the exact one takes a minute for 50 MB.
     if len(json.dumps(plain, ensure_ascii=False)) > MAX_OUTPUT_BYTES:
         raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{MAX_OUTPUT_BYTES:,}")
     value = clean_json(plain)

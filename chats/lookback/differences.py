@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from approvals.runtime.canonical import same_json
 from chats.lookback.alignment import Block, Budget, Op, align
 
 Part = dict[str, Any]
@@ -70,7 +71,7 @@ def _keys(parts: Sequence[Part]) -> list[tuple[str, str | int]]:
 
 
 def _row(before: Part, after: Part) -> Row:
-    return Row(Op.SAME if same(before, after) else Op.CHANGED, before, after)
+    return Row(Op.SAME if same_json(before, after, exact=True) else Op.CHANGED, before, after)
 
 
 def _paired(gone: Sequence[Part], come: Sequence[Part]) -> Iterator[Row]:
@@ -118,17 +119,8 @@ def _within(path: tuple[Any, ...], before: Any, after: Any) -> Iterator[Change]:
     if isinstance(before, list) and isinstance(after, list):
         before, after = dict(enumerate(before)), dict(enumerate(after))
     elif not (isinstance(before, dict) and isinstance(after, dict)):
-        if not same(before, after):
+        if not same_json(before, after, exact=True):
             yield Change(path, Op.CHANGED, before, after)
         return
     for name in _names(before, after):
         yield from _at(name, path, before, after)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: to Python, `True == 1` and `1 == 1.0`."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and bool(one == other)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import ngettext
 
-from approvals.runtime.cursors import number_from
+from approvals.runtime.cursors import Cursor
 from approvals.runtime.json_tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
 from chats.queries import subagents
-from chats.queries.recoveries import doubts_of
+from chats.queries.recoveries import recoveries_of
 
 PAGE = 60
 #: How many characters of a value are shown; the checkpoints hold all of it.
@@ -24,31 +23,16 @@ MAX_SHOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class TimelineCursor:
-    """The position of an entry: moment, index of its type, key of its row, as in `2026-11-21T12:00:00.000000Z,3,42`."""
+class TimelineCursor(Cursor):
+    """The cursor of an entry: when it happened, the index of its type in ENTRY_TYPES, and its row's key."""
 
     at: datetime
     rank: int
     pk: int | UUID
 
-    def __str__(self) -> str:
-        return f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ},{self.rank},{self.pk}"
-
-
-def timeline_cursor_from(text: str) -> TimelineCursor | None:
-    """Parse a cursor; return None if the text is not one."""
-    moment, _, rest = text.partition(",")
-    index, _, pk = rest.partition(",")
-    rank = number_from(index)
-    if rank is None or rank >= len(ENTRY_TYPES):
-        return None
-    try:
-        found, key = parse_datetime(moment), ENTRY_TYPES[rank].key(pk)
-        if found is None or found.tzinfo is None or key is None:
-            return None
-        return TimelineCursor(found.astimezone(UTC), rank, key)
-    except (ValueError, OverflowError):
-        return None
+    def __post_init__(self) -> None:
+        if self.rank >= len(ENTRY_TYPES) or not isinstance(self.pk, ENTRY_TYPES[self.rank].key):
+            raise ValueError("not an entry of a timeline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +45,7 @@ class EntryType:
     name: str
     rows: Callable[[Chat], QuerySet[Any]]
     moment: str
-    key: Callable[[str], int | UUID | None] = number_from
+    key: type[int | UUID] = int
     kept: bool = False
 
 
@@ -70,7 +54,7 @@ def _calls(chat: Chat) -> QuerySet[Any]:
 
 
 def _doubts(chat: Chat) -> QuerySet[Any]:
-    return doubts_of(chat, chat.tool_calls.all()).select_related("decision")
+    return recoveries_of(chat, chat.tool_calls.all()).select_related("decision")
 
 
 #: In the order of entries with the same moment. Cursors hold the index of the type.

@@ -10,13 +10,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.http import SignedIn, refusals_as_pages
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.runtime.cursors import number_from
 from approvals.states import Door
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
 from chats.lookback import comparing
-from chats.lookback.timeline import page_of, timeline_cursor_from
+from chats.lookback.timeline import TimelineCursor, page_of
 from chats.models import Chat, TurnCheckpoint
 from chats.queries import export as exporting
 from chats.queries.agents import agent_named
@@ -30,7 +30,7 @@ CHOICES = 200
 def timeline(request: SignedIn, pk: int) -> HttpResponse:
     """Show the timeline of a chat: the latest entries, or those before or after a cursor."""
     found = queries.get_chat_for(request.user, pk)
-    before, after = (timeline_cursor_from(request.GET.get(side, "")) for side in ("before", "after"))
+    before, after = (TimelineCursor.parse(request.GET.get(side, "")) for side in ("before", "after"))
     context = {
         "chat": found,
         "page": page_of(found, before=before, after=after),
@@ -91,6 +91,6 @@ def branch(request: SignedIn, pk: int) -> HttpResponse:
 def export(request: SignedIn, pk: int) -> HttpResponse:
     """Download a chat with all its data as JSON."""
     found = queries.get_chat_for(request.user, pk)
-    return handed_over(
+    return streamed_response(
         request, exporting.pieces(found), content_type="application/json", headers=exporting.headers(found)
     )

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 
 from approvals.exceptions import NotFound
 from approvals.live import doorbell
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.pages import assignee_pushes
 from approvals.pages.consumers import NOT_FOUND, LiveConsumer
 from approvals.runtime import database
@@ -48,7 +48,7 @@ class ChatConsumer(LiveConsumer):
             raise NotFound from error
         return [chat_group(self.chat_pk), doorbell.user_group(user.pk), doorbell.scope_group(chat.scope)]
 
-    def catch_up(self, user: User, shared: Shared) -> str:
+    def catch_up(self, user: User, shared: BatchCache) -> str:
         """Render more messages than usual: several may have been sent on another device meanwhile."""
         return render_push(user, queries.get_chat_for(user, self.chat_pk), limit=CATCH_UP)
 
@@ -103,11 +103,11 @@ class ChatConsumer(LiveConsumer):
         await self.push(_latest, self.chat_pk)
 
 
-def _latest(user: User, shared: Shared, chat_pk: int) -> str:
+def _latest(user: User, shared: BatchCache, chat_pk: int) -> str:
     return render_push(user, queries.get_chat_for(user, chat_pk))
 
 
-def _nothing_new(user: User, shared: Shared, chat_pk: int) -> str:
+def _nothing_new(user: User, shared: BatchCache, chat_pk: int) -> str:
     """Return nothing to push. Raise ChatNotFound if the user may no longer see the chat."""
     queries.get_chat_for(user, chat_pk)
     return ""

@@ -39,7 +39,7 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
         "waiting": waiting,
-        "above": subagents.chat_above(chat),
+        "above": subagents.parent_chat(chat),
         "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
         "may_write": chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None,
     }
@@ -47,5 +47,5 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
 
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
     """Render out-of-band fragments: the parts of the last messages, the turn's state, and the removal of deleted messages."""
-    context = chat_context(user, chat, limit=limit) | {"cut": queries.lately_cut(chat, limit=CUT)}
+    context = chat_context(user, chat, limit=limit) | {"cut": queries.last_cut_messages(chat, limit=CUT)}
     return render_to_string("chats/chat/_push.html", context)

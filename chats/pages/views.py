@@ -37,9 +37,8 @@ CHECKPOINTS = 200
 def chats(request: SignedIn) -> HttpResponse:
     """List the chats that a person may read, latest first, page by page."""
     found = queries.listed_chats_for(request.user)
-    before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 19:
-        last = found.filter(pk=int(before)).first()
+    if (before := number_from(request.GET.get("before", ""))) is not None:
+        last = found.filter(pk=before).first()
         found = queries.chats_older_than(found, last) if last is not None else found
     page = list(found[: PAGE + 1])
     older = page[PAGE - 1].pk if len(page) > PAGE else None
@@ -74,8 +73,7 @@ def chat(request: SignedIn, pk: int) -> HttpResponse:
 def _chat_page(
     request: SignedIn, found: Chat, *, refusal: str = "", draft: str = "", status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    before = request.GET.get("before", "")
-    position = int(before) if before.isdecimal() and len(before) < 10 else None
+    position = number_from(request.GET.get("before", ""), digits=9)
     context = chat_context(request.user, found, limit=MESSAGES_SHOWN, before=position)
     context |= {
         "branches": branches.branches_of(found),

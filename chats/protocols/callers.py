@@ -1,4 +1,4 @@
-"""Which chats a caller's word reaches, the same through every door for chat clients."""
+"""Which chats an API caller may use, the same for every protocol of chat clients."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from chats.queries.agents import agent_named, agents
 
 
 def confine(caller: Caller, public_id: str) -> None:
-    """A client token is good for its own chat; any other does not exist for it."""
+    """Raise ChatNotFound for a client token that is for another chat."""
     if caller.thread not in {None, public_id}:
         raise ChatNotFound
 
 
 def own_chat(caller: Caller, public_id: str) -> Chat:
-    """The caller's chat of that id. ChatNotFound."""
+    """Return the caller's own chat with that id. ChatNotFound, ChatPruned."""
     confine(caller, public_id)
     return queries.get_own_chat(caller.user, public_id)
 
 
 def chat_for(caller: Caller, public_id: str, agent: str) -> Chat:
-    """The caller's chat of that id, made on first use, with the agent that the client names; an empty id gets a new chat.
+    """Return the caller's own chat with that id; create it on first use. An empty id means a new chat.
 
-    ChatNotFound, BadMessage (there is no such agent, or the chat is with another).
+    An empty `agent` means the default. Raises ChatNotFound, BadMessage (no such agent, or the chat has another one).
     """
     confine(caller, public_id)
     named = agent_named(agent or agents()[0].name)

@@ -1,4 +1,4 @@
-"""A chat with everything, for programs: by its number for all who may read it, by its own id for its owner."""
+"""Export a chat: by its number for everyone who may read it, or by its public id for its owner."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from approvals.access.callers import Caller
 from approvals.http import endpoint
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from chats import queries
 from chats.exceptions import ChatNotFound
 from chats.models import Chat
@@ -18,25 +18,25 @@ from chats.queries import export as exporting
 
 @endpoint("GET")
 def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
-    """The chat of this number, which stands in its page's address."""
-    caller.need("read")
+    """Export the chat with this number, as in the address of its page."""
+    caller.require("read")
     chat = queries.get_chat_for(caller.user, pk)
     if caller.thread is not None and chat.owner_id != caller.user.pk:
-        # Ids are unique per owner: another's chat may bear the id that the token is for.
+        # Public ids are unique per owner, so another person's chat may have the id that the token is for.
         raise ChatNotFound
     confine(caller, chat.public_id)
-    return _exported(request, chat)
+    return _export(request, chat)
 
 
 @endpoint("GET")
 def export_own(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
-    """The caller's own chat of the id that their client chose."""
-    caller.need("read")
-    return _exported(request, own_chat(caller, public_id))
+    """Export the caller's own chat with this public id."""
+    caller.require("read")
+    return _export(request, own_chat(caller, public_id))
 
 
-def _exported(request: HttpRequest, chat: Chat) -> HttpResponse:
+def _export(request: HttpRequest, chat: Chat) -> HttpResponse:
     headers = exporting.headers(chat)
     if request.method == HTTPMethod.HEAD:
         return HttpResponse(content_type="application/json", headers=headers)
-    return handed_over(request, exporting.pieces(chat), content_type="application/json", headers=headers)
+    return streamed_response(request, exporting.pieces(chat), content_type="application/json", headers=headers)

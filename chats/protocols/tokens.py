@@ -1,4 +1,4 @@
-"""Tokens for browser apps: short-lived, for one chat of one user, so that no page ever holds a whole key."""
+"""Client tokens: short-lived, for one chat of one user, so that no browser page needs an API key."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from chats.protocols.ai_sdk.body import text_problem
 
 @endpoint("POST")
 def create(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """`{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`; the chat need not exist yet."""
-    caller.need("ask")
+    """Make a token: `{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`.
+
+    The chat need not exist yet.
+    """
+    caller.require("ask")
     caller.count_ask()
     if caller.thread is not None:
         raise NotAllowed(_("A client token cannot create other tokens. Use an API key."))
@@ -31,13 +34,13 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
     if errors:
         raise Invalid(_("The token request is invalid."), errors)
     token = callers.client_token(caller, thread=body["chat"], seconds=seconds)
-    made = {
+    created = {
         "token": token,
         "chat": body["chat"],
         "scopes": sorted(caller.scopes & callers.TOKEN_SCOPES),
         "expires_at": (timezone.now() + timedelta(seconds=seconds)).isoformat(),
     }
-    return JsonResponse(made, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
+    return JsonResponse(created, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
 
 
 def _errors(body: dict[str, Any], seconds: object) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Addresses for chat clients. A chat's id is whatever its client chose, slashes too; none of these ends in one."""
+"""Addresses for chat clients. A chat's public id is any text, slashes included; no address ends in a slash."""
 
 from __future__ import annotations
 

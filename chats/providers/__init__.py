@@ -1,4 +1,4 @@
-"""Model providers; which one answers is a setting."""
+"""Model providers; HITL_PROVIDER says which one answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chats.providers.scripted import ScriptedProvider
 
 
 def current() -> Provider:
-    """The provider named by HITL_PROVIDER; ProviderError, saying what to set, if there is none."""
+    """Return the provider named by HITL_PROVIDER. ProviderError, which says what to set, without one."""
     return _make(settings.HITL_PROVIDER, settings.ANTHROPIC_API_KEY, settings.HITL_MODEL)
 
 
@@ -22,7 +22,7 @@ def _make(name: str, api_key: str, model: str) -> Provider:
     if name == ScriptedProvider.name:
         return ScriptedProvider()
     if name == "anthropic":
-        # The SDK takes two seconds and 60 MB to load: not where another provider answers.
+        # Imported only when needed: the SDK takes two seconds and 60 MB to load.
         provider: Provider = import_module("chats.providers.anthropic").AnthropicProvider(api_key=api_key, model=model)
         return provider
     raise ProviderError(_("No model provider is configured. Set HITL_PROVIDER."))

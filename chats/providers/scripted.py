@@ -1,6 +1,6 @@
-"""The scripted provider: plays conversations written down beforehand, offline and deterministic.
+"""The scripted provider: plays an agent's script, offline and deterministically.
 
-Use it to demo, to develop without a key, and to test one's own agents (docs/how-to/scripted-provider.md).
+Use it for demos, to develop without a key, and to test agents (docs/how-to/scripted-provider.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MODEL = "scripted"
 
 
 class ScriptedProvider:
-    """Plays the agent's `script`; a sentence that no conversation knows gets a list of those that one does."""
+    """Plays the agent's `script`. To a sentence that matches no conversation it answers with example sentences."""
 
     name = "scripted"
 
@@ -84,34 +84,34 @@ def _find(script: Sequence[Conversation], text: str) -> tuple[Conversation, dict
         if groups is not None:
             return conversation, dict(groups)
     known = "\n".join(f"- `{conversation.example}`" for conversation in script if conversation.example)
-    words = (
+    answer = (
         f"I am the scripted provider: no model is connected. Sentences I know:\n\n{known}"
         if known
         else "I have no script."
     )
-    return Conversation("", [[Say(words)]]), {}
+    return Conversation("", [[Say(answer)]]), {}
 
 
 def _last_user_text(messages: Sequence[ModelMessage]) -> tuple[str, Sequence[ModelMessage]]:
-    """The user's last own words, and the messages behind them."""
+    """Return the text of the user's last message, and the messages after it."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
-        words = [block["text"] for block in message.content if block["type"] == "text" and not is_context(block)]
-        if message.role == "user" and words:
-            return "\n".join(words), messages[position + 1 :]
+        texts = [block["text"] for block in message.content if block["type"] == "text" and not is_context(block)]
+        if message.role == "user" and texts:
+            return "\n".join(texts), messages[position + 1 :]
     return "", messages
 
 
 def _results(since: Sequence[ModelMessage]) -> dict[str, Any]:
-    """The last step's results: `results` one by one, `answers` in one text."""
+    """Return the last step's results: `results` one by one, `answers` as one text."""
     results: list[str] = []
     if since and since[-1].role == "user":
-        results = [_words(block["content"]) for block in since[-1].content if block["type"] == "tool_result"]
+        results = [_result_text(block["content"]) for block in since[-1].content if block["type"] == "tool_result"]
     return {"results": results, "answers": " and ".join(results)}
 
 
-def _words(content: str) -> str:
-    """A tool result as one would say it: the chosen labels, the text, the response, or the raw text."""
+def _result_text(content: str) -> str:
+    """Return a tool result as text for people: the text, the response, the chosen labels, or the raw content."""
     try:
         value = json.loads(content)
     except ValueError:
@@ -127,6 +127,6 @@ def _words(content: str) -> str:
 
 
 def _usage(messages: Sequence[ModelMessage], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Words, for want of tokens."""
-    said = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
-    return {"input_tokens": said, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}
+    """Return the usage; words count as tokens."""
+    asked = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
+    return {"input_tokens": asked, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}

@@ -1,4 +1,4 @@
-"""The agents that people may write to, as `HITL_AGENTS` lists them."""
+"""The agents that people may write to, listed in `HITL_AGENTS`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chats.exceptions import BadMessage
 
 
 def agent_named(name: str) -> Agent:
-    """Return the listed agent of that name. BadMessage."""
+    """Return the listed agent with that name. BadMessage without one."""
     found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
     if found is None:
         raise BadMessage(_("No agent is named %(name)r. Start a new chat with another agent.") % {"name": name})

@@ -1,6 +1,6 @@
-"""A chat with everything as one JSON document (docs/reference/chat-export.md), piece by piece.
+"""Export a chat with all its rows as one JSON document (docs/reference/chat-export.md), in pieces.
 
-Between pieces it holds no thread, connection or transaction, and of no table more than a page of rows.
+Between two pieces no thread, connection or transaction is held, and never more than a page of rows.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from approvals.runtime.canonical import utc
 from chats import queries
 from chats.exceptions import ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
-from chats.queries.recoveries import doubts_of
+from chats.queries.recoveries import recoveries_of
 
 FORMAT, VERSION = "pausepoint.chat", 1
-#: Rows of one query, and the length from which a piece is sent: a row may be a megabyte.
+#: Rows per query, and the number of characters from which a piece is sent: a row may be a megabyte.
 PAGE, PIECE = 20, 250_000
-#: What a request's document is made of beside its row.
+#: Relations of a request that its document needs.
 JOINED = ("decision", "requested_by", "assigned_to")
 _TIMES = {"created_at", "updated_at", "ended_at", "cut_at", "started_at", "finished_at", "deadline_at", "changed_at"}
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """An array of the document: the rows in the order of their keys, and each row's document."""
+    """An array of the document: its rows, ordered by primary key, and the function that makes a row's document."""
 
     name: str
     rows: QuerySet[Any]
@@ -40,14 +40,14 @@ class Section:
 
 
 def headers(chat: Chat) -> dict[str, str]:
-    """Of the answer that holds the document. ChatPruned: an empty document would look like a chat with nothing in it."""
+    """Return the headers of the response. ChatPruned, because an empty document would look like an empty chat."""
     if chat.pruned_at is not None:
         raise ChatPruned
     return {"Content-Disposition": f'attachment; filename="chat-{chat.pk}.json"', "Cache-Control": "no-store"}
 
 
 async def pieces(chat: Chat) -> AsyncIterator[bytes]:
-    """The document as UTF-8, PIECE bytes and at most one page of rows more at a time."""
+    """Yield the document as UTF-8, in pieces of about PIECE characters, at most a page of rows longer."""
     opening = {"format": FORMAT, "version": VERSION, "exported_at": utc(timezone.now()), "chat": chat_document(chat)}
     yield _json(opening).encode()[:-1]
     name = comma = ""
@@ -66,7 +66,7 @@ async def pieces(chat: Chat) -> AsyncIterator[bytes]:
 
 
 def _piece(section: Section, last: Any) -> tuple[bool, Any, str]:
-    """Whether there may be more, the last row's key, and the documents, with commas between them."""
+    """Return whether there may be more rows, the last row's key, and the documents, separated by commas."""
     documents: list[str] = []
     length = 0
     while length < PIECE:
@@ -85,7 +85,7 @@ def _json(value: Any) -> str:
 
 
 def sections(chat: Chat) -> Iterator[Section]:
-    """What belongs to a chat: its own rows and those of the sub-agents below it."""
+    """Yield the arrays of the document: rows of the chat and of the sub-agents below it."""
     family = Q(chat=chat.pk) | Q(chat__root=chat.pk)
     chats = Chat.objects.filter(root=chat.pk).select_related("owner")
     calls = ToolCall.objects.filter(family)
@@ -99,16 +99,16 @@ def sections(chat: Chat) -> Iterator[Section]:
     asked, entries = ApprovalRequest.objects.none(), AuditEntry.objects.filter(scope=chat.scope)
     if chat.root_id is None:
         asked = ApprovalRequest.objects.filter(scope=chat.scope).select_related(*JOINED)
-        # What was asked before a branch was asked in the chat that it goes on from.
+        # A branch's older requests belong to the original chat.
         approved = calls.exclude(approval__scope=chat.scope)
-        doubted = doubts_of(chat, calls).exclude(scope=chat.scope)
+        recovered = recoveries_of(chat, calls).exclude(scope=chat.scope)
     else:
-        approved, doubted = calls, doubts_of(chat, calls)
+        approved, recovered = calls, recoveries_of(chat, calls)
         entries = entries.filter(tool_call_id__in=calls.values("tool_call_id"))
     yield Section("requests", asked, _request)
     joined = [f"approval__{name}" for name in JOINED]
     yield Section("requests", approved.filter(approval__isnull=False).select_related(*joined), _approval)
-    yield Section("requests", doubted.select_related(*JOINED), _request)
+    yield Section("requests", recovered.select_related(*JOINED), _request)
     yield Section("audit", entries, audit.export_row)
     yield Section("branches", Chat.objects.filter(branched_from=chat.pk).select_related("owner"), chat_document)
 

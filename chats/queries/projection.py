@@ -1,6 +1,6 @@
-"""From steps and tool calls to what the browser shows (AI SDK UIMessage parts) and to what the model is shown.
+"""Project steps and tool calls onto the message that browsers show (AI SDK UIMessage parts) and onto the model's history.
 
-Pure: both are rebuilt from stored rows, so that the message and the model's history can never disagree.
+Pure. Both are rebuilt from the same stored rows, so they cannot disagree.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from chats.agent.provider import ModelMessage, context_block
 from chats.states import CallState
 
 NO_TEXT = "(The assistant ended its turn without a further word.)"
-#: The part of a user's message that holds what the client's page sent along (a data part of the AI SDK's).
+#: The type of the data part (AI SDK) of a user's message that holds what their page sent along.
 PAGE_CONTEXT = "data-page-context"
 STOPPED = "(Stopped before anything more was said.)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallView:
-    """A tool call with what people decided about it. `approval_id` is the request's id where it was asked for.
+    """A tool call with the decision about it. `approval_id` is the id of its approval request, or "".
 
-    `approved` is None while nobody has decided; `edited_input` is what a person changed the input to, else None.
-    `declined` says that a person would not answer; `error_text` then holds their words.
+    `approved` is None until somebody decides; `edited_input` is the input as a person changed it, or None. `declined` means
+    that a person declined to answer; `error_text` then holds their comment.
     """
 
     tool_call_id: str
@@ -43,7 +43,7 @@ class CallView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step's blocks as the model returned them, its calls, and who made it."""
+    """A step: the blocks as the model returned them, its calls, and the provider and model that made it."""
 
     blocks: Sequence[dict[str, Any]]
     calls: Sequence[CallView] = field(default_factory=list)
@@ -52,10 +52,10 @@ class StepView:
 
 
 def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[str, Any]]:
-    """The parts of the assistant's message.
+    """Return the parts of the assistant's message.
 
-    `closing` is said where an ended turn has no text at its end: AI SDK clients send a message that ends with a tool's
-    result again and again.
+    `closing` is added as the last text if an ended turn has none, because AI SDK clients keep resending a message that ends
+    with a tool result.
     """
     parts: list[dict[str, Any]] = []
     for step in steps:
@@ -76,7 +76,7 @@ def _block_parts(block: dict[str, Any], calls: dict[str, CallView]) -> list[dict
         case "thinking" if block["thinking"]:
             return [{"type": "reasoning", "text": clean_text(block["thinking"]), "state": "done"}]
         case "tool_use" if block["id"] in calls:
-            return [_tool_part(calls[block["id"]])]
+            return [tool_part(calls[block["id"]])]
         case _:
             return []
 
@@ -85,7 +85,8 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": clean_text(text), "state": "done"}
 
 
-def _tool_part(call: CallView) -> dict[str, Any]:
+def tool_part(call: CallView) -> dict[str, Any]:
+    """Return a call as the AI SDK's tool part."""
     part: dict[str, Any] = {"type": f"tool-{call.name}", "toolCallId": call.tool_call_id, "input": call.input}
     approval: dict[str, Any] = {"id": call.approval_id, "approved": call.approved}
     if call.reason:
@@ -107,21 +108,21 @@ def _tool_part(call: CallView) -> dict[str, Any]:
 
 
 def user_parts(texts: Iterable[str], context: Any = None) -> list[dict[str, Any]]:
-    """The parts of a user's message; `context` is what their page sent along, None for nothing."""
+    """Return the parts of a user's message; `context` is what their page sent along, or None."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
     return parts if context is None else [*parts, {"type": PAGE_CONTEXT, "data": context}]
 
 
 def user_message(parts: Iterable[dict[str, Any]], *, current: bool) -> ModelMessage:
-    """A user's message as the model is shown it; what their page showed only while it is `current`."""
+    """Return a user's message as the model is shown it; with the page's context only if it is the `current` one."""
     parts = list(parts)
-    told = [context_block(part["data"]) for part in parts if part.get("type") == PAGE_CONTEXT and current]
-    said = [{"type": "text", "text": part["text"]} for part in parts if part.get("type") == "text"]
-    return ModelMessage("user", [*told, *said])
+    context = [context_block(part["data"]) for part in parts if part.get("type") == PAGE_CONTEXT and current]
+    texts = [{"type": "text", "text": part["text"]} for part in parts if part.get("type") == "text"]
+    return ModelMessage("user", [*context, *texts])
 
 
 def model_messages(steps: Iterable[StepView]) -> list[ModelMessage]:
-    """The assistant's steps with their results, as the model is shown them: every call is followed by its result."""
+    """Return the assistant's steps as the model is shown them: each message with calls is followed by their results."""
     messages: list[ModelMessage] = []
     for step in steps:
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
@@ -143,11 +144,11 @@ def _result_text(call: CallView) -> tuple[str, bool]:
     match call.state:
         case CallState.SUCCEEDED:
             text = call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False)
-            return _told_of_edit(call) + text, False
+            return _note_of_edit(call) + text, False
         case CallState.FAILED if call.declined:
             return f"The person declined to answer. Their words: {call.error_text}", True
         case CallState.FAILED | CallState.CANCELLED:
-            return _told_of_edit(call) + call.error_text, True
+            return _note_of_edit(call) + call.error_text, True
         case CallState.DENIED:
             why = f" Their reason: {call.reason}" if call.reason else ""
             return f"A person decided against this call. It was not run; do not try it again.{why}", False
@@ -155,7 +156,7 @@ def _result_text(call: CallView) -> tuple[str, bool]:
             return "This call has no result: it was not finished.", True
 
 
-def _told_of_edit(call: CallView) -> str:
+def _note_of_edit(call: CallView) -> str:
     if call.edited_input is None:
         return ""
     edited = json.dumps(call.edited_input, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Recoveries: what people were asked when nobody knew whether a call had happened."""
+"""Recoveries: requests about calls whose outcome is unknown."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from approvals.states import Kind
 from chats.models import Chat, ToolCall
 
 
-def doubts_of(chat: Chat, calls: QuerySet[ToolCall]) -> QuerySet[ApprovalRequest]:
-    """Every recovery of these calls of a chat's, in no order. A call knows its latest only; it may have had several.
+def recoveries_of(chat: Chat, calls: QuerySet[ToolCall]) -> QuerySet[ApprovalRequest]:
+    """All recoveries of these calls of a chat, unordered; a call itself refers only to its latest.
 
-    Of a branch's calls those too that were over, in the chat that it goes on from, before it began.
+    For a branch, includes those that were decided in the original chat before the branch.
     """
-    doubted = calls.filter(recovery__isnull=False)
-    before = Q(scope__in=doubted.values("recovery__scope")) | Q(scope__in=doubted.values("approval__scope"))
+    recovered = calls.filter(recovery__isnull=False)
+    before = Q(scope__in=recovered.values("recovery__scope")) | Q(scope__in=recovered.values("approval__scope"))
     return ApprovalRequest.objects.filter(
         Q(scope=chat.scope) | before & Q(decision__decided_at__lt=chat.created_at),
         kind=Kind.RECOVERY,
-        tool_call_id__in=doubted.values("tool_call_id"),
+        tool_call_id__in=recovered.values("tool_call_id"),
     )

@@ -1,4 +1,4 @@
-"""Who is below whom: a turn, the sub-agents that its calls were given to, and what all of them ask people."""
+"""Sub-agents: which turn carries out which call, and what they ask people."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chats.states import CallState, TurnState
 
 
 def delegated(turn: Turn) -> list[tuple[ToolCall, Turn]]:
-    """The calls of a turn that sub-agents are at, each with the turn that carries it out."""
+    """Return the delegated calls of a turn, each with the turn of the sub-agent."""
     below = Turn.objects.filter(parent_call__turn=turn, parent_call__state=CallState.DELEGATED)
     found = below.select_related("parent_call", "chat").order_by("parent_call", "id")
     return [(each.parent_call, each) for each in found if each.parent_call is not None]
 
 
-def path_of(turn: Turn) -> list[str]:
-    """The names of the calls that lead to a sub-agent's turn, from the top; none for the turn at the top."""
+def call_path(turn: Turn) -> list[str]:
+    """Return the names of the calls that lead to a sub-agent's turn, from the top; [] for the turn at the top."""
     path: list[str] = []
     call = turn.parent_call
     while call is not None:
@@ -28,11 +28,11 @@ def path_of(turn: Turn) -> list[str]:
 
 
 def open_requests(turn: Turn) -> dict[str, list[ApprovalRequest]]:
-    """What sub-agents below a turn wait for, by the toolCallId of the turn's own call that leads to them."""
+    """Return the pending requests of the sub-agents below a turn, by the toolCallId of the turn's own call."""
     family = {each.pk: each for each in Turn.objects.filter(root=turn.root_id or turn.pk).select_related("parent_call")}
     leads = {pk: lead for pk in family if (lead := _leading_call(turn, pk, family)) is not None}
     found: dict[str, list[ApprovalRequest]] = {}
-    for call in _waiting(list(leads)):
+    for call in _waiting_calls(list(leads)):
         request = call.recovery if call.state == CallState.UNKNOWN else call.approval
         if request is not None and request.status == Status.PENDING:
             found.setdefault(leads[call.turn_id], []).append(request)
@@ -40,7 +40,7 @@ def open_requests(turn: Turn) -> dict[str, list[ApprovalRequest]]:
 
 
 def _leading_call(turn: Turn, pk: int, family: Mapping[int, Turn]) -> str | None:
-    """The toolCallId of the call of `turn` below which another turn stands; None if it stands elsewhere."""
+    """Return the toolCallId of the call of `turn` that leads to another turn; None if none does."""
     each = family.get(pk)
     while each is not None and each.parent_call is not None:
         if each.parent_call.turn_id == turn.pk:
@@ -49,7 +49,7 @@ def _leading_call(turn: Turn, pk: int, family: Mapping[int, Turn]) -> str | None
     return None
 
 
-def _waiting(turns: Sequence[int]) -> Sequence[ToolCall]:
+def _waiting_calls(turns: Sequence[int]) -> Sequence[ToolCall]:
     if not turns:
         return []
     asked = ("decision", "workflow", "requested_by", "assigned_to")
@@ -59,22 +59,22 @@ def _waiting(turns: Sequence[int]) -> Sequence[ToolCall]:
 
 
 def conversations(chat_pk: int, call_ids: Sequence[str]) -> dict[str, int]:
-    """The conversations of the sub-agents that these calls were given to, by toolCallId."""
+    """Return the ids of the chats of the sub-agents to which these calls were delegated, by toolCallId."""
     if not call_ids:
         return {}
     below = Turn.objects.filter(parent_call__chat=chat_pk, parent_call__tool_call_id__in=call_ids)
     return dict(below.order_by("id").values_list("parent_call__tool_call_id", "chat"))
 
 
-def chat_above(chat: Chat) -> Chat | None:
-    """The conversation from which a sub-agent's was begun; None for one that people write in."""
+def parent_chat(chat: Chat) -> Chat | None:
+    """Return the chat whose agent started this sub-agent's chat; None for a chat that a person started."""
     if chat.root_id is None:
         return None
     return Chat.objects.filter(tool_calls__children__chat=chat).first()
 
 
 def at_rest(turn: Turn) -> bool:
-    """Whether the turn can do nothing: a call of its own waits for a person, or all that its sub-agents do is wait."""
+    """Return whether the turn can only wait: for people, or for sub-agents that are all suspended."""
     states = {below.state for _, below in delegated(turn)}
     if states:
         return states == {TurnState.SUSPENDED}

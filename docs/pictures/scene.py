@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Priority, Status, Verdict
@@ -41,7 +42,7 @@ def show() -> dict[str, str]:
     for number in range(4):
         old = ask(kind=Kind.APPROVAL, title=f"Refund invoice R-22{number}0?", tool_name="refundInvoice", input=INVOICE)
         verdict = Verdict.REJECT if number == 2 else Verdict.APPROVE
-        actions.decide(old.pk, by=bob, via=Door.DASHBOARD, verdict=verdict, comment="Checked with the warehouse.")
+        actions.decide(old.pk, Answer(verdict, comment="Checked with the warehouse."), by=bob, via=Door.DASHBOARD)
     refund = ask(
         kind=Kind.APPROVAL,
         title="Refund invoice R-2291?",

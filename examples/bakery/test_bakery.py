@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.runtime import append_only
 from approvals.states import Door, Verdict
@@ -45,7 +46,7 @@ class Story(TransactionTestCase):
 
     def decide(self, turn: Turn, verdict: Verdict, **given: object) -> Turn:
         (request,) = queries.open_requests(turn)
-        desk.decide(request.pk, by=self.bob, via=Door.DASHBOARD, verdict=verdict, **given)
+        desk.decide(request.pk, Answer(verdict, **given), by=self.bob, via=Door.DASHBOARD)
         return self.run_turn(turn)
 
     def test_a_small_order_needs_nobody(self) -> None:

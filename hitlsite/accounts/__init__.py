@@ -1,1 +1,1 @@
-"""How people log in: django-allauth's account app with our limits, records, pages and password hashing. Nobody signs up."""
+"""Log-in with django-allauth's account app, with our rate limits, audit entries, pages and password hashing; no sign-up."""

@@ -1,4 +1,4 @@
-"""What allauth asks this site: how log-ins are limited, what goes on record, and where mails lead."""
+"""The allauth adapter: rate limits, audit entries and links in mails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Accounts(DefaultAccountAdapter):
-    """allauth's hooks. Nobody signs up, and all answers are pages."""
+    """allauth's hooks: no sign-up, and all responses are pages."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "username_password_mismatch": _("Wrong username or password."),
@@ -41,16 +41,16 @@ class Accounts(DefaultAccountAdapter):
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The same address as for all other limits."""
+        """Return the client address that all rate limits use."""
         return rate_limits.client_address(request)
 
     def is_safe_url(self, url: str) -> bool:
-        """Where `next` may lead: this host, and not from HTTPS to HTTP."""
+        """Return whether `next` stays on this host and does not lead from HTTPS to HTTP."""
         hosts, secure = {self.request.get_host()}, self.request.is_secure()
         return url_has_allowed_host_and_scheme(url, allowed_hosts=hosts, require_https=secure)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Failures count per account *and* address, so that nobody can lock others out by failing on purpose."""
+        """Count failures per account *and* address, so that nobody can lock other people out on purpose."""
         return f"{ratelimit.get_ip(request)} {credentials['username'].lower()}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -75,17 +75,17 @@ class Accounts(DefaultAccountAdapter):
     def set_password(self, user: User, password: str) -> None:
         address = self.get_client_ip(self.request)
         reset = self.request.resolver_match.url_name == "account_reset_password_from_key"
-        # Hashed here, before the transaction: on SQLite that would keep all writers waiting.
+        # Hash before the transaction: on SQLite, hashing inside would block all writers.
         user.set_password(password)
         actions.store_password(user, reset=reset, address=address)
         logger.info("New password of %r from %s", user.get_username(), address)
         if reset:
-            self._forget_failures_of(user)
+            self._reset_failures_of(user)
 
-    def _forget_failures_of(self, user: User) -> None:
-        """They are not refused now because they tried the forgotten password too often."""
+    def _reset_failures_of(self, user: User) -> None:
+        """Reset the count of failed log-ins, so that earlier tries with the forgotten password do not block the user."""
         key = self._get_login_attempts_cache_key(self.request, username=user.get_username())
-        # What this address tried on other accounts still counts: else whoever can reset one password could try theirs for ever.
+        # Tries of this address on other accounts still count: otherwise a reset would allow unlimited tries on them.
         app, action = "allauth.account", "login_failed"
         for rate in ratelimit.get_rates(app=app, action=action):
             if rate.per == "key":
@@ -96,7 +96,7 @@ class Accounts(DefaultAccountAdapter):
         return resolve_url(settings.LOGIN_REDIRECT_URL)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """Below PUBLIC_URL, as all links in mails are: a request's Host header decides nothing here."""
+        """Return the link below PUBLIC_URL, like all links in mails: the Host header of a request cannot be trusted."""
         user, _dash, token = key.partition("-")
         address = reverse("account_reset_password_from_key", kwargs={"uidb36": user, "key": token})
         return f"{settings.PUBLIC_URL}{address}"

@@ -1,4 +1,4 @@
-"""The forms of log-in and password reset, where allauth's would do more than this site wants."""
+"""The forms of log-in and password reset, where allauth's do more than this site needs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 
 
 class LoginForm(forms.LoginForm):
-    """Username and password, under the names that browsers have stored them by."""
+    """Username and password, in fields with the names under which browsers have stored them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Normalizes what is typed as usernames are normalized when they are made.
+        # Normalizes the input as usernames are normalized when they are created.
         self.fields["login"] = UsernameField(max_length=User._meta.get_field("username").max_length)
 
     def add_prefix(self, field_name: str) -> str:
@@ -22,11 +22,11 @@ class LoginForm(forms.LoginForm):
 
 
 class ResetPasswordForm(forms.ResetPasswordForm):
-    """Finds people by the address in their account, and by no address they had before (allauth remembers those)."""
+    """Finds people by their current address only: allauth also remembers earlier ones."""
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         found = User.objects.filter(email__iexact=email, is_active=True)
-        # The database may take more letters for equal than a mail server does.
+        # A database may treat more letters as equal than a mail server does.
         self.users = [user for user in found if user.email.lower() == email and user.has_usable_password()]
         return email

@@ -1,4 +1,4 @@
-"""Hash passwords on a few threads of their own, so that many log-ins at once leave processor time for everybody's pages."""
+"""Hash passwords on a few threads, so that many log-ins at once leave processor time for pages."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class PooledPBKDF2PasswordHasher(PBKDF2PasswordHasher):
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         opened = connections.all(initialized_only=True)
         if any(connection.in_atomic_block for connection in opened):
-            # A transaction holds locks and must not queue.
+            # A transaction holds locks and must not wait in a queue.
             return super().encode(password, salt, iterations)
         for connection in opened:
-            # Back to PostgreSQL's pool: it is small, and pages need it while this waits.
+            # Give the connection back to PostgreSQL's small pool while this waits.
             connection.close()
         return _pool.submit(super().encode, password, salt, iterations).result()

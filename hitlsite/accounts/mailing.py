@@ -1,4 +1,4 @@
-"""Mail sent on a thread of its own: no page waits for the mail server, and no waiting time tells who has an account."""
+"""Send mail on a separate thread: no page waits for the mail server, and response times do not reveal who has an account."""
 
 from __future__ import annotations
 

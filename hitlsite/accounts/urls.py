@@ -1,4 +1,4 @@
-"""Addresses of log-in and passwords. What allauth has beyond these (sign-up, addresses of mail) is not routed."""
+"""URLs of log-in and passwords. Other pages of allauth (sign-up, mail addresses) are not routed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ urlpatterns = [
     path("login/", allauth.login, name="account_login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("password/", views.ChangePassword.as_view(), name="account_change_password"),
-    # Before the admin's own, which would count no tries.
+    # Before the admin's own log-in page, which has no rate limit.
     path("admin/login/", views.admin_login),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
 ]

@@ -1,4 +1,4 @@
-"""Pages of log-in and passwords: allauth's views, with our forms and without what this site does not have."""
+"""Pages of log-in and passwords: allauth's views with our forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from approvals.http import SignedIn, problem
 
 
 class ChangePassword(views.PasswordChangeView):
-    """Everybody's own password."""
+    """Change one's own password."""
 
     def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.has_usable_password():
@@ -31,14 +31,14 @@ class ChangePassword(views.PasswordChangeView):
 
 
 class SetPasswordFromMail(views.PasswordResetFromKeyView):
-    """Where the link in a mail leads; the log-in page says that the password was changed."""
+    """Set a password with the link from a mail, then show the log-in page."""
 
     success_url = reverse_lazy("account_login")
 
 
 @login_not_required
 def admin_login(request: HttpRequest) -> HttpResponse:
-    """The admin has no log-in of its own, which would know no limits."""
+    """Redirect to the log-in page: the admin's own has no rate limit."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise PermissionDenied
     return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))

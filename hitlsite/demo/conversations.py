@@ -1,4 +1,4 @@
-"""The demo's conversations, held through the same actions and the same runner as real ones."""
+"""Create the demo's conversations with the same actions and the same runner as real ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, queries
@@ -42,5 +43,6 @@ def _post(person: User, text: str) -> Turn:
 
 async def _decide(turn: Turn, person: User, verdict: Verdict, comment: str) -> None:
     for request in await database.run(queries.open_requests, turn):
-        await database.run(desk.decide, request.pk, by=person, via=Door.DASHBOARD, verdict=verdict, comment=comment)
+        answer = Answer(verdict, comment)
+        await database.run(desk.decide, request.pk, answer, by=person, via=Door.DASHBOARD)
     await runner.advance(turn.pk, asyncio.Event())

@@ -1,6 +1,6 @@
-"""The styleguide: every component in its states, made from the templates and styles of the pages; nothing is stored.
+"""The styleguide: every component in all its states, rendered with the templates and styles of the pages.
 
-What it shows are rows that are never saved, so the page is there in an empty database too.
+It shows unsaved rows, so it works with an empty database.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from approvals.queries.insights.values import Measure
 from approvals.runtime.json_tables import changes
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
 
-#: Custom properties of base.css; an ink is shown on each ground that it stands on.
+#: Custom properties of base.css; each ink is shown on every ground that it is used on.
 GROUNDS = ("ground", "surface", "raised", "sunken")
 INKS = ("ink", "ink-soft", "accent", "danger", "warn", "good", "info")
 SOFT = ("accent", "danger", "warn", "good", "info")
@@ -49,7 +49,7 @@ REFUND = {"orderId": "4711", "amount": 250, "items": [{"sku": "A-1", "count": 2}
 
 
 def asked(number: int, **given: Any) -> ApprovalRequest:
-    """A request that is nowhere; `number` makes its id."""
+    """Return an unsaved request; `number` makes its id."""
     shape: dict[str, Any] = {"kind": Kind.APPROVAL, "title": "Refund order 4711?", "tool_name": "refund"}
     shape |= {
         "input": REFUND,

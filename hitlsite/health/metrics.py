@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus, computed from the database: all processes show the same, so one is enough to scrape.
+"""`/metrics` for Prometheus, computed from the database, so that scraping one process is enough.
 
-Gauges are read anew, each by an index and up to a cap. Counters and the histogram begin at the start of the process and
-are carried on from what has changed since the last look, so that their cost does not grow with the tables.
+Gauges are read each time, by an index and up to a cap. Counters and the histogram start with the process and add what has
+changed since the last scrape, so that their cost does not grow with the tables.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if apps.is_installed("chats"):
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 DOWN = b"# HELP pausepoint_up Whether the database answers.\n# TYPE pausepoint_up gauge\npausepoint_up 0.0\n"
-#: A gauge counts so many rows at most; where it stands there, it means "or more".
+#: The largest value of a gauge that counts rows; it means "this many or more".
 CAP = 20_000
-#: Tools come from clients: so many have a label of their own, in the order in which they were met; the rest is `other`.
+#: Clients choose tool names, so only the first ones seen get a label of their own; all others share `other`.
 MAX_TOOLS = 50
 OTHER = "other"
-#: Changes younger than this are left for the next look: a transaction that began before may still be under way.
+#: Younger changes are counted at the next scrape, because an earlier transaction may not have committed yet.
 SETTLE = timedelta(seconds=5)
 PAGE, PAGES = 1000, 10
-#: Seconds until somebody decided: from "at a glance" to "after the holidays".
+#: Seconds until a decision, from one second to a week.
 BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600)
 
 
 class Metrics:
-    """One process's metrics. Call `text` on one thread at a time."""
+    """The metrics of one process. Call `text` on one thread at a time."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -66,19 +66,19 @@ class Metrics:
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """The metrics in Prometheus' text format. Raises what the database raises."""
+        """Return the metrics in Prometheus' text format. Raises what the database raises."""
         self._count_new()
         self._count_ended()
         return generate_latest(self._registry)
 
     def describe(self) -> list[Metric]:
-        """Nothing is read from the database when the registry asks what there will be."""
+        """Describe no metrics, so that registering reads nothing from the database."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """What is so now."""
+        """Yield the gauges."""
         yield _gauge("up", "Whether the database answers.", 1)
-        protected = not append_only.left_on(connection)
+        protected = not append_only.find_switch_rows(connection)
         yield _gauge("record_protected", "Whether the append-only triggers are on; 0 means act now.", protected)
         yield self._open_requests()
         yield _oldest_requests()
@@ -119,7 +119,7 @@ class Metrics:
         rows = ApprovalRequest.objects.values_list(*names)
         for page in _behind(rows, "changed_at", self._changed_after):
             for at, pk, tool, status, created_at, decided_at in page:
-                # Whoever touched it later did not end it again.
+                # A later change, such as a comment, does not end it again.
                 if status in FINAL and decided_at == at:
                     self._requests.labels(self._tool(tool), status).inc()
                     self._latency.labels(self._tool(tool)).observe(max((decided_at - created_at).total_seconds(), 0))
@@ -127,7 +127,7 @@ class Metrics:
 
 
 def _behind(rows: QuerySet[Any, Any], column: str, place: tuple[datetime, Any]) -> Iterator[list[Any]]:
-    """The rows behind a place, in the order of a time that an index has, page by page, a bounded number of pages."""
+    """Yield pages of the rows after `place` in the order of an indexed time, at most PAGES pages."""
     until = timezone.now() - SETTLE
     at, pk = place
     for _ in range(PAGES):
@@ -163,7 +163,7 @@ def _outbox() -> Metric:
         "pausepoint_outbox_waiting", "Events that are neither delivered nor given up.", labels=["channel"]
     )
     for channel in Channel:
-        found.add_metric([channel], outbox.waiting(channel).order_by()[:CAP].count())
+        found.add_metric([channel], outbox.undelivered_events(channel).order_by()[:CAP].count())
     return found
 
 

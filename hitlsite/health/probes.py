@@ -1,7 +1,7 @@
-"""What machines that look after this one ask: `/healthz`, `/readyz` and `/metrics`.
+"""Serve `/healthz`, `/readyz` and `/metrics` for monitoring.
 
-An ASGI application in front of Django's: no session, no log-in, no host name, none of the pages' threads. The database is
-looked at on one thread of its own and for a limited time, so that one that hangs costs no more than that.
+An ASGI application in front of Django's, without sessions, log-in, host names or the threads of pages. The database is read on
+one separate thread with a time limit, so that a hanging database blocks only that thread.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from django.conf import settings
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from approvals.live.echo import Echo
+from approvals.live.liveness import RoundTrip
 from approvals.live.streaming import Application, Receive, Send
 from approvals.runtime import database
 from hitlsite.health import metrics, readiness
-from hitlsite.health.remembered import Remembered
+from hitlsite.health.cached_answer import CachedAnswer
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 ADDRESSES = ("/healthz", "/readyz", "/metrics")
-#: Seconds that a look at the database may take.
-PATIENCE = 3.0
+#: Seconds that reading the database may take.
+TIMEOUT = 3.0
 READY_FOR, MEASURED_FOR = 1.0, 5.0
-#: What a proxy on this machine adds: behind it, everybody seems to come from here.
+#: Headers of a proxy on this machine, behind which all clients seem to be local.
 FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
 
 Scope = dict[str, Any]
@@ -48,20 +48,21 @@ class Answer:
     body: bytes
 
 
-def plain(status: int, words: str) -> Answer:
+def text_answer(status: int, words: str) -> Answer:
+    """Return an answer of plain text."""
     return Answer(status, "text/plain; charset=utf-8", f"{words}\n".encode())
 
 
 class Probes:
-    """ASGI application: the three addresses, and `app` for all others."""
+    """ASGI application: these three addresses, and `app` for all others."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pausepoint-probes")
-        self._echo = Echo()
+        self._round_trip = RoundTrip()
         self._metrics = metrics.Metrics()
-        self._ready = Remembered(self._look, READY_FOR)
-        self._measured = Remembered(self._measure, MEASURED_FOR)
+        self._ready = CachedAnswer(self._find_problems, READY_FOR)
+        self._measured = CachedAnswer(self._measure, MEASURED_FOR)
         self._answers: Mapping[str, Callable[[Scope], Awaitable[Answer]]] = {
             "/healthz": self._healthz,
             "/readyz": self._readyz,
@@ -74,7 +75,7 @@ class Probes:
             await self.app(scope, receive, send)
             return
         known = scope["method"] in {"GET", "HEAD"}
-        answer = await answering(scope) if known else plain(405, _("This URL only accepts GET."))
+        answer = await answering(scope) if known else text_answer(405, _("This URL only accepts GET."))
         headers = [
             (b"content-type", answer.kind.encode()),
             (b"content-length", str(len(answer.body)).encode()),
@@ -86,7 +87,7 @@ class Probes:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
     async def _healthz(self, scope: Scope) -> Answer:
-        return plain(200, "ok")
+        return text_answer(200, "ok")
 
     async def _readyz(self, scope: Scope) -> Answer:
         wrong = await self._ready.get()
@@ -94,17 +95,19 @@ class Probes:
         return Answer(503 if wrong else 200, "application/json", body)
 
     async def _show_metrics(self, scope: Scope) -> Answer:
-        return refused(scope) or await self._measured.get()
+        return refusal_of_metrics(scope) or await self._measured.get()
 
-    async def _look(self) -> list[str]:
-        stored, heard = await asyncio.gather(self._database(), readiness.listen(self._echo, PATIENCE))
-        return [*stored, *heard]
+    async def _find_problems(self) -> list[str]:
+        database_problems, layer_problems = await asyncio.gather(
+            self._database(), readiness.check_channel_layer(self._round_trip, TIMEOUT)
+        )
+        return [*database_problems, *layer_problems]
 
     async def _database(self) -> list[str]:
         try:
-            return await self._within(readiness.look)
+            return await self._within(readiness.find_problems)
         except Exception as error:
-            # Its words may name hosts and users, and are for the log.
+            # The error may name hosts and users, so it goes only to the log.
             logger.warning("Not ready: the database does not answer (%s)", error)
             return [_("database: no answer")]
 
@@ -113,34 +116,34 @@ class Probes:
             return Answer(200, metrics.CONTENT_TYPE, await self._within(self._metrics.text))
         except Exception as error:
             logger.warning("No metrics: the database does not answer (%s)", error)
-            # With another status Prometheus would not read what it says.
+            # Prometheus ignores the body of any other status.
             return Answer(200, metrics.CONTENT_TYPE, metrics.DOWN)
 
     async def _within(self, work: Callable[[], T]) -> T:
-        """Call it on the probes' own thread; TimeoutError after PATIENCE, with the thread still at it."""
+        """Call `work` on the probes' thread. Raises TimeoutError after TIMEOUT, while the thread keeps running."""
         loop = asyncio.get_running_loop()
-        return await asyncio.wait_for(loop.run_in_executor(self._thread, database.unit, work), PATIENCE)
+        return await asyncio.wait_for(loop.run_in_executor(self._thread, database.call_and_close, work), TIMEOUT)
 
 
-def refused(scope: Scope) -> Answer | None:
-    """Why this client may not read the metrics: they tell which tools there are, and how busy people are."""
+def refusal_of_metrics(scope: Scope) -> Answer | None:
+    """Return why this client may not read the metrics, which reveal tools and workload; None if it may."""
     headers: list[tuple[bytes, bytes]] = [(name.lower(), value) for name, value in scope["headers"]]
     if settings.METRICS_TOKEN:
         sent = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
-        # Compared as bytes: what a client sends need not be ASCII.
+        # Compared as bytes, because clients may send non-ASCII text.
         wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
         good = len(sent) == 1 and constant_time_compare(sent[0].encode("latin-1"), wanted)
         if good:
             return None
-        return plain(401, _("Authentication is required. Send METRICS_TOKEN as `Authorization: Bearer ...`."))
+        return text_answer(401, _("Authentication is required. Send METRICS_TOKEN as `Authorization: Bearer ...`."))
     forwarded = any(name in FORWARDED for name, _ in headers)
-    if forwarded or not is_here(scope.get("client")):
-        return plain(403, _("Metrics are only available on this machine because METRICS_TOKEN is not set."))
+    if forwarded or not is_on_this_machine(scope.get("client")):
+        return text_answer(403, _("Metrics are only available on this machine because METRICS_TOKEN is not set."))
     return None
 
 
-def is_here(client: Any) -> bool:
-    """Whether a client `(host, port)` is on this machine."""
+def is_on_this_machine(client: Any) -> bool:
+    """Return whether a client `(host, port)` is on this machine."""
     try:
         address = ipaddress.ip_address(client[0])
     except (TypeError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""Whether this process can do its work: the database, its migrations, the workers, the channel layer."""
+"""Check whether this process can work: the database, its migrations, the workers, the channel layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
-from approvals.live.echo import Echo
+from approvals.live.liveness import RoundTrip
 from approvals.models import processes
 from approvals.models.processes import WorkerKind
 from approvals.runtime import append_only
@@ -20,21 +20,21 @@ logger = logging.getLogger(__name__)
 
 
 def workers_run_turns() -> bool:
-    """Whether pages are served without the processes that run turns."""
+    """Return whether turns are run by workers and not by the processes that serve pages."""
     return bool(settings.HITL_DISPATCH == "workers")
 
 
-def look() -> list[str]:
-    """What the database says is wrong, a line each. Raises what the database raises when it is away."""
-    missing = unapplied()
+def find_problems() -> list[str]:
+    """Return the problems that the database shows, a line each. Raises what the database raises when it is away."""
+    missing = unapplied_apps()
     if missing:
         return [
             _("migrations: not all are applied in %(names)s; run `manage.py migrate`") % {"names": ", ".join(missing)}
         ]
-    if append_only.left_on(connection):
+    if append_only.find_switch_rows(connection):
         return [
             _("record: %(problem)s; see `manage.py check --database default`")
-            % {"problem": append_only.about_left_on()}
+            % {"problem": append_only.switch_warning()}
         ]
     if workers_run_turns() and not processes.alive().filter(kind=WorkerKind.WORKER).exists():
         seconds = int(processes.ALIVE.total_seconds())
@@ -44,8 +44,8 @@ def look() -> list[str]:
     return []
 
 
-def unapplied() -> list[str]:
-    """The apps whose last migration has not run on this database."""
+def unapplied_apps() -> list[str]:
+    """Return the apps whose last migration has not run on this database."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted({app for app, name in _last_migrations() if (app, name) not in applied})
 
@@ -55,10 +55,10 @@ def _last_migrations() -> list[tuple[str, str]]:
     return list(MigrationLoader(None).graph.leaf_nodes())
 
 
-async def listen(echo: Echo, seconds: float) -> list[str]:
-    """What is wrong with the channel layer, a line; it may take so many seconds."""
+async def check_channel_layer(round_trip: RoundTrip, seconds: float) -> list[str]:
+    """Return the problems of the channel layer, a line each, within `seconds`."""
     try:
-        await echo.come_back(seconds)
+        await round_trip.check(seconds)
     except Exception as error:
         logger.warning("Not ready: the channel layer does not answer (%s: %s)", type(error).__name__, error)
         return [_("channel layer: no answer")]

@@ -1,8 +1,7 @@
-"""No body larger than 8 MB gets in, whoever sends it: refused by its declared length, and counted where it declares none.
-Our server also refuses an address and headers that are too long, with words.
+"""Refuse bodies larger than 8 MB, by their declared length and by counting bytes; and addresses and headers that are too long.
 
-`BodyBound` is for any ASGI server. Daphne keeps the whole body before it calls an application; ours (`hitlsite.server.daphne`)
-asks here while it comes in.
+`BodyBound` works with any ASGI server. Daphne stores the whole body before it calls the application, so our server
+(`hitlsite.server.daphne`) applies the bound while the body arrives.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ from approvals.live.streaming import Application, Message, Receive, Send
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-#: Bytes; what the largest address takes (`/api/chat`: clients send the whole conversation every time).
+#: Bytes; `/api/chat` needs most, because clients send the whole conversation every time.
 MAX_BODY = 8_000_000
 
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-def declared(headers: Headers) -> int:
-    """The length that a request says its body has; 0 where it says none, or nothing that could be understood."""
+def declared_length(headers: Headers) -> int:
+    """Return the declared length of a body; 0 where it is absent or invalid."""
     for name, value in headers:
         if name.lower() == b"content-length":
-            # Not int() of whatever there is: it may have a million digits.
+            # Cut, because int() of a million digits is slow.
             return int(value[:18]) if value.isdigit() else 0
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound on requests, and the refusal of those that exceed it."""
+    """The refusal of requests that exceed a bound."""
 
     status: HTTPStatus
     title: StrPromise
@@ -66,7 +65,7 @@ LONG_HEADERS = Bound(
 
 
 def refusal(bound: Bound, headers: Headers = ()) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Headers and body of the answer: words for a browser, a problem document (RFC 9457) for all others."""
+    """Return headers and body of a refusal: text for a browser, a problem document (RFC 9457) for other clients."""
     accepted = b",".join(value for name, value in headers if name.lower() == b"accept")
     if b"text/html" in accepted:
         kind, body = b"text/plain; charset=utf-8", f"{bound.words}\n".encode()
@@ -77,13 +76,13 @@ def refusal(bound: Bound, headers: Headers = ()) -> tuple[list[tuple[bytes, byte
 
 
 class BodyBound:
-    """ASGI application: `app`, for requests whose body is not too large."""
+    """ASGI application: `app`, behind the bound on bodies."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        if declared(scope["headers"]) > MAX_BODY:
+        if declared_length(scope["headers"]) > MAX_BODY:
             await _refuse(scope, send)
             return
         counter = _Counter(receive, send)
@@ -93,7 +92,7 @@ class BodyBound:
 
 
 class _Counter:
-    """Lets a request through until it is too large; then, to the application, the client has gone."""
+    """Passes a body on until it is too large; from then on, the application sees a disconnect."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send

@@ -1,7 +1,7 @@
-"""Daphne as we run it: says where it listens, lets a response wait for its client, and takes no body beyond the bound.
+"""Daphne with backpressure for responses, a bound on bodies, and a line that says where it listens.
 
-Daphne itself writes whatever an application sends at once, so a long download to a slow client would pile up in memory; and
-it stores whatever a client sends before it asks anybody.
+Daphne writes whatever an application sends at once, so that a long download to a slow client would fill the memory, and it
+stores a whole body before it calls the application.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from zope.interface import implementer
 
 from hitlsite.server.body_limit import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS, MAX_BODY, Bound, Headers, refusal
 
-#: So much of a refused body is read and dropped, so that its sender gets to read why; then the line is cut.
+#: Bytes of a refused body that are read and dropped, so that the client can read the response; then the connection is cut.
 DROPPED = 8 * MAX_BODY
 
 
 @implementer(IPushProducer)
-class Faucet:
-    """Shut while the client has not taken what was written; Twisted turns it."""
+class FlowControl:
+    """Blocks the writer while the client has not read what was sent; Twisted calls it."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -40,7 +40,7 @@ class Faucet:
     def stopProducing(self) -> None:
         self._open.set()
 
-    async def flow(self) -> None:
+    async def wait_until_open(self) -> None:
         await self._open.wait()
 
 
@@ -74,27 +74,27 @@ class BoundedRequest(WebRequest):
         return super().process()
 
     def _refuse(self) -> None:
-        """Answer in the middle of the request, for which Twisted has no way of its own, and keep nothing of it."""
+        """Respond in the middle of the request, which Twisted does not support itself, and keep nothing of its body."""
         self._refused = True
         self.content = BytesIO()
         sent = self.requestHeaders.getAllRawHeaders()
         headers = [(name, value) for name, values in sent for value in values]
-        self.channel.transport.write(written(LARGE_BODY, headers))
+        self.channel.transport.write(response_bytes(LARGE_BODY, headers))
 
 
-def written(bound: Bound, headers: Headers = ()) -> bytes:
-    """Return the whole response as bytes, for a request that Twisted cannot answer any more."""
+def response_bytes(bound: Bound, headers: Headers = ()) -> bytes:
+    """Return a whole response as bytes, for a request to which Twisted itself can no longer respond."""
     named, body = refusal(bound, headers)
     first = f"HTTP/1.1 {bound.status} {bound.title}".encode()
     return b"\r\n".join([first, *(name + b": " + value for name, value in named), b"", body])
 
 
-#: Twisted's, whose methods have no types.
+#: Twisted's class has no types.
 _Channel: Any = HTTPChannel
 
 
 class BoundedChannel(_Channel):
-    """Answers 414 or 431 where Twisted's own channel closes the connection or answers a bare 400."""
+    """Responds with 414 or 431 where Twisted closes the connection or responds with a bare 400."""
 
     _dropped: int | None = None
 
@@ -107,9 +107,9 @@ class BoundedChannel(_Channel):
     def lineLengthExceeded(self, line: bytes) -> None:
         if self._dropped is None:
             self._dropped = 0
-            # Without a header read so far, the line that is too long is the request line.
-            self.transport.write(written(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
-            # Close this side only: a reset, while the client still sends, would lose the answer.
+            # If no header was read yet, the long line is the request line.
+            self.transport.write(response_bytes(LONG_HEADERS if self._receivedHeaderSize else LONG_ADDRESS))
+            # Close only our side: a reset while the client still sends would lose the response.
             self.transport.loseWriteConnection()
 
     def dataReceived(self, data: bytes) -> None:
@@ -130,12 +130,12 @@ class BoundedFactory(HTTPFactory):
         return protocol
 
 
-# Daphne's server makes its factory by this name, and can be told of another in no other way.
+# Daphne's server looks its factory up by this name and has no option for another.
 server.HTTPFactory = BoundedFactory
 
 
 class DeskServer(server.Server):
-    """Prints its address when it listens; a response in pieces goes on when the client has taken the ones before."""
+    """Prints its address when it listens, and sends each piece of a response when the client has read the previous ones."""
 
     def listen_success(self, port: Any) -> None:
         super().listen_success(port)
@@ -145,15 +145,15 @@ class DeskServer(server.Server):
         print(words % {"url": f"http://{shown}:{number}/"}, flush=True)
 
     def listen_error(self, failure: Any) -> None:
-        self.stop()  # the command says why, in one line
+        self.stop()  # the command reports the reason in one line
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         in_pieces = message["type"] == "http.response.body" and protocol.channel is not None
         more = in_pieces and message.get("more_body", False)
         if more and protocol.producer is None:
-            protocol.registerProducer(Faucet(), True)
+            protocol.registerProducer(FlowControl(), True)
         elif in_pieces and not more and protocol.producer is not None:
             protocol.unregisterProducer()
         await super().handle_reply(protocol, message)
-        if more and isinstance(protocol.producer, Faucet):
-            await protocol.producer.flow()
+        if more and isinstance(protocol.producer, FlowControl):
+            await protocol.producer.wait_until_open()

@@ -1,4 +1,4 @@
-"""A WebSocket is opened only for a page of this site: same scheme, host and port, by the rule that forms go by."""
+"""Accept WebSockets only from pages of this site: same scheme, host and port, as for forms."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ class SameOrigin:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        # A consumer is of one connection.
+        # A denier serves one connection.
         app = self.app if is_same_origin(scope) else WebsocketDenier()
         await app(scope, receive, send)
 
 
 def is_same_origin(scope: dict[str, Any]) -> bool:
+    """Return whether a WebSocket comes from this site, by the rule of Django's CSRF check."""
     scheme = {"ws": "http", "wss": "https"}[scope.get("scheme", "ws")]
     request = ASGIRequest({**scope, "method": "GET", "scheme": scheme, "query_string": b""}, BytesIO())
     rule: Any = CsrfViewMiddleware(lambda request: None)  # type: ignore[arg-type]

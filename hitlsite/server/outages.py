@@ -1,4 +1,4 @@
-"""While the database is away: every page and every answer to a machine is a 503 in words, that says to try again."""
+"""Respond with a 503 that says to try again while the database is away, to people and to API clients."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from django.utils.translation import gettext as _
 from django.views.debug import ExceptionReporter
 
 from approvals.access.callers import is_for_machines
-from approvals.live.streaming import Application, Message, Receive, Send, take_back
+from approvals.live.streaming import Application, Message, Receive, Send, discard_body
 from approvals.runtime import database
 
 logger = logging.getLogger(__name__)
 
-#: Seconds after which it is worth while to try again.
+#: Seconds after which clients should try again.
 RETRY_AFTER = 5
 STATUS = HTTPStatus.SERVICE_UNAVAILABLE
-MET = "_met_outage"
+OUTAGE_ATTRIBUTE = "_met_outage"
 
 
 class OutageMiddleware:
-    """Put it outside of all middleware that asks the database."""
+    """Responds with 503 while the database is away. Must be outside all middleware that reads the database."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        # What fails in middleware is a 500 by the time it gets here, and with DEBUG a page full of code.
-        return unavailable(request) if getattr(request, MET, False) else response
+        # An error in middleware has become a 500 here, and with DEBUG a page of code.
+        return unavailable(request) if getattr(request, OUTAGE_ATTRIBUTE, False) else response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Of a view; before Django logs it with everything that led to it."""
+        """Handle an error of a view before Django logs it with a traceback."""
         if not isinstance(exception, database.AWAY):
             return None
         _log(request, exception)
@@ -49,7 +49,7 @@ class OutageMiddleware:
 
 
 class _NoReport(ExceptionReporter):
-    """In place of DEBUG's page, which would look everything up of which it shows code, in a database that is away."""
+    """Replaces the DEBUG page, which would evaluate querysets while the database is away."""
 
     def get_traceback_html(self) -> SafeString:
         return SafeString("")
@@ -59,11 +59,11 @@ class _NoReport(ExceptionReporter):
 
 
 @receiver(got_request_exception, dispatch_uid="hitlsite.server.outages")
-def note(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
+def record_outage(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
     error = sys.exc_info()[1]
     if request is not None and isinstance(error, database.AWAY):
         _log(request, error)
-        setattr(request, MET, True)
+        setattr(request, OUTAGE_ATTRIBUTE, True)
         request.exception_reporter_class = _NoReport
 
 
@@ -72,22 +72,22 @@ def _log(request: HttpRequest, error: BaseException) -> None:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """The 503, as a page, as a line above the form that was sent, or as a problem document; asks the database for nothing."""
-    take_back(request)
+    """Return the 503 as a page, as a line above the submitted form, or as a problem document, without using the database."""
+    discard_body(request)
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
         response = HttpResponse(document(), status=STATUS, content_type="application/problem+json")
     else:
         fragment = request.headers.get("HX-Request")
         context = {"title": _("Back in a moment"), "status": STATUS.value, "detail": words()}
-        # Without the request: whose it is stands in the database.
+        # Without the request, whose user would be read from the database.
         page = render_to_string("_problem.html" if fragment else "unavailable.html", context)
         response = HttpResponse(page, status=STATUS)
         if fragment:
             response.headers["HX-Reswap"] = "beforebegin"
     response.headers["Retry-After"] = str(RETRY_AFTER)
     response.headers["Cache-Control"] = "no-store"
-    # By us, in one line.
+    # We have logged it in one line.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 
@@ -97,13 +97,13 @@ def words() -> str:
 
 
 def document() -> bytes:
-    """The problem document (RFC 9457)."""
+    """Return the problem document (RFC 9457)."""
     problem = {"type": "about:blank", "title": STATUS.phrase, "status": STATUS.value, "code": "unavailable"}
     return json.dumps({**problem, "detail": words()}).encode()
 
 
 class Outages:
-    """ASGI application: `app`, and the same for answers that come when Django is done with the request."""
+    """ASGI application: `app`, and the same 503 for responses that are sent after Django has handled the request."""
 
     def __init__(self, app: Application) -> None:
         self.app = app

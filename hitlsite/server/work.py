@@ -1,4 +1,4 @@
-"""What a process does beside serving pages: run turns, sweep, and hear what the other processes do."""
+"""Background work of a process: turns, the sweep, the heartbeat and notifications of other processes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if apps.is_installed("chats"):
     from chats.engine.jobs import Jobs
 
 
-#: Seconds for what runs beside turns to take its leave, and for messages that are on their way.
-LEAVING, DELIVERING = 15.0, 5.0
+#: Seconds that stopping waits for background tasks, and for deliveries under way.
+STOP_TIMEOUT, DELIVERY_TIMEOUT = 15.0, 5.0
 
 
-class DeskWork:
-    """The work of one process, on its loop. `runs_turns`: turns and the sweep too, and not only pages.
+class BackgroundWork:
+    """The background work of one process, on its event loop.
 
-    `turns` are taken from a queue: at most so many at once; 0 where there is none, and no limit.
+    `runs_turns`: run turns and the sweep. `turns`: how many turns to take from the queue at once; 0 without a queue.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, runs_turns: bool, turns: int = 0) -> None:
@@ -36,31 +36,31 @@ class DeskWork:
         self._jobs = Jobs(loop, turns or None) if runs_turns and apps.is_installed("chats") else None
 
     def start(self) -> None:
-        """Begin, on the loop's own thread."""
-        doorbell.listen_on(self._loop)
-        self._do(liveness.beat_for_ever())
-        running = self._jobs.count if self._jobs is not None else heartbeat.idle
-        self._do(heartbeat.beat(WorkerKind.WORKER if self._turns else WorkerKind.WEB, running))
+        """Start all tasks. Call it on the loop's thread."""
+        doorbell.use_loop(self._loop)
+        self._start_task(liveness.check_for_ever())
+        running = self._jobs.count if self._jobs is not None else heartbeat.no_turns
+        self._start_task(heartbeat.send_heartbeats(WorkerKind.WORKER if self._turns else WorkerKind.WEB, running))
         if self._runs_turns:
-            self._do(sweep.run_for_ever())
+            self._start_task(sweep.run_for_ever())
         if apps.is_installed("chats"):
-            self._do(streams.hear_others())
+            self._start_task(streams.listen_to_others())
         if self._jobs is not None:
             self._jobs.open()
-            self._do(chat_doorbell.hear_stops())
+            self._start_task(chat_doorbell.listen_for_stops())
             if self._turns:
-                self._do(take_turns(self._jobs, at_once=self._turns))
+                self._start_task(take_turns(self._jobs, at_once=self._turns))
 
     async def stop(self) -> None:
-        """Take no more work; running turns get a while to come to a good place, and are then handed over."""
+        """Take no more work, give running turns time to reach a checkpoint, and hand them over."""
         for task in self._tasks:
             task.cancel()
-        delivering = asyncio.create_task(asyncio.to_thread(delivery_lanes.stop_all, DELIVERING))
+        delivering = asyncio.create_task(asyncio.to_thread(delivery_lanes.stop_all, DELIVERY_TIMEOUT))
         if self._jobs is not None:
             await self._jobs.drain()
         await delivering
-        # What hangs on a database that is away is left behind: nothing of it is needed any more.
-        await asyncio.wait(self._tasks, timeout=LEAVING)
+        # Tasks that hang because the database is away are abandoned.
+        await asyncio.wait(self._tasks, timeout=STOP_TIMEOUT)
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(self._loop.create_task(work))

@@ -1,4 +1,4 @@
-"""What the real Messages API refuses about a request, as far as it matters here; part of `tests.support.anthropic_server`."""
+"""Refuse what the real Messages API refuses in a request; part of `tests.support.anthropic_server`."""
 
 from __future__ import annotations
 

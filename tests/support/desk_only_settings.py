@@ -1,4 +1,4 @@
-"""The settings of a desk without chats (tests/proofs/server/test_desk_alone.py)."""
+"""The settings of a desk without chats (tests/proofs/site/test_desk_alone.py)."""
 
 from hitlsite.settings import *  # noqa: F403
 from hitlsite.settings import INSTALLED_APPS as ALL_APPS

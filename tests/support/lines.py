@@ -1,4 +1,4 @@
-"""Open pages, as the server's WebSockets see them."""
+"""WebSockets of open pages, as the server sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program with a key that calls the API: in this process through Django's test client, or a server over HTTP."""
+"""An API client with a key, in this process through Django's test client or against a server over HTTP."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.test import Client
 
-from approvals.access import permissions
-from approvals.access.permissions import SCOPES
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
 from tests.support.processes.server import Server
 
 API = "/api/v1"
@@ -45,7 +45,7 @@ class Machine:
     def __init__(self, user: User | None = None, scopes: tuple[str, ...] = SCOPES, **headers: str) -> None:
         self.headers = headers
         if user is not None:
-            self.key, text = permissions.create_key(user, name="a machine", scopes=scopes)
+            self.key, text = create_key(user, name="a machine", scopes=scopes)
             self.headers = {"authorization": f"Bearer {text}", **headers}
         self.client = Client(raise_request_exception=False)
 
@@ -86,7 +86,7 @@ class Remote:
         place = server.log.with_name(f"key-of-{user}-{'-'.join(scopes)}")
         server.run(
             "from django.contrib.auth.models import User; from pathlib import Path\n"
-            "from approvals.access.permissions import create_key\n"
+            "from approvals.actions import create_key\n"
             f"_, text = create_key(User.objects.get(username={user!r}), name='remote', scopes={scopes!r})\n"
             f"Path({str(place)!r}).write_text(text)"
         )

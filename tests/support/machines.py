@@ -1,4 +1,4 @@
-"""Machines that call the API in tests: the real ASGI application, the real runner, in this process, without a socket."""
+"""API clients in this process: the real ASGI application and the real runner, without a socket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth.models import User
 
-from approvals.access import permissions
+from approvals.actions.keys import create_key
 from approvals.live import doorbell
 from chats.engine.jobs import Jobs
 from hitlsite.asgi import application
@@ -118,7 +118,7 @@ async def answer_on(line: ApplicationCommunicator, start: dict[str, Any]) -> Ans
 
 def machine(user: User, *scopes: str) -> Machine:
     """A machine with a key of this user's."""
-    return Machine(permissions.create_key(user, name="test", scopes=scopes or SCOPES)[1])
+    return Machine(create_key(user, name="test", scopes=scopes or SCOPES)[1])
 
 
 def together(*calls: Awaitable[T]) -> Sequence[T]:
@@ -136,7 +136,7 @@ def served(story: Callable[[], Awaitable[T]]) -> T:
     async def main() -> T:
         loop = asyncio.get_running_loop()
         jobs = Jobs(loop)
-        doorbell.listen_on(loop)
+        doorbell.use_loop(loop)
         jobs.open()
         try:
             return await asyncio.wait_for(story(), 2 * PATIENCE)

@@ -1,4 +1,4 @@
-"""HTML as a browser reads it: the elements of a page, its forms with what they would send, and code that stands inline."""
+"""Parse HTML as a browser does: elements, forms with the data they send, and inline code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Something that listens for webhooks in this process: it keeps what it gets, and answers as it is told, badly too."""
+"""A webhook receiver in this process, which records what it gets and answers as configured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What some tests need beside Python: real processes, and a browser.
+"""Services that some tests need: real processes, PostgreSQL, a browser and npm.
 
-What is missing is said aloud in one line, however many tests it skips; with REQUIRE_SERVICES=1 it is a failure.
+A missing service is reported in one line, however many tests it skips; with REQUIRE_SERVICES=1 it is a failure.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from tests.support.processes.postgres import Cluster, NotFound, started
+from tests.support.processes.server import Server
 
 CHROMIUM = "/usr/bin/chromium"
-#: How often a proof kills at each of its points.
+#: Rounds that a proof plays at each of its points.
 ROUNDS = int(os.environ.get("ROUNDS", "1"))
 
 
@@ -33,7 +35,7 @@ def missing(what: str, remedy: str) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def real_processes() -> None:
-    """Signals that a process can catch, and a port to listen on."""
+    """Require POSIX signals and a port to listen on."""
     if os.name != "posix":
         missing("no POSIX system", "Run these tests on Linux or macOS.")
     try:
@@ -42,9 +44,16 @@ def real_processes() -> None:
         missing(f"no port to listen on ({error})", "Allow listening on 127.0.0.1.")
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a database of its own, for all tests of a module."""
+    with Server(tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Cluster:
-    """A PostgreSQL that runs, the one of this test run."""
+    """The PostgreSQL of this test run."""
     try:
         return started()
     except NotFound as error:

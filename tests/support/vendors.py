@@ -1,4 +1,4 @@
-"""What tests write differently on SQLite and on PostgreSQL, in one place."""
+"""Differences between SQLite and PostgreSQL in tests."""
 
 from __future__ import annotations
 

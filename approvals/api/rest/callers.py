@@ -44,7 +44,7 @@ def client_of(request: HttpRequest, scope: str) -> Caller:
     caller = caller_of(request)
     if caller.thread is not None:
         raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
-    caller.need(scope)
+    caller.require(scope)
     return caller
 
 

@@ -15,7 +15,7 @@ from approvals.api.rest.callers import client_of, problems
 from approvals.api.rest.fields import Document, Moment, Name, Short, only_known
 from approvals.api.rest.people_documents import ActorName
 from approvals.exceptions import NotAllowed
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.models import AuditEntry
 from approvals.record import export
 
@@ -69,7 +69,7 @@ def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -
     }
     entries = AuditEntry.objects.filter(**{name: value for name, value in lookups.items() if value is not None})
     lines = export.lines(entries, wanted.format)
-    return handed_over(request, _encoded(lines), content_type=export.TYPES[wanted.format], headers={})
+    return streamed_response(request, _encoded(lines), content_type=export.TYPES[wanted.format], headers={})
 
 
 async def _encoded(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:

@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Header, Query, Router
-from ninja.responses import Status as Answer
+from ninja.responses import Status as Reply
 from pydantic import Field
 
 from approvals import actions, queries
 from approvals.api.bodies import KEY_PATTERN, MAX_KEY, REPLAYED
-from approvals.api.long_poll import when_ended
+from approvals.api.long_poll import respond_when_ended
 from approvals.api.rest.callers import Bearer, client_of, problems
 from approvals.api.rest.documents import (
     NewCancel,
@@ -27,9 +27,8 @@ from approvals.api.rest.documents import (
 )
 from approvals.api.rest.fields import Document, JsonBody, Moment, Name, Short, WorkflowId, only_known
 from approvals.api.rest.shapes import ask_from, brief, document
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer
 from approvals.exceptions import Invalid
-from approvals.runtime.cursors import Mark, mark_from
 from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
 
 router = Router(tags=["Requests"])
@@ -72,7 +71,7 @@ def create_request(
     sent: Annotated[NewRequest, JsonBody(...)],
     response: HttpResponse,
     idempotency_key: IdempotencyKey = None,
-) -> Answer[RequestDocument]:
+) -> Reply[RequestDocument]:
     """Needs the scope `ask`. The same again (`Idempotency-Key`, or `tool_call_id`) gives the request that is there, with
     200 and `Idempotent-Replayed: true`. Without `workflow_id` the request gets a workflow of its own, which ends with it.
     """
@@ -94,7 +93,7 @@ def create_request(
     )
     asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
     _say_replayed(response, asked.replayed)
-    return Answer(200 if asked.replayed else 201, _document(caller.user, asked.request.pk))
+    return Reply(200 if asked.replayed else 201, _document(caller.user, asked.request.pk))
 
 
 @router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
@@ -102,7 +101,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     """Needs the scope `read`. The newest first; what the key's user may see."""
     caller = client_of(request, "read")
     only_known(request, set(Filters.model_fields))
-    after = mark_from(filters.cursor) if filters.cursor is not None else None
+    after = queries.RequestCursor.parse(filters.cursor) if filters.cursor is not None else None
     if filters.cursor is not None and after is None:
         raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
     wanted = queries.Wanted(
@@ -118,7 +117,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     )
     found = list(queries.matching_requests_for(caller.user, wanted, after=after)[: filters.limit + 1])
     shown, more = found[: filters.limit], len(found) > filters.limit
-    last = Mark(shown[-1].created_at, shown[-1].pk) if more else None
+    last = queries.RequestCursor(shown[-1].created_at, shown[-1].pk) if more else None
     return Page(items=[brief(each) for each in shown], next=str(last) if last else None)
 
 
@@ -137,7 +136,9 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
     found = queries.get_request_for(caller.user, request_id)
     if not query.wait or found.status != Status.PENDING:
         return document(found)
-    return when_ended(request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id)))
+    return respond_when_ended(
+        request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id))
+    )
 
 
 @router.post(
@@ -157,21 +158,17 @@ def decide_request(
     only_known(request, set())
     verdict = verdict_from(sent.verdict)
     assert verdict is not None, "the body's own check lets no other word through"
-    outcome = actions.decide(
-        request_id,
-        by=caller.actor,
-        via=Door.REST,
-        verdict=verdict,
-        comment=sent.comment,
+    # Null may be the answer to a question, and beside any other verdict it is none.
+    given = "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
+    answer = Answer(
+        verdict,
+        sent.comment,
         edited_input=ABSENT if sent.edited_input is None else sent.edited_input,
-        # Null may be the answer to a question, and beside any other verdict it is none.
-        answer=sent.answer
-        if "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
-        else ABSENT,
-        shown_digest=sent.input_digest,
+        answer=sent.answer if given else ABSENT,
     )
+    outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
     _say_replayed(response, outcome.replayed)
-    return _document(caller.user, request_id)
+    return document(outcome.request)
 
 
 @router.post(
@@ -186,8 +183,8 @@ def cancel_request(
     """Needs the scope `ask`. Nobody can answer it from then on."""
     caller = client_of(request, "ask")
     only_known(request, set())
-    actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
-    return _document(caller.user, request_id)
+    outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
+    return document(outcome.request)
 
 
 @router.post(
@@ -198,7 +195,7 @@ def cancel_request(
 )
 def report_result(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
-) -> Answer[ResultDocument]:
+) -> Reply[ResultDocument]:
     """Needs the scope `ask`, and the key that asked. Becomes the call's one `tool.result` on record; refused where the
     input that was run is not the one that was approved.
     """
@@ -215,7 +212,7 @@ def report_result(
     _say_replayed(response, not new)
     state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"
     call = found.tool_call_id or str(request_id)
-    return Answer(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
+    return Reply(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
 
 
 def _say_replayed(response: HttpResponse, replayed: bool) -> None:

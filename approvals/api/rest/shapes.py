@@ -15,7 +15,8 @@ from approvals.access.assignees import LAPSES, assignee_name, claimant
 from approvals.api.rest.documents import Brief, DecisionDocument, NewRequest, RequestDocument, WorkflowDocument
 from approvals.api.rest.people_documents import CommentDocument, HandlingDocument
 from approvals.asking import transcripts
-from approvals.asking.asks import ABSENT, Ask
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import Ask
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.comments import RequestComment

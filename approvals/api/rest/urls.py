@@ -18,7 +18,7 @@ from approvals.api.rest import people, record, requests, workflows
 from approvals.api.rest.callers import Bearer, refuse_in_our_words
 from approvals.api.rest.openapi import operations, with_problems
 from approvals.http import problem
-from approvals.live.streaming import take_back
+from approvals.live.streaming import discard_body
 
 app_name = "api"
 
@@ -70,7 +70,7 @@ def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         response = view(request, **captured)
         request.method = asked
         if asked == HTTPMethod.HEAD:
-            take_back(request)
+            discard_body(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             return response
         known = set(response.headers["Allow"].split(", "))

@@ -23,15 +23,15 @@ class Command(RefusingCommand):
         parser.add_argument("action", choices=["check"], help=_("what to do"))
 
     def handle(self, *args: Any, **options: Any) -> None:
-        number = altered = 0
-        for found in integrity.checked():
-            number += 1
+        total = altered = 0
+        for found in integrity.check_entries():
+            total += 1
             if found is not None:
                 altered += 1
                 self.stdout.write(_("Changed since it was recorded: %(found)s") % {"found": found})
         if altered:
             raise CommandError(
                 _("%(altered)s of %(number)s audit entries were changed since they were recorded.")
-                % {"altered": f"{altered:,}", "number": f"{number:,}"}
+                % {"altered": f"{altered:,}", "number": f"{total:,}"}
             )
-        self.stdout.write(_("All %(number)s audit entries are unchanged.") % {"number": f"{number:,}"})
+        self.stdout.write(_("All %(number)s audit entries are unchanged.") % {"number": f"{total:,}"})

@@ -10,7 +10,8 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.access.permissions import DEFAULT_SCOPES, SCOPES, create_key
+from approvals.access.keys import DEFAULT_SCOPES, SCOPES
+from approvals.actions.keys import create_key
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import MAX_KEY_NAME
 

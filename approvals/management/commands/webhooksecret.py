@@ -9,9 +9,9 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from approvals.actions import create_signing_secret
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
-from approvals.outbound.signing import new_secret
 
 
 class Command(RefusingCommand):
@@ -29,4 +29,4 @@ class Command(RefusingCommand):
         found = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
         if found is None:
             raise CommandError(_("No active key has the prefix %(key)r. The admin lists all keys.") % {"key": key})
-        self.stdout.write(new_secret(found))
+        self.stdout.write(create_signing_secret(found))

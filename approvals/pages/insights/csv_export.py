@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from django.utils.translation import gettext, ngettext
 
 from approvals.queries.insights.values import Ages, Insights, Measure
-from approvals.record.audit import neutral
+from approvals.record.audit import neutralize
 
 COLUMNS = [
     "sort",
@@ -42,7 +42,7 @@ def to_csv(insights: Insights, ages: Ages, age_names: Sequence[str]) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for row in _rows(insights, ages, age_names):
-        writer.writerow(["" if cell is None else neutral(str(cell)) for cell in row])
+        writer.writerow(["" if cell is None else neutralize(str(cell)) for cell in row])
     return out.getvalue()
 
 

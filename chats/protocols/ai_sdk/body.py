@@ -1,6 +1,6 @@
-"""What an AI SDK client posts: `{id, messages | message, trigger?, messageId?, agent?}`, checked for its shape.
+"""The body that an AI SDK client posts: `{id, messages | message, trigger?, messageId?, agent?}`, checked for its shape.
 
-Everything in it is the client's word: older messages, inputs and outputs are never taken from here, only compared.
+Nothing in it is trusted: older messages, inputs and outputs are compared with the stored ones, and never stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical
 from approvals.runtime.translation import translated
 
 MAX_ID = 200
-#: So many problems are named, and no more: a client has enough to go on.
+#: The number of invalid messages' fields that an error names.
 MAX_ERRORS = 20
 ROLES = ("user", "assistant", "system")
 SUBMIT, REGENERATE = "submit-message", "regenerate-message"
@@ -38,9 +38,9 @@ TOOL_STATES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
-    """`last` is the last message that was sent; `message_id` the one that the client names, "" for none.
+    """A checked body. `last` is the last message in it, `message_id` the id that the client names or "".
 
-    `answers` is the assistant message that brings answers; None if this is a user's message or a regeneration.
+    `answers` is the assistant message with the client's answers; None for a user's message or a regeneration.
     """
 
     chat_id: str
@@ -52,7 +52,7 @@ class Posted:
 
 
 def read(body: object) -> Posted:
-    """The body in our words; Invalid, naming each field that does not fit."""
+    """Check a body. Invalid names each field that does not fit."""
     if not isinstance(body, dict):
         raise Invalid(_("The body must be a JSON object."), {"": _("is not an object")})
     errors: dict[str, str] = {}
@@ -75,7 +75,7 @@ def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
     regenerate = body.get("trigger") == REGENERATE
     answers = subject if subject["role"] == "assistant" and not regenerate else None
     for message in (last, subject) if subject is not last else (last,):
-        _check_kept(message)
+        _check_storable(message)
     return Posted(
         chat_id=body["id"],
         agent=body.get("agent") or "",
@@ -86,9 +86,9 @@ def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
     )
 
 
-def _check_kept(message: dict[str, Any]) -> None:
+def _check_storable(message: dict[str, Any]) -> None:
     try:
-        # A quick look at the size before the careful one, which takes seconds for a message of megabytes.
+        # A cheap check of the size first: the exact one takes seconds for a message of megabytes.
         if len(json.dumps(message)) > MAX_BYTES:
             raise NotCanonical(_("one is larger than %(limit)s bytes") % {"limit": f"{MAX_BYTES:,}"})
         canonical(message)
@@ -99,7 +99,7 @@ def _check_kept(message: dict[str, Any]) -> None:
 
 
 def texts(message: Mapping[str, Any]) -> list[str]:
-    """The texts of a user's message; Invalid where it holds anything else."""
+    """Return the texts of a user's message. Invalid if it holds anything else."""
     if message["role"] != "user":
         raise Invalid(
             _("Only messages with the role “user” can be sent."),
@@ -116,7 +116,7 @@ def texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tool parts of an assistant's message, dynamic ones too."""
+    """Return the tool parts of an assistant's message, including dynamic ones."""
     return [part for part in message["parts"] if _is_tool(part)]
 
 
@@ -126,7 +126,7 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 
 
 def text_problem(value: object) -> str:
-    """What is wrong with an id; "" if nothing is."""
+    """Return what is wrong with an id, or ""."""
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
         return _("must be text of 1 to %(limit)s characters") % {"limit": MAX_ID}
     try:

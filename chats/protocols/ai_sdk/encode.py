@@ -1,7 +1,7 @@
-"""AI SDK UI message stream (npm `ai` 6.x and 7.x): a turn's events as chunks.
+"""Encode a turn's events as the AI SDK's UI message stream (npm `ai` 6.x and 7.x).
 
-Only the field set of ai 6.0.0 is sent, since older clients refuse unknown fields; optional fields are absent and never
-null. Observed with the real clients and read in packages/ai/src/ui-message-stream/ui-message-chunks.ts.
+Only fields of ai 6.0.0 are sent, because clients of that version refuse unknown ones; optional fields are absent and never
+null. Observed with the real clients, and read in packages/ai/src/ui-message-stream/ui-message-chunks.ts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def frames(chunks: Iterable[Chunk]) -> bytes:
 
 
 class MessageStream:
-    """Encodes the events of one response, and keeps its order: parts end before their step, and steps before the message.
+    """Encodes the events of one response. Ends parts before their step, and steps before the message.
 
-    `closed` says that the last chunk has been given.
+    `closed` is True after the last chunk.
     """
 
     def __init__(self, message_id: str) -> None:
@@ -39,11 +39,11 @@ class MessageStream:
         self._last_step = -1
 
     def start(self) -> list[Chunk]:
-        """Names the stored message: without its id a client would invent one and bring it back."""
+        """Return the first chunk. It names the stored message, because a client would invent an id of its own."""
         return [{"type": "start", "messageId": self.message_id}]
 
     def encode(self, event: events.Event) -> list[Chunk]:
-        """The chunks of an event; none behind the last one."""
+        """Return the chunks of an event; none after the last one."""
         if self.closed:
             return []
         match event:
@@ -76,7 +76,7 @@ class MessageStream:
         return self._close({"type": "finish", "finishReason": str(reason)})
 
     def abort(self) -> list[Chunk]:
-        """The end of a turn that somebody stopped."""
+        """Return the last chunks of a turn that a person stopped."""
         return self._close({"type": "abort"})
 
     def fail(self, error_text: str) -> list[Chunk]:
@@ -93,12 +93,12 @@ class MessageStream:
         return [*ended, {"type": f"{kind}-start", "id": id}]
 
     def _opened(self, kind: str, id: str) -> list[Chunk]:
-        """Nothing, where the part was begun; whoever gets a delta needs its beginning."""
+        """Return the start of a part that the client has not seen start, before its first delta."""
         return [] if (kind, id) in self._open_parts else self._open(kind, id)
 
     def _start_step(self, index: int) -> list[Chunk]:
         if index <= self._last_step:
-            # What was streamed of this step was never committed, and no chunk takes it back.
+            # What was streamed of this step before was not committed, and no chunk can take it back.
             return self.fail(BEGUN_AGAIN)
         ended = self._end_step()
         self._last_step, self._step_open = index, True
@@ -140,8 +140,8 @@ def _tool_chunk(event: events.Event) -> Chunk:
             raise TypeError(f"{type(event).__name__} is not for clients")
 
 
-def told(part: dict[str, Any]) -> list[Chunk]:
-    """The chunk that brings a client's copy of a closed tool part up to the stored one; none if the call is open."""
+def correction(part: dict[str, Any]) -> list[Chunk]:
+    """Return the chunk that updates a client's copy to this stored tool part; none if the call is open."""
     call = part["toolCallId"]
     match part["state"]:
         case "output-available":

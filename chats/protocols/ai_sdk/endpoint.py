@@ -1,6 +1,7 @@
-"""AI SDK chat clients (`useChat` and its kin): POST a chat's messages, follow the answer, read the chat.
+"""Endpoints for AI SDK chat clients (`useChat` and others): post messages, follow the answer, read the chat.
 
-A connection only follows a turn; it neither drives nor holds it. What a client sends is never taken for what is stored.
+A connection only follows a turn; closing it does not stop the turn. A client's copy of the chat never overwrites the stored
+one.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from approvals.access.callers import Caller
 from approvals.api.bodies import json_body
 from approvals.http import endpoint
 from approvals.live import sse
-from approvals.live.streaming import handed_over
+from approvals.live.streaming import streamed_response
 from approvals.runtime import database
 from approvals.runtime.canonical import digest
 from approvals.states import Door
 from chats import actions, queries
 from chats.actions.answering import Taken
-from chats.actions.keeping import MAX_MESSAGE_BYTES
+from chats.actions.writes import MAX_MESSAGE_BYTES
 from chats.engine import streams
 from chats.exceptions import ChatNotFound, HistoryDiffers
 from chats.models import Turn
 from chats.protocols.ai_sdk import body as ai_sdk_body
 from chats.protocols.ai_sdk.body import Posted
-from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, frames, told
+from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, correction, frames
 from chats.protocols.callers import chat_for, confine, own_chat
 from chats.queries.agents import agent_named
 from chats.states import TurnState
 
-#: Clients send the whole conversation every time; what of it is new has the bounds of all that people read.
+#: Clients send the whole conversation each time, so the body may be large. New messages have the usual limits.
 MAX_BODY, MAX_BODY_VALUES = 8_000_000, 200_000
-#: The last messages that a read gives, and the most.
+#: The number of messages that a read returns: the last ones.
 MESSAGES = 500
 
 VIA = Door.AI_SDK
@@ -45,13 +46,13 @@ VIA = Door.AI_SDK
 
 @endpoint("POST")
 def post(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """A message, an edit, a regeneration or answers; what comes of it streams back."""
-    caller.need("ask")
+    """Take a message, an edit, a regeneration or answers, and stream what follows."""
+    caller.require("ask")
     caller.count_ask()
     posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
-        caller.need("decide")
+        caller.require("decide")
         chat = own_chat(caller, posted.chat_id)
         parts = ai_sdk_body.tool_parts(posted.answers)
         taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.actor, via=VIA)
@@ -60,7 +61,7 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _begin(caller: Caller, posted: Posted) -> Turn:
-    """The new turn that a message, an edit or a regeneration starts."""
+    """Return the new turn that a message, an edit or a regeneration starts."""
     if posted.regenerate:
         return _regenerate(caller, posted)
     texts = ai_sdk_body.texts(posted.last)
@@ -79,15 +80,15 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
 
 def _regenerate(caller: Caller, posted: Posted) -> Turn:
     chat = own_chat(caller, posted.chat_id)
-    if posted.last["role"] != "user" or not queries.names_message(chat, posted.message_id):
+    if posted.last["role"] != "user" or not queries.is_known_message_id(chat, posted.message_id):
         raise HistoryDiffers
     return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
 
 
 @endpoint("GET")
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
-    """The chat as it is stored: `{messages, status, pending}`, up to the last committed step."""
-    caller.need("read")
+    """Return the stored chat up to the last committed step: `{messages, status, pending}`."""
+    caller.require("read")
     chat = own_chat(caller, public_id)
     messages = [
         {"id": message.message_id, "role": message.role, "parts": message.parts}
@@ -100,7 +101,7 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
         "status": _status(turn),
         "pending": [_pending(request, found) for found in waiting],
     }
-    # A client keeps its own copy, and asks whether that is still the newest.
+    # Clients poll with the ETag of their copy.
     response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
     response.headers["ETag"] = quote_etag(digest(body, max_bytes=MAX_MESSAGE_BYTES).removeprefix("sha256:"))
     return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
@@ -108,11 +109,11 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
 
 @endpoint("GET")
 def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
-    """Follow a first response from its beginning; 204 while a continuation runs, and where there is nothing to follow.
+    """Stream a turn that has not paused yet from its beginning; 204 without one, and for a turn that continues.
 
-    A client builds a resumed message from nothing, and no chunk could bring back what stood before the pause.
+    A client builds a resumed message from scratch, and no chunk could restore what it held before the pause.
     """
-    caller.need("read")
+    caller.require("read")
     try:
         turn = queries.first_response(own_chat(caller, public_id))
     except ChatNotFound:
@@ -124,18 +125,18 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
 
 @endpoint("POST")
 def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
-    """Stop what the assistant is doing; `{"stopped": false}` if it was doing nothing."""
-    caller.need("ask")
+    """Stop the chat's turn; `{"stopped": false}` without one."""
+    caller.require("ask")
     return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.actor, via=VIA)})
 
 
 def _status(turn: Turn | None) -> str:
-    """`idle`, `queued`, `running`, `suspended` or `failed`."""
+    """Return `idle`, `queued`, `running`, `suspended` or `failed`."""
     return turn.state if turn is not None and (turn.unfinished or turn.state == TurnState.FAILED) else "idle"
 
 
 def _pending(request: HttpRequest, asked: Any) -> dict[str, Any]:
-    """What waits for a person; `requestId` is what the AI SDK calls `approvalId`, good on the dashboard and in the API."""
+    """Return a pending request as JSON; `requestId` is the AI SDK's `approvalId`, and the id in Pausepoint's own API."""
     return {
         "requestId": str(asked.pk),
         "kind": asked.kind,
@@ -148,13 +149,13 @@ def _pending(request: HttpRequest, asked: Any) -> dict[str, Any]:
 
 
 def _corrections(taken: Taken, sent: list[dict[str, Any]]) -> list[Chunk]:
-    """Chunks for calls that the client's copy shows otherwise than they are stored, and that no event will tell it of."""
+    """Return chunks for calls that differ in the client's copy and that no event will report."""
     stored = queries.tool_parts_of(taken.turn)
     chunks: list[Chunk] = []
     for part in sent:
         now = stored.get(part["toolCallId"])
-        if now is not None and part["toolCallId"] in taken.told and _differ(part, now):
-            chunks += told(now)
+        if now is not None and part["toolCallId"] in taken.unreported and _differ(part, now):
+            chunks += correction(now)
     return chunks
 
 
@@ -163,24 +164,24 @@ def _differ(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
 
 
 def _stream(request: HttpRequest, turn: Turn, after: int, opening: list[Chunk]) -> HttpResponse:
-    pieces = sse.kept_alive(_follow(turn, after, opening))
-    return handed_over(request, pieces, content_type=sse.CONTENT_TYPE, headers=HEADERS)
+    pieces = sse.with_keep_alive(_follow(turn, after, opening))
+    return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=HEADERS)
 
 
 async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator[bytes]:
-    """The turn as chunks, from its event behind `after` to its next pause or its end."""
+    """Yield a turn as chunks, from its events after `after` to its next pause or its end."""
     stream = MessageStream(turn.message_id)
     yield frames([*stream.start(), *opening])
     async for _, event in streams.follow(turn.pk, after):
         if chunks := stream.encode(event):
             yield frames(chunks)
     if not stream.closed:
-        yield frames(await database.insist(_rest, stream, turn.pk))
+        yield frames(await database.retry(_last_chunks, stream, turn.pk))
     yield DONE
 
 
-def _rest(stream: MessageStream, turn_id: int) -> list[Chunk]:
-    """The end of a stream that has come to rest without an event that says how."""
+def _last_chunks(stream: MessageStream, turn_id: int) -> list[Chunk]:
+    """Return the last chunks for a turn that ended without a stored event that says how."""
     turn = Turn.objects.get(pk=turn_id)
     match turn.state:
         case TurnState.STOPPED:

@@ -1,8 +1,8 @@
-"""What a Cedar-OS front end reads (npm cedar-os 0.1.x): text as `{"content"}`, suspensions as `humanInTheLoop` objects.
+"""Encode a turn for a Cedar-OS front end (npm cedar-os 0.1.x): text as `{"content"}`, requests as `humanInTheLoop` objects.
 
-Observed with the published package. Its parser splits events at LF LF only, shows data that is no JSON object as text,
-and shows an object twice that has both `type` and `content`; an object of a type that it does not know is printed raw. So
-nothing is sent but text, `humanInTheLoop` and `progress_update`; above all nothing that a model has made.
+Observed with the published package: its parser splits events at LF LF only, shows data that is not a JSON object as text,
+shows an object with both `type` and `content` twice, and prints objects of unknown types raw. So only text,
+`humanInTheLoop` and `progress_update` are sent, and never an object from a model.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Payload = dict[str, Any]
 
 CONTENT_TYPE = f"{sse.CONTENT_TYPE}; charset=utf-8"
 HEADERS = sse.HEADERS
-#: Cedar stays busy until the connection closes; this only says that nothing more will come.
+#: Says that nothing more will come. Cedar stays busy until the connection closes anyway.
 DONE = b"event: done\ndata:\n\n"
-#: The longest time that a browser's timer knows; a longer one would ring at once.
+#: The longest time of a browser's timer. A longer one would fire at once.
 MAX_TIMEOUT_MS = 2**31 - 1
 BREAK = "\n\n"
 STOPPED = "This was stopped."
@@ -31,7 +31,7 @@ BEGUN_AGAIN = "The answer was begun again on the server. It follows anew."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspension:
-    """One open request, and what goes with it. `said` is what the assistant said as it asked; `url` is the desk's page."""
+    """A pending request. `text` is what the assistant wrote when it asked; `url` is the request's page in Pausepoint."""
 
     run_id: str
     step_path: Sequence[str]
@@ -41,7 +41,7 @@ class Suspension:
     tool_name: str
     input: Mapping[str, Any]
     response_schema: Any
-    said: str
+    text: str
     priority: str
     url: str
     thread_id: str
@@ -52,9 +52,9 @@ class Suspension:
 
 
 def suspended(found: Suspension, *, now: datetime) -> Payload:
-    """The object that makes Cedar wait. `timeoutMs` is there only where there is a deadline.
+    """Return the object that makes Cedar wait. It has `timeoutMs` only if there is a deadline.
 
-    The fields of the input stand in `suspendPayload` beside our own, which win: whole and as it is, it is under `input`.
+    `suspendPayload` holds the fields of the input beside Pausepoint's own, which win; the whole input is under `input`.
     """
     asked: Payload = {
         "type": "humanInTheLoop",
@@ -72,7 +72,7 @@ def suspended(found: Suspension, *, now: datetime) -> Payload:
 
 def _payload(found: Suspension) -> Payload:
     return {
-        "pendingResponse": found.said or found.title,
+        "pendingResponse": found.text or found.title,
         "requiresApproval": found.approves,
         "toolName": found.tool_name,
         "input": dict(found.input),
@@ -93,14 +93,14 @@ def _metadata(found: Suspension) -> Payload:
     }
 
 
-def noted(text: str) -> Payload:
-    """A line in the chat that says what became of something."""
+def notice(text: str) -> Payload:
+    """Return a status line for the chat."""
     return {"type": "progress_update", "state": "complete", "text": text}
 
 
-def refused(text: str, errors: Mapping[str, str] | None = None) -> Payload:
-    """A line in the chat that says what went wrong: Cedar shows nobody the body of an error."""
-    named = " ".join(f"({name}: {words})" for name, words in (errors or {}).items())
+def error_line(text: str, errors: Mapping[str, str] | None = None) -> Payload:
+    """Return an error line for the chat, because Cedar does not show the body of an error response."""
+    named = " ".join(f"({name}: {problem})" for name, problem in (errors or {}).items())
     return {"type": "progress_update", "state": "error", "text": " ".join(filter(None, (text, named)))}
 
 
@@ -109,7 +109,7 @@ def frame(payload: Payload) -> bytes:
 
 
 def answer(payloads: Iterable[Payload]) -> Payload:
-    """The same as one JSON document: `{text, object?}`; `object` is a list where there are several."""
+    """Return the same as one JSON document: `{text, object?}`; `object` is a list if there are several."""
     text, objects = "", []
     for payload in payloads:
         if "content" in payload:
@@ -123,15 +123,15 @@ def answer(payloads: Iterable[Payload]) -> Payload:
 
 
 class AnswerStream:
-    """Encodes a turn's events: its texts, one paragraph each, and how it ended where that was not by itself.
+    """Encodes a turn's events: its texts, one paragraph each, and a line if it failed or was stopped.
 
-    `closed` says that the turn has ended and how was told.
+    `closed` is True once the turn has ended.
     """
 
     def __init__(self) -> None:
         self.closed = False
-        self._said = False
-        self._breaks = False
+        self._wrote_text = False
+        self._new_paragraph = False
         self._last_step = -1
 
     def encode(self, event: events.Event) -> list[Payload]:
@@ -139,24 +139,24 @@ class AnswerStream:
             case events.StepStarted(index):
                 return self._start_step(index)
             case events.TextStarted():
-                self._breaks = self._said
+                self._new_paragraph = self._wrote_text
                 return []
             case events.TextDelta(_, text) if text:
-                opening, self._breaks, self._said = BREAK if self._breaks else "", False, True
+                opening, self._new_paragraph, self._wrote_text = BREAK if self._new_paragraph else "", False, True
                 return [{"content": opening + text}]
             case events.TurnEnded(_, stopped):
                 self.closed = True
-                return [refused(STOPPED)] if stopped else []
+                return [error_line(STOPPED)] if stopped else []
             case events.TurnFailed(error_text):
                 self.closed = True
-                return [refused(error_text)]
+                return [error_line(error_text)]
             case _:
                 return []
 
     def _start_step(self, index: int) -> list[Payload]:
-        """Nothing, unless what was sent of this step counts for nothing: it was never committed, and cannot be taken back."""
-        again = index <= self._last_step and self._said
+        """Return a line if text of this step was sent before: it was not committed, and cannot be taken back."""
+        again = index <= self._last_step and self._wrote_text
         self._last_step = index
         if again:
-            self._said = False
-        return [refused(BEGUN_AGAIN)] if again else []
+            self._wrote_text = False
+        return [error_line(BEGUN_AGAIN)] if again else []

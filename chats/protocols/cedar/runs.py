@@ -1,4 +1,4 @@
-"""Reads about what native chats ask people, request by request: Cedar-OS knows each open request as a run of its own."""
+"""Runs: to Cedar-OS, each pending request of a chat is a run of its own. Reads only."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from approvals.states import Status
 from chats.models import Chat, ToolCall
 from chats.states import CEDAR, TURN_SOURCES
 
-#: The open requests that a list shows, the oldest first.
+#: The number of pending requests that a list holds, the oldest first.
 LISTED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A request, and the tool call for which it was asked; its step, turn and chat are read with it."""
+    """A request, and the tool call that asked it, loaded with its step, turn and chat."""
 
     request: ApprovalRequest
     call: ToolCall
 
     @property
     def path(self) -> list[str]:
-        """Where in its workflow it was asked; never empty."""
+        """The step path of the request; never empty."""
         return list(self.request.step_path) or [self.request.tool_name or self.request.title]
 
     @property
-    def said(self) -> str:
-        """What the assistant said as it asked."""
+    def text(self) -> str:
+        """What the assistant wrote when it asked."""
         texts = [block["text"].strip() for block in self.call.step.blocks if block.get("type") == "text"]
         return "\n\n".join(filter(None, texts))
 
 
 def run_for(user: Person, request_id: UUID) -> Run:
-    """The run of that id. NotFound: it is absent, not for this person's eyes, or no chat asked it."""
+    """Return the run of a request. NotFound if it is absent, hidden from this person, or was not asked by a chat."""
     found = runs_of([get_request_for(user, request_id)])
     if not found:
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
@@ -50,17 +50,17 @@ def run_for(user: Person, request_id: UUID) -> Run:
 
 
 def runs_of(requests: Sequence[ApprovalRequest]) -> list[Run]:
-    """The requests that chats asked, in their order."""
+    """Return the runs of those requests that chats asked, in the given order."""
     asked = Q(approval__in=requests) | Q(recovery__in=requests)
-    # The first call last: a branch's copy of a call keeps the request that the first one asked.
+    # Of several calls with one request, the first wins: the others are copies in branches.
     calls = ToolCall.objects.filter(asked).order_by("-id")
     calls = calls.select_related("step", "turn__chat__owner", "turn__root__chat__owner")
     by_request = {pk: call for call in calls for pk in (call.approval_id, call.recovery_id)}
     return [Run(request, by_request[request.pk]) for request in requests if request.pk in by_request]
 
 
-def open_runs_of(owner: Person, *, thread: str = "") -> list[Run]:
-    """What waits for people in the owner's chat of that id; without one, in all that Cedar-OS front ends brought about."""
+def pending_runs(owner: Person, *, thread: str = "") -> list[Run]:
+    """Return the pending runs of the owner's chat with that id; without one, of all turns that Cedar-OS started."""
     found = ApprovalRequest.objects.select_related("workflow").filter(
         status=Status.PENDING, workflow__owner=owner.pk, workflow__source__in=TURN_SOURCES if thread else {CEDAR}
     )
@@ -70,20 +70,20 @@ def open_runs_of(owner: Person, *, thread: str = "") -> list[Run]:
 
 
 def may_follow(user: Person, chat: Chat) -> bool:
-    """Whether this person may read the chat; who was only asked to decide sees the request and not what is said around it."""
+    """Return whether this person may read the chat. A person who may only decide a request may not."""
     return sees_everything(user) or chat.owner_id == user.pk
 
 
-def still_open(decision: Decision) -> list[ApprovalRequest]:
-    """What the workflow asked before this decision and still waits for."""
+def still_pending(decision: Decision) -> list[ApprovalRequest]:
+    """Return the pending requests that the workflow asked before this decision."""
     return [asked for asked in _siblings(decision) if asked.status == Status.PENDING]
 
 
-def ended_last(decision: Decision) -> bool:
-    """Whether this decision was the last that the workflow waited for.
+def was_last(decision: Decision) -> bool:
+    """Return whether this decision was the last one for which the workflow waited.
 
-    The record says so: entries of one workflow are written under its lock, so their order is that of the commits, and of
-    those who decide at the same moment exactly one is the last.
+    Read from the audit log: the entries of a workflow are written under its lock, in the order of the commits, so of several
+    simultaneous decisions exactly one is the last.
     """
     siblings = [asked.pk for asked in _siblings(decision)]
     ends = AuditEntry.objects.filter(request_id__in=siblings, event__in=ENDS).order_by("-pk")
@@ -91,5 +91,5 @@ def ended_last(decision: Decision) -> bool:
 
 
 def _siblings(decision: Decision) -> Iterable[ApprovalRequest]:
-    # What is asked after the pause is none of it, and may be there already.
+    # Leave out requests of the next pause, which may exist already.
     return decision.request.workflow.requests.filter(created_at__lte=decision.decided_at)

@@ -1,4 +1,4 @@
-"""Addresses that the npm package cedar-os calls below its `baseURL`, and two more for apps; none ends in a slash."""
+"""Addresses that the npm package cedar-os calls below its `baseURL`, and two more for apps. None ends in a slash."""
 
 from __future__ import annotations
 

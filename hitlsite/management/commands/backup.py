@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: a checked copy of the SQLite database, while servers use it."""
+"""`manage.py backup FILE`: copy the SQLite database while servers use it, and check the copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Command(RefusingCommand):
     help = gettext_noop(
         "Copy the SQLite database to a new file, even while it is in use, and check the copy. For PostgreSQL, use pg_dump."
     )
-    # Before an upgrade it is copied as it is; and what is copied is not written to by looking at it.
+    # A backup before an upgrade copies unmigrated databases too, and checks must not write to the original.
     requires_migrations_checks = False
     requires_system_checks = ()
 

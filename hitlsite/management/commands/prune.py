@@ -1,4 +1,4 @@
-"""`manage.py prune`: what is older than is kept. Says first what would go; `--yes` removes it, beside running servers."""
+"""`manage.py prune`: list data older than the retention period; with `--yes`, remove it while servers run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from approvals.management.refusing import RefusingCommand
 if apps.is_installed("chats"):
     from chats import actions as chats
 
-#: Chats that are looked up at once.
+#: Chats that one query reads.
 PAGE = 200
 
-#: What is in a chat, by table.
+#: The contents of a chat, by table.
 INSIDE = {
     "message": gettext_lazy("messages"),
     "turn": gettext_lazy("turns"),
@@ -36,7 +36,7 @@ INSIDE = {
 
 
 def age(text: str) -> timedelta:
-    """`180d`: whole days, 1 to 36500."""
+    """Parse an age in whole days, 1 to 36500: `180d`."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}d", text) or int(text[:-1]) > 36_500:
         raise ArgumentTypeError(_("%(text)r is not an age. Enter a number of days, like 180d.") % {"text": text})
     return timedelta(days=int(text[:-1]))
@@ -60,7 +60,7 @@ class Command(RefusingCommand):
     def handle(self, *args: Any, older_than: timedelta, yes: bool, **options: Any) -> None:
         before = timezone.now() - older_than
         if not yes:
-            self._say_what_would_go(before)
+            self._list_what_would_go(before)
             return
         if apps.is_installed("chats"):
             self._prune_chats(before)
@@ -80,28 +80,28 @@ class Command(RefusingCommand):
             % {"count": f"{sessions:,}"}
         )
 
-    def _say_what_would_go(self, before: datetime) -> None:
+    def _list_what_would_go(self, before: datetime) -> None:
         self.stdout.write(_("Older than %(before)s UTC:") % {"before": f"{before:%Y-%m-%d %H:%M}"})
         if apps.is_installed("chats"):
-            self._say(chats.old_chats(before).count(), _("chats, and in them:"))
+            self._print_count(chats.old_chats(before).count(), _("chats, and in them:"))
             inside: Counter[str] = Counter()
             for pks in _pages(before):
-                inside.update(chats.contents(pks))
+                inside.update(chats.count_contents(pks))
             for table, words in INSIDE.items():
-                self._say(inside[table], f"  {words}")
-            self._say(chats.half_pruned().count(), _("chats partly removed by an interrupted run"))
-        self._say(desk.old_delivered(before).count(), _("delivered events"))
-        self._say(desk.old_sessions().count(), _("ended sessions of any age"))
+                self._print_count(inside[table], f"  {words}")
+            self._print_count(chats.partly_pruned_chats().count(), _("chats partly removed by an interrupted run"))
+        self._print_count(desk.old_delivered(before).count(), _("delivered events"))
+        self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
             _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")
         )
 
-    def _say(self, number: int, words: str) -> None:
+    def _print_count(self, number: int, words: str) -> None:
         self.stdout.write(f"{number:>12,} {words}")
 
     def _prune_chats(self, before: datetime) -> None:
         rows = removed = skipped = 0
-        for pk in list(chats.half_pruned().values_list("pk", flat=True)):
+        for pk in list(chats.partly_pruned_chats().values_list("pk", flat=True)):
             rows += self._empty(pk)
         for pks in _pages(before):
             for pk in pks:
@@ -127,7 +127,7 @@ class Command(RefusingCommand):
 
 
 def _pages(before: datetime) -> Iterator[list[int]]:
-    """The ids of old chats, PAGE at a time, each once."""
+    """Yield the ids of old chats, PAGE at a time."""
     last = 0
     while pks := list(chats.old_chats(before).filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:PAGE]):
         yield pks

@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: the users, conversations and API key of the demo; only with DEBUG."""
+"""`manage.py seed_demo`: create the users, conversations and API key of the demo; only with DEBUG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.access.permissions import DEFAULT_SCOPES
+from approvals.actions import create_key
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
 
@@ -48,7 +48,7 @@ class Command(RefusingCommand):
         with transaction.atomic():
             people = {name: make_person(name, *PEOPLE[name][1:]) for name in PEOPLE}
             key = make_key(people["requester"])
-        # The conversations are scripted: a real model would cost money, and say something else.
+        # Only with the scripted provider: a real model would cost money and write other texts.
         if fresh and apps.is_installed("chats") and settings.HITL_PROVIDER == "scripted":
             asyncio.run(converse(people["requester"], people["approver"]))
         self.stdout.write(first_steps(key))
@@ -79,7 +79,7 @@ def first_question(key: str) -> str:
 
 
 def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
-    """Return the demo's user of that name, made on first use."""
+    """Return the demo's user of this name, and create them on first use."""
     person, made = User.objects.get_or_create(
         username=name, defaults={"is_staff": staff, "is_superuser": name == "admin"}
     )
@@ -98,8 +98,6 @@ def make_key(person: User) -> str:
     It is computed from SECRET_KEY: only its hash is stored, and every start of the demo prints the same key.
     """
     secret = hmac.new(settings.SECRET_KEY.encode(), b"pausepoint demo key", hashlib.sha256).hexdigest()
-    prefix, text = secret[:8], f"pp_{secret[:8]}_{secret[8:]}"
-    secret_hash = hashlib.sha256(text.encode()).hexdigest()
-    given = {"user": person, "name": "demo", "secret_hash": secret_hash, "scopes": list(DEFAULT_SCOPES)}
-    key, _made = ApiKey.objects.get_or_create(prefix=prefix, defaults=given)
+    text = f"pp_{secret[:8]}_{secret[8:]}"
+    key = ApiKey.objects.filter(prefix=secret[:8]).first() or create_key(person, name="demo", text=text)[0]
     return text if key.revoked_at is None else ""

@@ -1,4 +1,4 @@
-"""`manage.py serve`: web pages, running turns and the sweep in one process; with workers beside it, pages alone."""
+"""`manage.py serve`: serve pages, and run turns and the sweep unless workers do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from approvals.management.refusing import RefusingCommand
 from hitlsite.asgi import application
 from hitlsite.server import timeouts
 from hitlsite.server.daphne import DeskServer
-from hitlsite.server.work import DeskWork
+from hitlsite.server.work import BackgroundWork
 
 
 class Command(RefusingCommand):
@@ -41,9 +41,9 @@ class Command(RefusingCommand):
                 )
                 % {"host": host}
             )
-        timeouts.keep_to(timeouts.PAGES)
+        timeouts.apply_limits(timeouts.PAGES)
         self.check(databases=["default"])
-        # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
+        # Close the connection of the checks: the loop's thread needs none, and would keep it forever.
         connections.close_all()
         if not settings.DEBUG and not (settings.STATIC_ROOT / "staticfiles.json").exists():
             raise CommandError(
@@ -67,7 +67,7 @@ class Command(RefusingCommand):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there; a name other than localhost may mean anything."""
+    """Return whether only this machine can reach `host`; any name other than localhost may mean anything."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -75,10 +75,10 @@ def is_loopback(host: str) -> bool:
 
 
 def start_work() -> None:
-    """Put what runs beside the pages on the server's own loop, and take it off before the loop stops."""
+    """Start the background work on the server's loop, and stop it before the loop stops."""
     the_reactor: Any = reactor
     loop: asyncio.AbstractEventLoop = the_reactor._asyncioEventloop
-    work = DeskWork(loop, runs_turns=settings.HITL_DISPATCH == "here")
+    work = BackgroundWork(loop, runs_turns=settings.HITL_DISPATCH == "here")
     work.start()
 
     def on_shutdown() -> defer.Deferred[None]:

@@ -1,4 +1,4 @@
-"""`manage.py worker`: runs turns and the sweep, and serves no pages; as many beside each other as one likes."""
+"""`manage.py worker`: run turns and the sweep without serving pages, in any number of processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.server import timeouts
-from hitlsite.server.work import DeskWork
+from hitlsite.server.work import BackgroundWork
 
 
 class Command(RefusingCommand):
@@ -30,20 +30,20 @@ class Command(RefusingCommand):
                     "and leave HITL_DISPATCH unset, or set it to workers."
                 )
             )
-        timeouts.keep_to(timeouts.WORK)
+        timeouts.apply_limits(timeouts.WORK)
         self.check(databases=["default"])
-        # The one on which all was checked: the loop's own thread needs none, and would keep it for good.
+        # Close the connection of the checks: the loop's thread needs none, and would keep it forever.
         connections.close_all()
         asyncio.run(work())
 
 
 async def work() -> None:
-    """Until SIGTERM or SIGINT."""
+    """Run turns until SIGTERM or SIGINT."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, over.set)
-    beside = DeskWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)
-    beside.start()
+    background = BackgroundWork(loop, runs_turns=True, turns=settings.HITL_WORKER_TURNS)
+    background.start()
     print(_("Pausepoint is running turns (press Ctrl+C to stop)"), flush=True)
     await over.wait()
-    await beside.stop()
+    await background.stop()

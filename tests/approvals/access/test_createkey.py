@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from approvals.access.permissions import find_key
+from approvals.access.keys import find_key
 from approvals.models.keys import ApiKey
 from tests.support import people
 
@@ -20,7 +20,7 @@ def createkey(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_it_prints_the_key_alone_and_the_key_works():
+def test_the_command_prints_the_key_alone_and_the_key_works():
     alice = people.alice()
     printed = createkey("--user", "alice", "--name", "billing agent", "--scopes", "ask,decide,read")
     (text,) = printed.splitlines()
@@ -45,14 +45,14 @@ def test_the_secret_is_not_stored():
         (["--user", "alice", "--name", "x", "--scopes", ","], "not nothing"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_words(arguments, words):
+def test_wrong_arguments_are_refused_with_a_message(arguments, words):
     people.alice()
     with pytest.raises(CommandError, match=words):
         createkey(*arguments)
     assert ApiKey.objects.count() == 0
 
 
-def test_a_user_who_is_not_active_gets_no_key():
+def test_an_inactive_user_gets_no_key():
     alice = people.alice()
     alice.is_active = False
     alice.save()
@@ -69,7 +69,7 @@ def test_no_other_text_is_a_key(text):
     assert find_key(text) is None
 
 
-def test_a_revoked_key_and_a_key_of_a_departed_user_open_nothing():
+def test_a_revoked_key_and_a_key_of_an_inactive_user_are_refused():
     alice = people.alice()
     text = createkey("--user", "alice", "--name", "x").strip()
     alice.is_active = False

@@ -1,4 +1,4 @@
-"""Who asks too often, or tries wrong keys, is told to wait; nobody else has to."""
+"""Callers that ask too often or try wrong keys are limited, and no others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import json
 import pytest
 from django.test import Client, RequestFactory
 
-from approvals.access import permissions, rate_limits
+from approvals.access import rate_limits
 from approvals.access.callers import Caller, caller_by_token, client_token
+from approvals.access.keys import SCOPES
 from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
+from approvals.actions.keys import create_key
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply
 from tests.support.people import alice, bob
@@ -17,7 +19,7 @@ from tests.support.people import alice, bob
 pytestmark = pytest.mark.django_db
 
 CHAT = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
-#: Every address that asks, with a body that it takes.
+#: Every address for asking, with a valid body.
 ASKING = [
     ("/api/v1/requests", APPROVAL),
     ("/api/v1/ask-human", {"question": "Which size?"}),
@@ -30,7 +32,7 @@ ASKING = [
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time that limits go by, in seconds; a list of one."""
+    """The time of the limits, in seconds, as a list of one item."""
     now = [1000.0]
     monkeypatch.setattr(rate_limits, "monotonic", lambda: now[0])
     return now
@@ -49,7 +51,7 @@ def assert_refused(reply: Reply, seconds: int) -> None:
     assert f"Try again in {seconds} second" in reply.body["detail"]
 
 
-def test_a_key_asks_so_often_at_once_and_then_as_fast_as_its_share_comes_back(clock):
+def test_a_key_may_use_its_share_at_once_and_then_as_it_refills(clock):
     machine = Machine(alice())
     assert [machine.post("/requests", APPROVAL).status for _ in range(3)] == [201] * 3
     assert_refused(machine.post("/requests", APPROVAL), 20)
@@ -62,7 +64,7 @@ def test_a_key_asks_so_often_at_once_and_then_as_fast_as_its_share_comes_back(cl
     assert ApprovalRequest.objects.count() == 7
 
 
-def test_another_key_of_the_same_user_has_its_own_share_and_what_does_not_ask_is_not_counted():
+def test_each_key_has_its_own_share_and_only_asking_counts():
     owner = bob()
     busy, other = Machine(owner), Machine(owner)
     asked = [busy.ask() for _ in range(3)]
@@ -72,27 +74,27 @@ def test_another_key_of_the_same_user_has_its_own_share_and_what_does_not_ask_is
     assert busy.post(f"/requests/{asked[1]['id']}/cancel").status == 200
 
 
-def test_a_body_that_is_refused_counts_and_is_not_read_beyond_the_limit():
+def test_a_refused_body_counts_and_no_body_is_read_beyond_the_limit():
     machine = Machine(alice())
     assert [machine.send("POST", "/requests", b"{").status for _ in range(4)] == [400] * 3 + [429]
 
 
 @pytest.mark.parametrize(("address", "body"), ASKING, ids=[address for address, _ in ASKING])
-def test_every_address_that_asks_counts(settings, address, body):
+def test_every_address_for_asking_counts(settings, address, body):
     settings.HITL_ASKS_PER_MINUTE = 1
-    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
+    _, text = create_key(alice(), name="k", scopes=SCOPES)
     caller_by_token(text).count_ask()
     headers = {"Authorization": f"Bearer {text}"}
     response = Client().post(address, json.dumps(body), content_type="application/json", headers=headers)
     if address == "/chat/stream":
-        # Of an error on a stream Cedar shows nothing: it is told in the chat.
+        # Cedar shows no error of a stream, so the refusal is a message in the chat.
         assert (response.status_code, "Too many requests" in response.content.decode()) == (200, True)
     else:
         assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
 
 
 def test_a_client_token_uses_up_the_share_of_its_own_chat_only():
-    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
+    _, text = create_key(alice(), name="k", scopes=SCOPES)
     key = caller_by_token(text)
     one, other = (caller_by_token(client_token(key, thread=thread)) for thread in ("c1", "c2"))
     for _ in range(3):
@@ -104,7 +106,7 @@ def test_a_client_token_uses_up_the_share_of_its_own_chat_only():
 
 
 def test_people_in_a_browser_are_counted_as_themselves():
-    first, second = (Caller(user=user, scopes=permissions.SCOPES, session_key="s") for user in (alice(), bob()))
+    first, second = (Caller(user=user, scopes=SCOPES, session_key="s") for user in (alice(), bob()))
     for _ in range(3):
         first.count_ask()
     with pytest.raises(TooMany):
@@ -112,7 +114,7 @@ def test_people_in_a_browser_are_counted_as_themselves():
     second.count_ask()
 
 
-def test_wrong_keys_of_an_address_are_refused_and_a_good_one_beside_them_is_not():
+def test_wrong_keys_of_an_address_are_limited_and_a_valid_one_is_not():
     good, wrong = Machine(alice()), Machine(authorization="Bearer pp_12345678_wrong")
     assert [wrong.get("/requests").status for _ in range(2)] == [401, 401]
     assert_refused(wrong.get("/requests"), 30)
@@ -120,7 +122,7 @@ def test_wrong_keys_of_an_address_are_refused_and_a_good_one_beside_them_is_not(
     assert Machine().get("/requests").refusal == (401, "not_authenticated")
 
 
-def test_another_address_is_another_matter(settings):
+def test_each_address_has_its_own_limit(settings):
     settings.TRUSTED_PROXIES = 1
     wrong = Machine(authorization="Bearer nonsense")
     for _ in range(3):
@@ -144,13 +146,13 @@ def test_another_address_is_another_matter(settings):
         (0, "", "", ""),
     ],
 )
-def test_whose_address_it_is(settings, proxies, forwarded, remote, found):
+def test_the_address_of_a_client_behind_proxies(settings, proxies, forwarded, remote, found):
     settings.TRUSTED_PROXIES = proxies
     sent = {"X-Forwarded-For": forwarded} if forwarded else {}
     assert client_address(RequestFactory(headers=sent).get("/", REMOTE_ADDR=remote)) == found
 
 
-def test_an_ipv6_customer_is_a_network():
+def test_an_ipv6_network_counts_as_one_address():
     assert network_of("2001:db8:1:2:3:4:5:6") == network_of("2001:db8:1:2::9") == "2001:db8:1:2::/64"
     assert [network_of(address) for address in ("192.0.2.1", "")] == ["192.0.2.1", ""]
 
@@ -161,7 +163,7 @@ def test_without_a_limit_nothing_is_counted(settings):
     assert {machine.post("/requests", APPROVAL).status for _ in range(9)} == {201}
 
 
-def test_as_many_go_through_as_the_limit_says_whatever_floats_add_up_to(clock):
+def test_rounding_does_not_change_the_limit(clock):
     for a_minute in (1, 7, 60, 599, 100_000):
         found = Limit()
         for _ in range(a_minute):
@@ -170,7 +172,7 @@ def test_as_many_go_through_as_the_limit_says_whatever_floats_add_up_to(clock):
             found.count("x", a_minute)
 
 
-def test_callers_without_end_cost_no_memory_without_end(monkeypatch):
+def test_remembered_callers_are_bounded(monkeypatch):
     monkeypatch.setattr(rate_limits, "REMEMBERED", 10)
     found = Limit()
     for number in range(1000):
@@ -183,5 +185,5 @@ def test_counting_costs_no_statement(django_assert_num_queries):
     machine.ask()
     for _ in range(2):
         machine.ask()
-    with django_assert_num_queries(1):  # who calls
+    with django_assert_num_queries(1):  # finding the caller
         assert machine.post("/requests", APPROVAL).status == 429

@@ -1,4 +1,4 @@
-"""The permission matrix: who, what kind, how urgent, through which door; and what comes of it, without an exception."""
+"""The permission matrix: who may decide which kind and priority, over which protocol."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access import permissions
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
+from approvals.asking.answers import Answer
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
@@ -22,12 +24,12 @@ YES, NO, UNSEEN = "decided", "not_allowed", "not_found"
 OWN, PAGE = "asked_by_own_key", "decide_on_page"
 
 OUR_PAGES, ELSEWHERE = (Door.DASHBOARD, Door.CHAT), (Door.REST, Door.AI_SDK, Door.CEDAR, Door.ADMIN)
-#: The columns: a question or a form, an approval, and what is decided on our pages only.
+#: The columns: a question or a form, an approval, and what is decided on the web pages only.
 ASKS = [(kind, priority) for kind in (Kind.QUESTION, Kind.FORM) for priority in (Priority.NORMAL, Priority.CRITICAL)]
 APPROVALS = [(Kind.APPROVAL, priority) for priority in (Priority.LOW, Priority.NORMAL, Priority.HIGH)]
 GUARDED = [(Kind.APPROVAL, Priority.CRITICAL), (Kind.RECOVERY, Priority.LOW), (Kind.RECOVERY, Priority.CRITICAL)]
 
-#: Who; on our pages: asks, approvals, guarded; elsewhere: the same three.
+#: Who; the three columns on the web pages; the same three elsewhere.
 PEOPLE = {
     "asker": (YES, NO, NO, YES, NO, NO),
     "asker who may decide": (YES, YES, YES, YES, YES, PAGE),
@@ -38,7 +40,7 @@ PEOPLE = {
     "auditor": (NO, NO, NO, NO, NO, NO),
     "stranger": (UNSEEN,) * 6,
 }
-#: The same for their keys, elsewhere only: no key has a page. What a key asked from outside, and what a chat's agent asked.
+#: The same for their keys, elsewhere only: for what a key asked over the API, and for what the agent of a chat asked.
 KEYS_OUTSIDE = {
     "asker": (OWN, NO, NO),
     "asker who may decide": (OWN, OWN, OWN),
@@ -58,30 +60,30 @@ OUTSIDE, IN_CHATS = "key:1", "chat:1"
 
 
 def cast(who: str) -> tuple[User, User]:
-    """Who asks, and the person of that role."""
+    """The requester, and the person with that role."""
     rights = {"may decide": ["decide_approvalrequest"], "auditor": ["view_approvalrequest"]}
     person = make_person(who, *next((found for word, found in rights.items() if word in who), []))
     return (person if who.startswith("asker") else alice()), person
 
 
 def asked(scope: str, who: str, people: tuple[User, User], kind: Kind, priority: Priority) -> ApprovalRequest:
-    """A new request for the person of that role."""
+    """A new request for the person with that role."""
     owner, person = people
     request = make_request(owner, kind, workflow=make_workflow(owner, scope=scope), priority=priority)
     if "assignee" in who:
-        # As a row may stand there from before an approval was assigned to those only who may decide it.
+        # An old row may have an assignee who may not decide.
         ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=person)
     return request
 
 
 def key_of(person: User) -> KeyActor:
-    return KeyActor(person, permissions.create_key(person, name="ci", scopes=permissions.SCOPES)[0])
+    return KeyActor(person, create_key(person, name="ci", scopes=SCOPES)[0])
 
 
 def outcome(request: ApprovalRequest, by: Actor, via: Door) -> str:
-    """What comes of a no, the one verdict that every kind takes."""
+    """The outcome of a rejection, the one verdict that every kind takes."""
     try:
-        actions.decide(request.pk, by=by, via=via, verdict=Verdict.REJECT)
+        actions.decide(request.pk, Answer(Verdict.REJECT), by=by, via=via)
     except Refusal as refusal:
         assert (stored(request).status, decisions(request)) == ("pending", [])
         return refusal.code
@@ -117,28 +119,28 @@ def test_a_key_decides_what_the_table_says_and_nothing_else(who, scope, table):
 
 
 @pytest.mark.parametrize(("kind", "priority"), GUARDED)
-def test_the_refusals_that_lead_to_a_page_say_which(kind, priority):
+def test_refusals_that_refer_to_a_page_have_its_address(kind, priority):
     for who in ("somebody who may decide", "asker who may decide"):
         people = cast(who)
         request = asked(OUTSIDE, who, people, kind, priority)
         with pytest.raises(Refusal) as refused:
-            actions.decide(request.pk, by=key_of(people[1]), via=Door.REST, verdict=Verdict.REJECT)
+            actions.decide(request.pk, Answer(Verdict.REJECT), by=key_of(people[1]), via=Door.REST)
         assert (refused.value.status, refused.value.members()) == (403, {"url": request.public_url})
         assert str(refused.value).endswith(request.public_url)
 
 
-def test_what_is_over_says_so_whatever_the_door():
+def test_a_late_decision_is_refused_as_too_late_whichever_way_it_comes_in():
     people = cast("somebody who may decide")
     request = asked(OUTSIDE, "", people, Kind.APPROVAL, Priority.CRITICAL)
     assert outcome(request, people[1], Door.DASHBOARD) == YES
     late = make_person("late", "decide_approvalrequest")
     with pytest.raises(Refusal, match="This request was rejected just now by somebody who may decide") as refused:
-        actions.decide(request.pk, by=late, via=Door.REST, verdict=Verdict.APPROVE)
+        actions.decide(request.pk, Answer(Verdict.APPROVE), by=late, via=Door.REST)
     assert refused.value.code == "already_decided"
 
 
 @pytest.mark.parametrize(("kind", "priority"), [*ASKS[:1], *APPROVALS[:1], *GUARDED[:2]])
-def test_the_admin_withdraws_nothing_that_is_decided_on_its_page(kind, priority):
+def test_the_admin_cancels_nothing_that_must_be_decided_on_its_page(kind, priority):
     people = cast("somebody who may decide")
     request, guarded = asked(OUTSIDE, "", people, kind, priority), (kind, priority) in GUARDED
     try:

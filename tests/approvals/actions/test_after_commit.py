@@ -1,4 +1,4 @@
-"""What leaves the desk leaves after the commit, and what is on record was committed together."""
+"""Signals and notifications leave after the commit; the record commits with its action."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def heard_signals() -> Iterator[list[Any]]:
-    """The ids that the signal carried, each with whether a transaction was still open then."""
+    """The ids that the signal was sent with, each with whether a transaction was still open."""
     heard: list[Any] = []
 
     def listen(sender: object, *, request_id: Any, **_: Any) -> None:
@@ -51,7 +51,7 @@ def heard_signals() -> Iterator[list[Any]]:
 
 @contextmanager
 def a_page_listening_on(group: str) -> Iterator[Any]:
-    """A real loop in a thread with a channel in `group`; yields a function that waits for the next message."""
+    """A real event loop in a thread with a channel in `group`; yields a function that waits for the next message."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -65,7 +65,7 @@ def a_page_listening_on(group: str) -> Iterator[Any]:
         await layer.group_add(group, channel)
         return channel
 
-    doorbell.listen_on(loop)
+    doorbell.use_loop(loop)
     channel = run(join())
     try:
         yield lambda: run(layer.receive(channel))
@@ -98,7 +98,7 @@ def test_the_signal_is_sent_once_after_the_outermost_commit(end):
 
 
 @pytest.mark.parametrize("end", list(ENDS))
-def test_after_a_rollback_nothing_is_sent_and_nothing_is_recorded(end):
+def test_a_rollback_sends_and_records_nothing(end):
     request, decider = make_request(alice(), **due(end)), bob()
     with heard_signals() as heard:
         with pytest.raises(RuntimeError, match="power cut"), transaction.atomic():
@@ -119,7 +119,7 @@ def test_a_replay_and_a_refusal_send_nothing():
     assert heard == []
 
 
-def test_a_receiver_that_raises_is_no_error_for_who_decided_nor_for_the_other_receivers():
+def test_a_failing_receiver_affects_neither_the_decision_nor_other_receivers():
     request, decider = make_request(alice()), bob()
 
     def broken(sender: object, **_: Any) -> None:
@@ -136,7 +136,7 @@ def test_a_receiver_that_raises_is_no_error_for_who_decided_nor_for_the_other_re
 
 
 @pytest.mark.parametrize("group_of", [lambda owner: doorbell.DESK, lambda owner: doorbell.user_group(owner.pk)])
-def test_pages_are_rung_after_the_commit_with_ids_only_and_never_after_a_rollback(group_of):
+def test_pages_are_notified_with_ids_after_the_commit_and_not_after_a_rollback(group_of):
     owner, decider = alice(), bob()
     lost, kept = make_request(owner), make_request(owner)
     with a_page_listening_on(group_of(owner)) as next_message:
@@ -149,10 +149,10 @@ def test_pages_are_rung_after_the_commit_with_ids_only_and_never_after_a_rollbac
         assert next_message() == {"type": "workflow.changed", "workflow": new.workflow_id, "request": str(new.pk)}
 
 
-def test_a_ring_without_a_living_loop_is_no_error():
+def test_a_notification_without_a_running_loop_is_no_error():
     loop = asyncio.new_event_loop()
     loop.close()
-    doorbell.listen_on(loop)
+    doorbell.use_loop(loop)
     assert decide(make_request(alice()), bob(), Verdict.APPROVE).decision.verdict == "approve"
 
 
@@ -162,7 +162,7 @@ def no_audit_rows_can_be_written() -> AbstractContextManager[None]:
 
 
 @pytest.mark.parametrize("end", list(ENDS))
-def test_no_record_no_decision(end):
+def test_a_decision_that_cannot_be_recorded_is_not_made(end):
     request, decider = make_request(alice(), **due(end)), bob()
     with heard_signals() as heard, no_audit_rows_can_be_written():
         with pytest.raises(IntegrityError, match="disk full"):
@@ -173,7 +173,7 @@ def test_no_record_no_decision(end):
     assert (stored(request).status != "pending", events(request)[1:]) == (True, [f"request.{end}"])
 
 
-def test_no_record_no_request():
+def test_a_request_that_cannot_be_recorded_is_not_created():
     workflow = make_workflow(owner := alice())
     with no_audit_rows_can_be_written(), pytest.raises(IntegrityError, match="disk full"):
         make_request(owner, Kind.QUESTION, workflow=workflow)

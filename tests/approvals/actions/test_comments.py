@@ -1,4 +1,4 @@
-"""What people say about a request: who may, who reads it, how it is shown, and that it stays."""
+"""Comments on a request: who may write and read them, and how they are shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def said(html: str) -> list[str]:
     return [one.words for one in parse(html).find("li", class_="internal-note")]
 
 
-def test_owner_assignee_and_deciders_talk_auditors_read_and_mallory_knows_of_nothing():
+def test_requester_assignee_and_deciders_comment_auditors_read_and_others_see_nothing():
     owner, by, assignee = alice(), bob(), make_person("nina")
     request = make_request(owner, Kind.QUESTION, assigned_to=assignee)
     for person in (owner, by, assignee):
@@ -49,14 +49,14 @@ def test_owner_assignee_and_deciders_talk_auditors_read_and_mallory_knows_of_not
     assert (entry.actor_name, entry.data) == ("alice", {"comment_id": first.pk, "text": "I am alice."})
 
 
-def test_people_talk_on_when_a_request_has_ended():
+def test_people_can_comment_after_a_request_has_ended():
     request, by = make_request(alice()), bob()
     decide(request, by, Verdict.APPROVE)
     say(request, by, "It was right.")
     assert events(request) == ["request.created", "request.decided", "request.commented"]
 
 
-def test_who_comments_keeps_what_they_have_taken():
+def test_a_comment_prolongs_the_claim_of_its_author():
     request, by, other = make_request(alice()), bob(), make_person("dora", "decide_approvalrequest")
     actions.claim(request.pk, by=by, via=Door.DASHBOARD)
     nearly = timezone.now() - LAPSES + timedelta(minutes=1)
@@ -70,7 +70,7 @@ def test_who_comments_keeps_what_they_have_taken():
 @pytest.mark.parametrize(
     ("text", "words"), [("  \n ", "is empty"), ("x" * (MAX_TEXT + 1), "is longer than 5,000 characters")]
 )
-def test_an_empty_and_an_endless_comment_are_refused_and_stay_in_the_form(text, words):
+def test_an_empty_or_too_long_comment_is_refused_and_stays_in_the_form(text, words):
     request, by = make_request(alice()), bob()
     with pytest.raises(Invalid) as refused:
         say(request, by, text)
@@ -83,7 +83,7 @@ def test_an_empty_and_an_endless_comment_are_refused_and_stay_in_the_form(text, 
     assert RequestComment.objects.count() == 0
 
 
-def test_a_comment_is_kept_as_it_was_written_and_shown_as_harmless_markdown():
+def test_a_comment_is_stored_as_written_and_shown_as_safe_markdown():
     request, by = make_request(alice()), bob()
     text = "**Look**: <script>alert(1)</script> [here](javascript:alert(1)) ![x](https://evil.example/x.png)\x00"
     answer = browser(by).post(f"{request.get_absolute_url()}comments/", {"text": text})
@@ -96,7 +96,7 @@ def test_a_comment_is_kept_as_it_was_written_and_shown_as_harmless_markdown():
     assert RequestComment.objects.get().text == text.replace("\x00", "\ufffd")
 
 
-def test_a_long_thread_is_read_page_by_page_the_newest_first(monkeypatch):
+def test_a_long_thread_is_paged_newest_first(monkeypatch):
     monkeypatch.setattr(comments, "PAGE", 3)
     request, by = make_request(alice()), bob()
     for number in range(8):
@@ -111,6 +111,6 @@ def test_a_long_thread_is_read_page_by_page_the_newest_first(monkeypatch):
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "1" * 30, "٣", "\x00"])
-def test_a_page_of_a_thread_that_nobody_was_given_is_no_error(before):
+def test_an_unknown_page_of_a_thread_is_no_error(before):
     request = make_request(alice())
     assert browser(bob()).get(request.get_absolute_url(), {"before": before}).status_code == 200

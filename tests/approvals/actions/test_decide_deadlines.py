@@ -1,4 +1,4 @@
-"""The ends that nobody decides: a deadline, a withdrawal by the code that asked, a fact that arrived by itself."""
+"""Ends without a decision of a person: a deadline, a cancellation by code, a late result."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.asking.answers import Answer
 from approvals.background import sweep
-from approvals.exceptions import AlreadyDecided, Expired
+from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import Decision
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import FUTURE, PAST, cancel, decide, decisions, events, make_request, stored, waits
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db
 TOO_LATE = "This request expired at 2026-01-01 12:00:00 UTC and can no longer be decided."
 
 
-def test_deciding_after_the_deadline_records_the_expiry_and_says_so():
+def test_deciding_after_the_deadline_records_the_expiry_and_is_refused():
     request, decider = make_request(alice(), deadline_at=PAST), bob()
     for _ in range(2):
         with pytest.raises(Expired) as refusal:
@@ -36,27 +37,27 @@ def test_deciding_after_the_deadline_records_the_expiry_and_says_so():
     assert waits(request.workflow) == ("running", 0, None, False)
 
 
-def test_the_expiry_stays_when_the_refusal_is_caught_inside_somebody_elses_transaction():
+def test_the_expiry_stays_if_an_outer_transaction_catches_the_refusal():
     request = make_request(alice(), deadline_at=PAST)
     with transaction.atomic(), pytest.raises(Expired):
         decide(request, bob(), Verdict.APPROVE)
     assert (stored(request).status, [d.verdict for d in decisions(request)]) == ("expired", ["expire"])
 
 
-def test_what_is_overdue_cannot_be_withdrawn_any_more_and_its_default_is_the_answer():
+def test_an_overdue_request_cannot_be_cancelled_and_its_default_is_the_answer():
     owner = alice()
     given = {"deadline_at": PAST, "default_response": "M"}
     withdrawn, stopped = make_request(owner, Kind.QUESTION, **given), make_request(owner, Kind.QUESTION, **given)
     for _ in range(2):
         with pytest.raises(Expired, match="This request expired"):
             actions.cancel(withdrawn.pk, by=owner, via=Door.REST)
-    assert actions.withdraw([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
+    assert actions.cancel_requests([stopped.pk], by=owner, via=Door.STOP, comment="stopped") == 1
     for request in (withdrawn, stopped):
         (found,) = decisions(request)
         assert (stored(request).status, found.verdict, found.answer) == ("expired", "expire", "M")
 
 
-def test_a_deadline_that_has_not_passed_stops_nobody():
+def test_a_future_deadline_prevents_no_decision():
     request = make_request(alice(), deadline_at=FUTURE)
     assert actions.expire(request.pk) is False
     assert decide(request, bob(), Verdict.APPROVE).decision.verdict == "approve"
@@ -75,7 +76,7 @@ def test_expiring_ends_a_request_once():
 
 
 @pytest.mark.parametrize("default", ["", None, "yes", {"blue": [1]}])
-def test_the_default_response_is_the_answer_at_the_deadline_even_if_it_says_nothing(default):
+def test_the_default_response_is_the_answer_at_the_deadline_even_if_empty(default):
     request = make_request(alice(), Kind.QUESTION, deadline_at=PAST, default_response=default)
     assert (stored(request).has_default, stored(request).default_response) == (True, default)
     assert actions.expire(request.pk) is True
@@ -89,7 +90,7 @@ def test_without_a_default_response_there_is_none():
     assert [(d.verdict, d.answer) for d in decisions(request)] == [("expire", None)]
 
 
-def test_the_sweep_expires_what_is_due_and_nothing_else():
+def test_the_sweep_expires_overdue_requests_only():
     owner = alice()
     due = [
         make_request(owner, deadline_at=PAST),
@@ -100,7 +101,7 @@ def test_the_sweep_expires_what_is_due_and_nothing_else():
     assert [stored(request).status for request in due + others] == ["expired", "expired", "pending", "pending"]
 
 
-def test_the_owner_withdraws_once_and_the_second_time_is_told_who_it_was():
+def test_cancelling_again_is_refused_and_names_who_cancelled():
     request = make_request(owner := alice())
     assert cancel(request, owner, "Not needed.").replayed is False
     (found,) = decisions(request)
@@ -117,11 +118,11 @@ def test_the_owner_withdraws_once_and_the_second_time_is_told_who_it_was():
 
 
 @pytest.mark.parametrize("by_owner", [True, False])
-def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
+def test_cancel_requests_ends_waiting_requests_only(by_owner):
     owner, decider = alice(), bob()
     asked = [make_request(owner) for _ in range(3)]
     decide(asked[1], decider, Verdict.REJECT)
-    actions.withdraw([r.pk for r in asked], by=owner if by_owner else None, via=Door.STOP, comment="Stopped.")
+    actions.cancel_requests([r.pk for r in asked], by=owner if by_owner else None, via=Door.STOP, comment="Stopped.")
     assert [stored(request).status for request in asked] == ["cancelled", "rejected", "cancelled"]
     assert [(d.verdict, d.by_name, d.via, d.comment) for d in decisions(asked[0])] == [
         ("cancel", "alice" if by_owner else "", "stop", "Stopped.")
@@ -129,17 +130,17 @@ def test_withdraw_closes_what_is_open_and_leaves_the_rest(by_owner):
     assert events(asked[1]) == ["request.created", "request.decided"]
 
 
-def test_settle_closes_a_recovery_with_the_fact_and_names_nobody():
+def test_settle_ends_a_recovery_with_its_answer_and_names_nobody():
     request = make_request(alice(), Kind.RECOVERY)
     for _ in range(2):
-        actions.settle(request.pk, verdict=Verdict.RESPOND, comment="It came late.", answer={"ok": True})
+        actions.settle(request.pk, Answer(Verdict.RESPOND, comment="It came late.", answer={"ok": True}))
     assert [(d.verdict, d.by_id, d.via, d.comment, d.answer) for d in decisions(request)] == [
         ("respond", None, "system", "It came late.", {"ok": True})
     ]
     assert (stored(request).status, events(request)) == ("answered", ["request.created", "request.decided"])
 
 
-def test_who_is_not_logged_in_sees_nothing():
+def test_anonymous_users_see_nothing():
     nobody, request = AnonymousUser(), make_request(alice())
     assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
     assert [may(nobody, request) for may in (permissions.may_see, permissions.may_answer, permissions.may_close)] == [
@@ -147,3 +148,17 @@ def test_who_is_not_logged_in_sees_nothing():
     ] * 3
     assert permissions.may_decide(nobody) is False
     assert permissions.may_cancel(nobody, request.requested_by_id) is False
+
+
+def test_an_invalid_answer_after_the_deadline_expires_the_request_too():
+    request = make_request(alice(), deadline_at=PAST)
+    with pytest.raises(Expired):
+        decide(request, bob(), Verdict.RESPOND, answer="no answer to an approval")
+    assert stored(request).status == "expired"
+
+
+def test_an_invalid_answer_before_the_deadline_is_refused():
+    request = make_request(alice(), deadline_at=FUTURE)
+    with pytest.raises(Invalid):
+        decide(request, bob(), Verdict.RESPOND, answer="no answer to an approval")
+    assert stored(request).status == "pending"

@@ -1,4 +1,4 @@
-"""Asking, and what a workflow knows of its open requests."""
+"""Creating requests, and the counters of their workflow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.people import alice, bob
 pytestmark = pytest.mark.django_db
 
 
-def test_a_workflow_counts_its_open_requests_and_knows_the_most_urgent():
+def test_a_workflow_counts_its_waiting_requests_and_has_the_urgency_of_the_most_urgent():
     owner, decider = alice(), bob()
     workflow = make_workflow(owner)
     assert waits(workflow) == ("running", 0, None, False)
@@ -58,7 +58,7 @@ def test_requests_of_one_workflow_do_not_touch_another():
 
 
 @pytest.mark.parametrize("state", sorted(ENDED))
-def test_a_workflow_ends_only_when_nothing_is_open_and_only_once(state):
+def test_a_workflow_ends_once_and_only_without_waiting_requests(state):
     owner, decider = alice(), bob()
     request = make_request(owner)
     actions.end_workflow(request.workflow, state=state)
@@ -78,7 +78,7 @@ def test_a_workflow_ends_only_when_nothing_is_open_and_only_once(state):
     )
 
 
-def test_a_workflow_that_ended_asks_nothing_more():
+def test_an_ended_workflow_takes_no_request():
     owner = alice()
     workflow = make_workflow(owner)
     actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
@@ -87,7 +87,7 @@ def test_a_workflow_that_ended_asks_nothing_more():
     assert (ApprovalRequest.objects.count(), waits(workflow)) == (0, ("completed", 0, None, False))
 
 
-def test_open_workflow_gives_the_one_that_is_there():
+def test_open_workflow_returns_an_existing_workflow():
     owner = alice()
     first = make_workflow(owner, key="run-1", title="t" * 300)
     assert make_workflow(owner, key="run-1", title="other") == first
@@ -95,7 +95,7 @@ def test_open_workflow_gives_the_one_that_is_there():
     assert make_workflow(owner, key="run-1", scope="key:2") != first
 
 
-def test_asking_the_same_again_gives_the_request_that_is_there_whatever_became_of_it():
+def test_asking_the_same_again_returns_the_existing_request_whatever_its_status():
     owner, decider = alice(), bob()
     workflow = make_workflow(owner)
     first = make_request(owner, workflow=workflow, tool_call_id="call-1")
@@ -120,7 +120,7 @@ def test_the_same_tool_call_with_another_input_is_a_conflict_that_names_the_requ
     assert waits(workflow) == ("suspended", 1, 2, True)
 
 
-def test_another_kind_attempt_or_scope_of_a_tool_call_is_another_request_and_no_call_never_collides():
+def test_kind_attempt_and_scope_tell_requests_of_a_tool_call_apart():
     owner = alice()
     workflow, elsewhere = make_workflow(owner), make_workflow(owner, scope="key:2")
     asked = [
@@ -135,7 +135,7 @@ def test_another_kind_attempt_or_scope_of_a_tool_call_is_another_request_and_no_
     assert waits(workflow)[1] == 5
 
 
-def test_what_was_asked_is_stored_frozen():
+def test_everything_that_was_asked_is_stored():
     owner, assignee = alice(), bob()
     options = [{"label": "Blue", "id": "b"}, {"label": "Red"}]
     request = make_request(
@@ -199,13 +199,13 @@ def test_an_ask_out_of_bounds_is_refused_by_field_and_stores_nothing(changes, na
     assert waits(workflow) == ("running", 0, None, False)
 
 
-def test_a_default_response_that_could_not_be_recorded_is_refused_before_a_deadline_finds_out():
+def test_a_default_response_that_could_not_be_recorded_is_refused_when_it_is_asked():
     with pytest.raises(Invalid) as refusal:
         make_ask(Kind.QUESTION, default_response=float("nan")).check()
     assert refusal.value.errors == {"default_response": "NaN and Infinity are not JSON"}
 
 
-def test_an_ask_at_its_bounds_is_taken():
+def test_an_ask_at_its_bounds_is_accepted():
     Ask(
         kind=Kind.QUESTION,
         title="t" * 200,

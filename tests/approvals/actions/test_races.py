@@ -1,4 +1,4 @@
-"""Who is first wins, in threads and in processes: real connections on a real database, all let go at the same moment."""
+"""The first decision wins among concurrent ones, in threads with connections of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def race(*acts: Callable[[], Any]) -> list[Any]:
-    """What each act returned or raised; every one in a thread of its own, with a connection of its own."""
+    """Run each act in a thread with its own connection; return what each returned or raised."""
     start, found = threading.Barrier(len(acts)), [None] * len(acts)
 
     def run(place: int) -> None:
@@ -43,7 +43,7 @@ def race(*acts: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def test_of_twenty_contrary_verdicts_one_is_recorded_and_nineteen_are_told_whose():
+def test_of_twenty_concurrent_verdicts_one_is_recorded_and_named_to_the_others():
     request = make_request(alice())
     people = [make_person(f"decider{place}", "decide_approvalrequest") for place in range(20)]
     verdicts = [Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.REJECT] * 5
@@ -67,7 +67,7 @@ def test_of_twenty_contrary_verdicts_one_is_recorded_and_nineteen_are_told_whose
     assert waits(request.workflow) == ("running", 0, None, False)
 
 
-def test_one_person_pressing_the_same_button_in_eight_windows_decides_once_and_is_replayed():
+def test_eight_concurrent_equal_decisions_of_one_person_decide_once_and_are_replayed():
     request, decider = make_request(alice()), bob()
     found = race(*([lambda: decide(request, decider, Verdict.APPROVE)] * 8))
     assert Counter(outcome.replayed for outcome in found) == {False: 1, True: 7}
@@ -76,7 +76,7 @@ def test_one_person_pressing_the_same_button_in_eight_windows_decides_once_and_i
 
 
 @pytest.mark.parametrize("overdue", [True, False])
-def test_deciding_withdrawing_and_expiring_at_once_leave_one_end(overdue):
+def test_a_concurrent_decision_cancellation_and_expiry_leave_one_decision(overdue):
     owner, decider = alice(), bob()
     requests = [make_request(owner, **({"deadline_at": PAST} if overdue else {})) for _ in range(6)]
     for request in requests:
@@ -92,7 +92,7 @@ def test_deciding_withdrawing_and_expiring_at_once_leave_one_end(overdue):
         assert {type(refusal) for refusal in refusals} <= {AlreadyDecided, Expired}
         assert [result for result in found if isinstance(result, Exception) and result not in refusals] == []
         wins = [result for result in found if result is True or getattr(result, "replayed", None) is False]
-        # An overdue decision commits the expiry and is then refused, so nobody may be there to have won.
+        # An overdue decision commits the expiry and is then refused, so perhaps nobody has won.
         assert len(wins) == 1 or (len(wins), decision.verdict) == (0, "expire")
         assert decision.verdict in ({"cancel", "expire"} if overdue else {"approve", "cancel"})
         event = {"approve": "decided", "cancel": "cancelled", "expire": "expired"}[decision.verdict]
@@ -100,7 +100,7 @@ def test_deciding_withdrawing_and_expiring_at_once_leave_one_end(overdue):
         assert waits(request.workflow) == ("running", 0, None, False)
 
 
-def test_the_last_two_requests_of_a_workflow_ended_at_once_are_both_counted():
+def test_two_concurrent_ends_in_a_workflow_are_both_counted():
     owner, decider = alice(), bob()
     for _ in range(5):
         workflow = make_workflow(owner)
@@ -109,7 +109,7 @@ def test_the_last_two_requests_of_a_workflow_ended_at_once_are_both_counted():
         assert waits(workflow) == ("running", 0, None, False)
 
 
-def test_asking_the_same_eight_times_at_once_asks_once():
+def test_eight_concurrent_equal_asks_create_one_request():
     owner = alice()
     workflow = make_workflow(owner)
     found = race(*([lambda: make_request(owner, Kind.QUESTION, workflow=workflow, tool_call_id="call-1")] * 8))
@@ -117,7 +117,7 @@ def test_asking_the_same_eight_times_at_once_asks_once():
     assert (waits(workflow), events(found[0])) == (("suspended", 1, 2, True), ["request.created"])
 
 
-def test_the_same_result_recorded_eight_times_at_once_is_one_row_with_seven_repeats():
+def test_eight_concurrent_equal_results_are_one_row_with_seven_repeats():
     call = audit.Subject(scope="chat:1", tool_call_id="call-1")
     found = race(*([lambda: audit.record_once("tool.result", call, data={}, actor=None, via="system")] * 8))
     assert Counter(found) == {True: 1, False: 7}

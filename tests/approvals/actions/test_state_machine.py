@@ -1,4 +1,4 @@
-"""Any order of asking, deciding, repeating, withdrawing and expiring keeps the desk consistent."""
+"""Any order of asking, deciding, repeating, cancelling and expiring keeps the rows consistent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SAYINGS = st.sampled_from([(verdict, said) for verdict, all_said in SAID.items()
 
 
 class Desk(RuleBasedStateMachine):
-    """One workflow with several requests; `closed` is what was seen of those that ended, which may never change."""
+    """One workflow with several requests; `closed` has the decisions of those that ended, which may never change."""
 
     requests = Bundle("requests")
 
@@ -89,7 +89,7 @@ class Desk(RuleBasedStateMachine):
 
     @rule(request=requests)
     def repeat(self, request: ApprovalRequest) -> None:
-        """Who decided says the same again and gets the decision back."""
+        """Repeating a decision returns it."""
         decision = Decision.objects.filter(request_id=request.pk, by_id__isnull=False).exclude(verdict="cancel").first()
         if decision is not None:
             said: dict[str, Any] = {"comment": decision.comment}
@@ -119,7 +119,7 @@ class Desk(RuleBasedStateMachine):
 
     @rule(state=st.sampled_from(sorted(ENDED)))
     def try_to_end(self, state: str) -> None:
-        """Only a workflow that waits for nobody ends; the savepoint lets the next rules go on with it."""
+        """Only a workflow without waiting requests ends; the savepoint lets the next rules continue."""
         waiting = Workflow.objects.get().open_count > 0
         before = Workflow.objects.get().state
         with transaction.atomic():

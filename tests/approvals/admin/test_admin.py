@@ -9,7 +9,9 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client, RequestFactory
 
 from approvals import actions
-from approvals.access import permissions
+from approvals.access.keys import find_key
+from approvals.actions.keys import create_key
+from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.models.keys import ApiKey
@@ -138,7 +140,7 @@ def test_cancel_action_uses_the_decision_path_for_each_request():
     client, root = make_root()
     alice, bob = people.alice(), people.bob()
     first, second = ask(alice, "run-1"), ask(alice, "run-2")
-    actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    actions.decide(first.pk, Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
     selected = {"action": "cancel_selected", "_selected_action": [str(first.pk), str(second.pk)]}
     page = client.post("/admin/approvals/approvalrequest/", selected, follow=True).content.decode()
     assert (
@@ -166,12 +168,12 @@ def test_readers_get_no_cancel_action():
 
 def test_a_key_is_revoked_once_and_its_secret_is_never_shown():
     client, root = make_root()
-    key, text = permissions.create_key(root, name="billing")
+    key, text = create_key(root, name="billing")
     client.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk]})
     revoked_at = ApiKey.objects.get().revoked_at
     client.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk]})
     assert (revoked_at is not None, ApiKey.objects.get().revoked_at) == (True, revoked_at)
-    assert permissions.find_key(text) is None
+    assert find_key(text) is None
     assert key.secret_hash not in client.get(f"/admin/approvals/apikey/{key.pk}/change/").content.decode()
 
 
@@ -192,7 +194,7 @@ def test_row_is_shown_completely(model):
 def test_decision_page_names_its_request():
     client, root = make_root()
     request = ask(people.alice())
-    actions.decide(request.pk, by=root, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    actions.decide(request.pk, Answer(Verdict.APPROVE), by=root, via=Door.DASHBOARD)
     page = client.get(f"/admin/approvals/decision/{Decision.objects.get().pk}/change/").content.decode()
     assert f"/admin/approvals/approvalrequest/{request.pk}/change/" in page
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from approvals.access import permissions
+from approvals.actions.keys import create_key
 from approvals.models.keys import ApiKey
 from tests.support.people import carol
 
@@ -80,7 +80,7 @@ def test_invalid_ids_cannot_be_selected(root, selected):
 
 
 def test_selection_with_an_invalid_id_changes_nothing(root):
-    key, _ = permissions.create_key(User.objects.get(), name="billing")
+    key, _ = create_key(User.objects.get(), name="billing")
     assert (
         root.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk, "x"]}).status_code
         == 400

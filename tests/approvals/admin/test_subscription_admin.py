@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from approvals.access.permissions import create_key
+from approvals.actions.keys import create_key
 from approvals.models import AuditEntry, OutboxEvent
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import signing

@@ -1,4 +1,4 @@
-"""What may be asked in AgentForge's shape: its limits and defaults, and a problem document for all else."""
+"""Questions in AgentForge's shape: limits, defaults, and problem documents for invalid bodies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api import ask_human
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from tests.support.machines import machine
@@ -36,11 +36,11 @@ BODIES = st.fixed_dictionaries(
 
 
 @given(BODIES | JSON)
-def test_any_object_is_a_question_within_all_bounds_or_refused_naming_its_fields(body):
+def test_any_object_is_a_valid_question_or_refused_by_field(body):
     if not isinstance(body, dict):
         return
     try:
-        asked = ask_human.question_from(body)
+        asked = ask_human.parse_question(body)
     except Invalid as refusal:
         assert refusal.errors.keys() <= ask_human.CHECKS.keys() and all(refusal.errors.values())
     else:
@@ -67,13 +67,13 @@ def test_any_object_is_a_question_within_all_bounds_or_refused_naming_its_fields
 def test_a_value_that_agentforge_refuses_is_refused_by_name(field, values):
     for value in values:
         with pytest.raises(Invalid) as refusal:
-            ask_human.question_from({**QUESTION, field: value})
+            ask_human.parse_question({**QUESTION, field: value})
         assert (value, list(refusal.value.errors)) == (value, [field])
 
 
-def test_a_question_is_missing():
+def test_a_missing_question_is_refused():
     with pytest.raises(Invalid) as refusal:
-        ask_human.question_from({})
+        ask_human.parse_question({})
     assert refusal.value.errors == {"question": "is missing"}
 
 
@@ -92,13 +92,13 @@ def test_a_question_is_missing():
         {**QUESTION, "unknown": {"is": "dropped"}},
     ],
 )
-def test_what_agentforge_allows_is_allowed(body):
-    ask_human.question_from(body).check()
+def test_everything_that_agentforge_allows_is_accepted(body):
+    ask_human.parse_question(body).check()
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("wait", ["", "-1", "601", "1e2", "nan", "inf", "1,5", "٣", "99999", "1.2345"])
-def test_an_odd_time_to_wait_is_refused_and_nothing_is_asked(wait):
+def test_an_invalid_wait_is_refused_and_nothing_is_asked(wait):
     answer = machine(alice()).post(f"{ADDRESS}?wait={'%D9%A3' if wait == '٣' else wait}", QUESTION)
     assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["wait"])
     assert ApprovalRequest.objects.count() == Workflow.objects.count() == 0
@@ -123,7 +123,7 @@ def test_an_odd_time_to_wait_is_refused_and_nothing_is_asked(wait):
         (b"{}", "application/json", 422, "invalid"),
     ],
 )
-def test_a_body_that_is_no_question_gets_a_problem_document(raw, kind, status, code):
+def test_an_invalid_body_gets_a_problem_document(raw, kind, status, code):
     answer = machine(alice()).call("POST", ADDRESS, raw=raw, headers={"content-type": kind})
     assert (answer.status, answer.code) == (status, code)
     assert Workflow.objects.count() == 0

@@ -1,4 +1,4 @@
-"""POST /api/v1/ask-human with `wait`: answered at once, by reading where a ring is lost, and nothing left of who has gone."""
+"""POST /api/v1/ask-human with `wait`: prompt answers, polling when a notification is lost, cleanup after disconnects."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NEVER = 3600.0
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_waiting_ends_with_the_decision_and_not_with_the_next_look(monkeypatch):
-    monkeypatch.setattr(waiting_room, "REREAD", NEVER)
+def test_waiting_ends_with_the_decision_before_the_next_poll(monkeypatch):
+    monkeypatch.setattr(waiting_room, "POLL", NEVER)
     asker, decider = machine(alice()), bob()
 
     async def story() -> Answer:
@@ -49,7 +49,7 @@ async def until_asked(count: int = 1) -> None:
 
 def waiting_tasks() -> set[str]:
     names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
-    return names & {"hear", "_Room._reread"}
+    return names & {"listen", "_WaitingRoom._poll"}
 
 
 async def until_somebody_listens() -> None:
@@ -57,7 +57,7 @@ async def until_somebody_listens() -> None:
         await asyncio.sleep(0.01)
 
 
-def test_waiting_that_takes_too_long_gives_the_request_instead():
+def test_waiting_too_long_returns_the_request_instead():
     asker = machine(alice())
     began = time.monotonic()
     answer = asker.post(f"{ADDRESS}?wait=0.3", QUESTION)
@@ -66,7 +66,7 @@ def test_waiting_that_takes_too_long_gives_the_request_instead():
     assert answer.headers["location"] == f"{ADDRESS}/{only().pk}"
 
 
-def test_the_outcome_can_be_waited_for_too_and_a_lost_ring_costs_a_moment_only():
+def test_waiting_for_an_outcome_survives_a_lost_notification():
     asker, decider = machine(alice()), bob()
     asker.post(ADDRESS, QUESTION)
 
@@ -85,7 +85,7 @@ def test_the_outcome_can_be_waited_for_too_and_a_lost_ring_costs_a_moment_only()
     assert served(story).json["response"] == "blue"
 
 
-def test_an_asker_whose_key_is_revoked_while_it_waits_gets_no_answer():
+def test_a_key_revoked_while_waiting_gets_no_answer():
     asker, decider = machine(alice()), bob()
 
     async def story() -> Answer:
@@ -99,7 +99,7 @@ def test_an_asker_whose_key_is_revoked_while_it_waits_gets_no_answer():
     assert (answer.status, answer.code, answer.headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
 
 
-def test_who_leaves_while_waiting_leaves_nothing_behind():
+def test_a_client_that_disconnects_while_waiting_leaves_no_task_behind():
     asker = machine(alice())
 
     async def story() -> bool:

@@ -1,4 +1,4 @@
-"""AgentForge's event shapes, byte for byte, and the cursor in their ids; nothing here knows a database."""
+"""AgentForge's event shapes, byte for byte, and the cursors in their ids; without a database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Cursor, Ended, cursor_from, end_events, frames, request_events
+from approvals.api.agentforge import Asked, Ended, StreamCursor, end_events, frames, request_events
 from tests.support.desk.following import Parser
 
 QUESTION = Asked(request_id="r-1", thread_id="t-1", kind="question", title="Which colour?", created_at=1000)
@@ -76,7 +76,7 @@ def test_a_question_is_a_human_request_and_an_interrupt_of_the_same_id():
     ]
 
 
-def test_what_a_question_has_is_there_and_what_it_has_not_is_left_out():
+def test_optional_fields_of_a_question_are_included_only_if_set():
     full = Asked(
         request_id="r",
         thread_id="t",
@@ -107,12 +107,12 @@ def test_what_a_question_has_is_there_and_what_it_has_not_is_left_out():
     ("title", "message", "question"),
     [("Q?", "", "Q?"), ("Q?", "More.", "Q?\n\nMore."), ("Long…", "Longer than that", "Longer than that")],
 )
-def test_the_question_is_whole(title, message, question):
+def test_the_question_combines_title_and_message(title, message, question):
     asked = Asked(request_id="r", thread_id="t", kind="question", title=title, message=message, created_at=1)
     assert agentforge.question_of(asked) == question
 
 
-def test_an_approval_is_an_interrupt_with_its_action_and_a_form_a_custom_one():
+def test_an_approval_is_an_approval_interrupt_and_a_form_a_custom_one():
     (approval,) = request_events(APPROVAL, first=False)
     assert approval.data["interrupt"] == {
         "type": "approval_required",
@@ -160,7 +160,7 @@ def test_a_deadline_without_a_default_times_out_with_an_error():
         (
             "human_error",
             "error-r-1",
-            {"type": "human_error", "requestId": "r-1", "error": agentforge.NOBODY, "threadId": "t-1"},
+            {"type": "human_error", "requestId": "r-1", "error": agentforge.UNANSWERED, "threadId": "t-1"},
         ),
     ]
 
@@ -177,19 +177,19 @@ def test_a_deadline_without_a_default_times_out_with_an_error():
         (QUESTION, Ended(status="rejected"), "The person declined to answer."),
     ],
 )
-def test_the_agent_resumes_with_what_was_said(asked, ended, value):
+def test_the_agent_resumes_with_the_answer(asked, ended, value):
     (resume,) = [one for one in end_events(asked, ended, last=False) if one.event == "resume"]
     assert resume.data["value"] == value
 
 
 @pytest.mark.parametrize("asked", [QUESTION, APPROVAL, FORM])
-def test_what_is_withdrawn_is_an_error_and_a_stopped_agent_does_not_resume(asked):
+def test_a_cancelled_request_is_an_error_and_a_stopped_agent_does_not_resume(asked):
     ended = Ended(status="cancelled", comment="Stopped.", stopped=True)
     (error,) = end_events(asked, ended, last=True)
     assert (error.event, error.data["error"]) == ("human_error", "The request was withdrawn. Stopped.")
 
 
-def test_a_frame_names_the_event_agentforges_id_and_the_place_behind_it():
+def test_a_frame_has_the_event_name_agentforges_id_and_the_cursor():
     events = request_events(QUESTION, first=True)
     assert [frame.split(b"\n")[:2] for frame in frames(41, events)] == [
         [b"id: r-1;41.1", b"event: human_request"],
@@ -197,11 +197,11 @@ def test_a_frame_names_the_event_agentforges_id_and_the_place_behind_it():
         [b"id: 42.0", b"event: agent_waiting"],
     ]
     assert frames(41, events, skip=2) == frames(41, events)[2:]
-    assert agentforge.opening(Cursor(42)) == b": connected\nid: 42.0\n\n"
+    assert agentforge.opening(StreamCursor(42)) == b": connected\nid: 42.0\n\n"
 
 
 @given(ASKED, ENDED, st.booleans(), st.integers(1, 10**17), st.data())
-def test_any_event_is_read_back_as_it_was_told_wherever_the_bytes_are_cut(asked, ended, last, entry, data):
+def test_events_are_parsed_back_wherever_the_bytes_are_cut(asked, ended, last, entry, data):
     events = [*request_events(asked, first=last), *end_events(asked, ended, last=last)]
     stream = b"".join(frames(entry, events))
     parser, heard, start = Parser(), [], 0
@@ -216,26 +216,28 @@ def test_any_event_is_read_back_as_it_was_told_wherever_the_bytes_are_cut(asked,
         (one.event, one.id, json.loads(json.dumps(one.data))) for one in events
     ]
     assert [one.data["type"] for one in heard] == [one.event for one in heard]
-    places = [cursor_from(one.id) for one in heard]
-    assert places == sorted(set(places)) and places[-1] == Cursor(entry + 1)
+    places = [StreamCursor.of_event(one.id) for one in heard]
+    assert places == sorted(set(places)) and places[-1] == StreamCursor(entry + 1)
     for place, behind in enumerate(places[:-1], 1):
         assert frames(entry, events, skip=behind.shown) == frames(entry, events)[place:]
 
 
 @given(ENTRIES, SHOWN)
-def test_a_cursor_is_read_back(entry, shown):
-    assert cursor_from(f"response-9b1d-xyz;{Cursor(entry, shown)}") == cursor_from(str(Cursor(entry, shown)))
-    assert cursor_from(str(Cursor(entry, shown))) == Cursor(entry, shown)
+def test_a_stream_cursor_is_parsed_back_from_its_text(entry, shown):
+    assert StreamCursor.of_event(f"response-9b1d-xyz;{StreamCursor(entry, shown)}") == StreamCursor.of_event(
+        str(StreamCursor(entry, shown))
+    )
+    assert StreamCursor.of_event(str(StreamCursor(entry, shown))) == StreamCursor(entry, shown)
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[\w-]*;?\d*\.?\d*"))
-def test_any_text_is_the_cursor_that_it_ends_in_or_none(text):
-    found = cursor_from(text)
+def test_any_text_parses_to_the_cursor_at_its_end_or_to_none(text):
+    found = StreamCursor.of_event(text)
     assert found is None or [found.entry, found.shown] == [int(n) for n in text.rpartition(";")[2].split(".")]
 
 
 @pytest.mark.parametrize(
     "text", ["", "1", "1.", ".1", "-1.0", "1.0\n", "٣.0", "1.0;", "x;1.0;", "1e3.0", "9" * 19 + ".0"]
 )
-def test_nearly_a_cursor_is_none(text):
-    assert cursor_from(text) is None
+def test_malformed_cursors_parse_to_none(text):
+    assert StreamCursor.of_event(text) is None

@@ -1,4 +1,4 @@
-"""GET /api/v1/events: what is heard, when, and how a stream goes on where it broke off."""
+"""GET /api/v1/events: which events arrive, when, and how a stream continues after a disconnect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer(request: ApprovalRequest, by: User, text: str = "blue") -> None:
     decide(request, by, Verdict.RESPOND, answer=text)
 
 
-def test_a_question_and_its_answer_are_heard_at_once_each(monkeypatch):
+def test_a_question_and_its_answer_are_received_at_once(monkeypatch):
     monkeypatch.setattr(followers, "POLL", NEVER)
     owner, decider = alice(), bob()
     asker = machine(owner, "read")
@@ -64,7 +64,7 @@ def test_a_question_and_its_answer_are_heard_at_once_each(monkeypatch):
     served(story)
 
 
-def test_a_stream_goes_on_behind_any_of_its_ids_without_a_gap_or_a_repeat():
+def test_a_stream_continues_after_any_of_its_ids_without_gap_or_repeat():
     owner, decider = alice(), bob()
     asker = machine(owner, "read")
 
@@ -103,7 +103,7 @@ def test_a_stream_goes_on_behind_any_of_its_ids_without_a_gap_or_a_repeat():
     served(story)
 
 
-def test_a_follower_that_begins_anew_hears_nothing_of_before_unless_it_asks_to():
+def test_a_new_follower_receives_earlier_events_only_if_it_asks_for_them():
     owner = alice()
     make_request(owner, Kind.QUESTION)
     asker = machine(owner, "read")
@@ -117,7 +117,7 @@ def test_a_follower_that_begins_anew_hears_nothing_of_before_unless_it_asks_to()
     assert served(story) == [[], ASKED]
 
 
-def test_a_thread_is_followed_alone():
+def test_following_one_thread_excludes_the_others():
     owner = alice()
     asker = machine(owner, "read")
 
@@ -134,7 +134,7 @@ def test_a_thread_is_followed_alone():
     assert served(story) == [{"t-1"}, {"run-7"}]
 
 
-def test_fifty_followers_hold_no_thread_and_hear_all_the_same():
+def test_fifty_followers_hold_no_thread_and_receive_every_event():
     owner, decider = alice(), bob()
     asker = machine(owner, "read")
 
@@ -152,20 +152,20 @@ def test_fifty_followers_hold_no_thread_and_hear_all_the_same():
 
 
 @pytest.mark.parametrize("last", ["nonsense", "1", "-1.0", "x" * 500, "1.0;", "999999.0"])
-def test_a_place_that_is_none_of_ours_is_refused(last):
+def test_a_foreign_cursor_is_refused(last):
     asker = machine(alice(), "read")
     for answer in (asker.get(ADDRESS, headers={"last-event-id": last}), asker.get(f"{ADDRESS}?after={last}")):
         assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["Last-Event-ID"])
 
 
-def test_what_is_stopped_is_told_and_its_agent_does_not_resume():
+def test_a_stopped_request_is_reported_and_its_agent_does_not_resume():
     owner = alice()
     asker = machine(owner, "read")
 
     async def story() -> list[str]:
         async with following(asker) as follower:
             request = await run(make_request, owner)
-            await run(actions.withdraw, [request.pk], by=owner, via=Door.STOP, comment="Stopped.")
+            await run(actions.cancel_requests, [request.pk], by=owner, via=Door.STOP, comment="Stopped.")
             await follower.hear(3)
             assert await follower.nothing()
             return follower.names
@@ -173,7 +173,7 @@ def test_what_is_stopped_is_told_and_its_agent_does_not_resume():
     assert served(story) == ["interrupt", "agent_waiting", "human_error"]
 
 
-def test_a_deadline_is_told():
+def test_an_expired_request_is_reported():
     owner = alice()
     asker = machine(owner, "read")
 
@@ -196,46 +196,46 @@ def test_a_deadline_is_told():
     served(story)
 
 
-def test_a_page_of_the_record_costs_the_same_however_much_is_on_it():
+def test_a_page_of_events_costs_the_same_number_of_queries_whatever_is_on_it():
     owner = alice()
     costs = []
     for how_many in (2, 30):
-        place = feed.start("")
+        place = feed.start_cursor("")
         for _ in range(how_many):
             make_request(owner, Kind.QUESTION, workflow=make_workflow(owner))
         with CaptureQueriesContext(connection) as found:
-            page = feed.read(place)
-            frames, rest = feed.Teller().tell(page.entries)
+            page = feed.read_page(place)
+            frames, rest = feed.FrameCache().frames(page.entries)
         assert (len(frames), rest) == (3 * how_many, None)
         costs.append(len(found.captured_queries))
     assert costs == [4, 4]
 
 
-def test_a_look_loads_only_what_may_be_heard_and_only_so_much_of_it(monkeypatch):
+def test_a_read_loads_only_receivable_entries_and_a_bounded_amount(monkeypatch):
     monkeypatch.setattr(feed, "LOADED", 5000)
-    owner, place, teller = alice(), feed.start(""), feed.Teller()
+    owner, place, encoder = alice(), feed.start_cursor(""), feed.FrameCache()
     large = [make_request(owner, Kind.QUESTION, context={"text": "x" * 2000}) for _ in range(5)]
-    page = feed.read(place)
+    page = feed.read_page(place)
     heard = page.entries[1:]
     told = []
     while heard:
         with CaptureQueriesContext(connection) as found:
-            frames, rest = teller.tell(heard)
+            frames, rest = encoder.frames(heard)
         told.append((len(frames), len(found.captured_queries)))
         heard = [entry for entry in heard if rest is not None and entry.pk >= rest.entry]
     assert told == [(6, 1), (6, 1)]
     with CaptureQueriesContext(connection) as found:
-        again, _ = teller.tell(page.entries[3:])
+        again, _ = encoder.frames(page.entries[3:])
     assert (len(again), len(found.captured_queries)) == (6, 0)
     assert str(large[0].pk).encode() not in b"".join(again)
 
 
-def test_entries_from_before_they_said_how_many_were_open_after_them_are_counted():
+def test_pending_requests_after_old_entries_are_counted():
     owner = alice()
-    place, workflow = feed.start(""), make_workflow(owner)
+    place, workflow = feed.start_cursor(""), make_workflow(owner)
     for _ in range(3):
         make_request(owner, Kind.QUESTION, workflow=workflow)
-    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]
+    assert [entry.waiting for entry in feed.read_page(place).entries] == [1, 2, 3]
     with append_only.maintenance(connection, "as if from before"):
         AuditEntry.objects.update(open_after=None)
-    assert [entry.waiting for entry in feed.read(place).entries] == [1, 2, 3]
+    assert [entry.waiting for entry in feed.read_page(place).entries] == [1, 2, 3]

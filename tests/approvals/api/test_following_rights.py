@@ -1,4 +1,4 @@
-"""Who may follow the events, what each hears, and that who may no more is closed."""
+"""Who may follow events, what each follower receives, and that losing access closes the stream."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from approvals.access import callers, permissions
+from approvals.access import callers
+from approvals.actions.keys import create_key
 from approvals.api import feed, followers
-from approvals.api.agentforge import Cursor
+from approvals.api.agentforge import StreamCursor
 from approvals.models.keys import ApiKey
 from approvals.runtime.database import run
 from approvals.states import Kind
@@ -25,11 +26,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def token(owner: User, thread: str) -> Machine:
-    caller = callers.Caller(user=owner, scopes=callers.ALL, key=permissions.create_key(owner, name="app")[0])
+    caller = callers.Caller(user=owner, scopes=callers.ALL, key=create_key(owner, name="app")[0])
     return Machine(callers.client_token(caller, thread=thread))
 
 
-def test_each_caller_hears_what_they_may_see_and_nothing_else():
+def test_each_caller_receives_only_what_they_may_see():
     people = [alice(), bob(), carol(), mallory()]
     owner, decider, _, stranger = people
     hears = [machine(one, "read") for one in people]
@@ -52,7 +53,7 @@ def test_each_caller_hears_what_they_may_see_and_nothing_else():
     assert served(story) == [3, 9, 9, 6]
 
 
-def test_a_client_token_hears_its_own_thread_even_if_its_user_may_see_all():
+def test_a_client_token_receives_only_its_own_thread():
     owner, decider = alice(), bob()
     own = token(decider, "t-1")
 
@@ -100,7 +101,7 @@ def browser_app(owner: User) -> Machine:
         (browser_app, is_deactivated),
     ],
 )
-def test_who_may_follow_no_more_gets_nothing_more_and_is_closed(made, end):
+def test_a_follower_who_loses_access_receives_nothing_more_and_is_closed(made, end):
     owner = alice()
     follows = made(owner)
 
@@ -115,8 +116,8 @@ def test_who_may_follow_no_more_gets_nothing_more_and_is_closed(made, end):
 
 
 def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeypatch):
-    owner, read = alice(), feed.read
-    _, key = permissions.create_key(owner, name="follows", scopes=("read",))
+    owner, read = alice(), feed.read_page
+    _, key = create_key(owner, name="follows", scopes=("read",))
     make_request(owner, Kind.QUESTION)
 
     def read_and_lose(cursor):
@@ -124,12 +125,12 @@ def test_who_loses_the_right_while_a_page_is_read_is_shown_nothing_of_it(monkeyp
         is_deactivated(owner)
         return page
 
-    monkeypatch.setattr(feed, "read", read_and_lose)
-    wish = followers.Wish(callers.Credentials(key, None), "", Cursor(0, 0))
+    monkeypatch.setattr(feed, "read_page", read_and_lose)
+    wish = followers.Reading(callers.Credentials(key, None), "", StreamCursor(0, 0))
     assert followers._read_all(None, [wish]) == [None]
 
 
-def test_a_session_that_has_ended_is_closed_at_once(monkeypatch):
+def test_a_follower_is_closed_as_soon_as_its_session_ends(monkeypatch):
     # So it is the ring that closes it, and not the next look.
     monkeypatch.setattr(followers, "POLL", 3600.0)
     owner = alice()
@@ -150,7 +151,7 @@ def test_a_session_that_has_ended_is_closed_at_once(monkeypatch):
     served(story)
 
 
-def test_a_token_that_grows_too_old_is_closed_at_the_next_look(monkeypatch):
+def test_a_follower_is_closed_at_the_next_read_after_its_token_expires(monkeypatch):
     monkeypatch.setattr(followers, "POLL", 0.2)
     owner = alice()
     caller = callers.Caller(user=owner, scopes=callers.ALL)
@@ -166,7 +167,7 @@ def test_a_token_that_grows_too_old_is_closed_at_the_next_look(monkeypatch):
     served(story)
 
 
-def test_odd_threads_and_callers_are_refused():
+def test_invalid_threads_and_callers_are_refused():
     owner = alice()
     asker, cannot = machine(owner, "read"), machine(owner, "ask")
     assert [asker.get(f"{ADDRESS}?thread={t}").code for t in ("x" * 201, "%00")] == ["invalid", "invalid"]

@@ -1,4 +1,4 @@
-"""Bodies that are malformed, hostile or merely odd: a problem document each, and never an error of ours."""
+"""Malformed and hostile bodies get a problem document and never cause a server error."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_another_content_type_is_refused(kind):
 
 
 @pytest.mark.parametrize("key", [" ", "a b", "x" * 201, "é"])
-def test_an_odd_idempotency_key_is_refused(key):
+def test_a_malformed_idempotency_key_is_refused(key):
     reply = Machine(bob()).post("/requests", APPROVAL, idempotency_key=key)
     assert (reply.refusal, list(reply.body["errors"])) == ((422, "invalid"), ["Idempotency-Key"])
 
@@ -93,7 +93,7 @@ class AnyBody(TestCase):
         return Machine(User.objects.filter(username="bob").first() or bob())
 
 
-def test_a_body_that_is_too_large_or_no_json_is_refused():
+def test_a_body_that_is_too_large_or_not_json_is_refused():
     agent = Machine(alice())
     assert agent.send("POST", "/requests", b" " * 1_000_001).refusal == (413, "too_large")
     assert agent.send("POST", "/requests", b"{}", content_type="text/plain").refusal == (415, "not_json")

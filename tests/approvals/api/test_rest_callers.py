@@ -1,11 +1,12 @@
-"""Who may call the API, with what, and how far each reaches; methods and addresses that there are none of."""
+"""Who may call the API with which credentials and scopes; unknown methods and addresses."""
 
 from __future__ import annotations
 
 import pytest
 
-from approvals.access import permissions
 from approvals.access.callers import caller_by_token, client_token
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, carol, mallory
 
@@ -16,7 +17,7 @@ def test_a_key_without_the_scope_may_not_ask():
     assert Machine(alice(), ("read",)).post("/requests", APPROVAL).refusal == (403, "scope_missing")
 
 
-def test_who_is_not_known_is_told_so_and_nothing_of_csrf():
+def test_an_unknown_caller_gets_401_without_mention_of_csrf():
     nobody = Machine()
     nobody.client.handler.enforce_csrf_checks = True
     for token in ("", "Bearer ", "Bearer nonsense", "Bearer pp_x_y", "Basic YTpi"):
@@ -26,7 +27,7 @@ def test_who_is_not_known_is_told_so_and_nothing_of_csrf():
 
 
 def test_a_client_token_is_refused_it_is_for_a_chat():
-    _, text = permissions.create_key(alice(), name="k", scopes=permissions.SCOPES)
+    _, text = create_key(alice(), name="k", scopes=SCOPES)
     token = client_token(caller_by_token(text), thread="chat-1")
     browser = Machine(authorization=f"Bearer {token}")
     assert browser.post("/requests", APPROVAL).refusal == (403, "not_allowed")
@@ -48,7 +49,7 @@ def test_a_session_asks_with_its_csrf_token_and_not_without():
 NOTHING = "0" * 8 + "-0000-4000-8000-" + "0" * 12
 
 
-def test_what_is_absent_and_what_is_not_yours_look_alike():
+def test_absent_and_forbidden_requests_look_alike():
     asked = Machine(alice()).ask(workflow_id="run-1")
     stranger = Machine(mallory())
     for request in (asked["id"], NOTHING):
@@ -96,12 +97,12 @@ def test_each_address_needs_its_scope(method, path, scope):
     bodies["result"] = b'{"input_digest": "sha256:%s", "output": 1}' % (b"0" * 64)
     bodies["requests"] = b'{"kind": "question", "title": "x"}'
     body = bodies.get(path.rpartition("/")[2], b"")
-    machine = Machine(bob(), tuple(set(permissions.SCOPES) - {scope}))
+    machine = Machine(bob(), tuple(set(SCOPES) - {scope}))
     assert machine.send(method, path, body).refusal == (403, "scope_missing")
 
 
 @pytest.mark.parametrize("path", ["/requests", f"/requests/{NOTHING}", "/workflows/w", "/audit", "/", "/openapi.json"])
-def test_other_methods_are_refused_and_told_which_ones_there_are(path):
+def test_other_methods_are_refused_with_the_allowed_ones(path):
     machine = Machine(bob())
     allowed = "GET, HEAD, OPTIONS" + (", POST" if path == "/requests" else "")
     for method in ("PUT", "PATCH", "DELETE", "TRACE"):
@@ -124,7 +125,7 @@ def test_an_unknown_address_is_a_problem_document(path):
     assert Machine(bob()).get(path).refusal == (404, "not_found")
 
 
-def test_a_revoked_key_is_no_key():
+def test_a_revoked_key_is_refused():
     machine = Machine(alice())
     machine.key.revoked_at = machine.key.created_at
     machine.key.save()

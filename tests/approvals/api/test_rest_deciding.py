@@ -1,4 +1,4 @@
-"""Deciding, withdrawing, reporting and ending over REST: who won, what is too late, what came of it."""
+"""Deciding, cancelling, reporting results and ending workflows over REST: races, late decisions and results."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def test_an_edit_replaces_what_may_run():
 
 
 @pytest.mark.parametrize("word", ALIASES)
-def test_other_tools_words_are_taken(word):
+def test_the_verdict_names_of_other_tools_are_accepted(word):
     agent, decider = Machine(alice()), Machine(bob())
     said = {"answer": "M"} if ALIASES[word] == "respond" else {}
     asked = agent.ask(QUESTION if said else APPROVAL)
     assert decider.decide(asked, word, **said).body["decision"]["verdict"] == ALIASES[word]
 
 
-def test_null_beside_what_is_said_says_nothing_and_is_an_answer_where_one_is_wanted():
+def test_null_is_ignored_except_where_an_answer_is_expected():
     agent, decider = Machine(alice()), Machine(bob())
     approved = decider.decide(agent.ask(), "approve", edited_input=None, answer=None)
     assert approved.body["decision"]["verdict"] == "approve"
@@ -92,7 +92,7 @@ def test_the_first_verdict_wins_and_the_loser_is_told_who_won():
     assert told["decided_at"][:19] == won.body["decision"]["decided_at"][:19]
 
 
-def test_the_same_again_by_the_same_person_changes_nothing():
+def test_repeating_ones_own_decision_changes_nothing():
     asked = Machine(alice()).ask()
     decider = Machine(bob())
     first, again = (decider.decide(asked, "approve") for _ in range(2))
@@ -111,12 +111,12 @@ def test_a_late_answer_gets_410():
     assert (found["status"], found["decision"]["answer"], found["decision"]["by"]) == ("expired", "M", None)
 
 
-def test_who_asked_may_not_approve_their_own_request():
+def test_the_requester_may_not_approve_their_own_request():
     agent = Machine(alice())
     assert agent.decide(agent.ask(), "approve").refusal == (403, "not_allowed")
 
 
-def test_an_answer_has_to_meet_the_schema_before_it_is_stored():
+def test_an_answer_must_match_the_schema():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask(kind="form", response_schema=SCHEMA)
     for answer, errors in (
@@ -152,7 +152,7 @@ def test_a_decision_that_does_not_fit_is_refused_field_by_field(said, fields):
     assert decider.get(f"/requests/{asked['id']}").body["status"] == "pending"
 
 
-def test_who_asked_withdraws_and_then_nobody_decides():
+def test_a_request_that_its_requester_cancelled_cannot_be_decided():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask()
     withdrawn = agent.post(f"/requests/{asked['id']}/cancel", {"comment": "Not needed."})
@@ -161,7 +161,7 @@ def test_who_asked_withdraws_and_then_nobody_decides():
     assert agent.post(f"/requests/{asked['id']}/cancel").refusal == (409, "already_decided")
 
 
-def test_a_result_is_on_record_once():
+def test_a_result_is_recorded_once():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask(tool_call_id="call-1", workflow_id="run-1")
     made = decider.decide(asked, "edit", edited_input={"amount": 100}).body["decision"]
@@ -197,7 +197,7 @@ def test_a_failure_is_a_result_too_and_requests_without_a_tool_call_do_not_mix()
     assert [entry.data["error_text"] for entry in results()] == ["no 0", "no 1"]
 
 
-def test_what_ran_has_to_be_what_was_approved():
+def test_the_reported_input_must_be_the_approved_one():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask()
     decider.decide(asked, "edit", edited_input={"amount": 100})
@@ -206,7 +206,7 @@ def test_what_ran_has_to_be_what_was_approved():
     assert results() == []
 
 
-def test_only_what_was_approved_has_a_result_and_only_the_key_that_asked_reports_it():
+def test_only_approved_requests_have_results_and_only_the_asking_key_reports_them():
     owner = alice()
     agent, other, decider = Machine(owner), Machine(owner), Machine(bob())
     asked = agent.ask()
@@ -227,7 +227,7 @@ def test_a_result_is_an_output_or_an_error(said):
     assert agent.post(f"/requests/{asked['id']}/result", said).refusal == (422, "invalid")
 
 
-def test_a_workflow_shows_what_it_asked_with_its_place():
+def test_a_workflow_lists_its_requests_in_order():
     agent, decider = Machine(alice()), Machine(bob())
     first = agent.ask(workflow_id="run-1", step_path=["a"], thread_id="t", agent="support")
     second = agent.ask(QUESTION, workflow_id="run-1", step_path=["a", "b"])
@@ -246,7 +246,7 @@ def test_a_workflow_shows_what_it_asked_with_its_place():
 
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "cancelled"])
-def test_ending_a_workflow_withdraws_what_is_open(outcome):
+def test_ending_a_workflow_cancels_its_pending_requests(outcome):
     agent = Machine(alice())
     asked = [agent.ask(workflow_id="run-1"), agent.ask(QUESTION, workflow_id="run-1"), agent.ask()]
     ended = agent.post("/workflows/run-1/end", {"outcome": outcome})
@@ -259,7 +259,7 @@ def test_ending_a_workflow_withdraws_what_is_open(outcome):
     assert agent.post("/workflows/run-1/end", {"outcome": other}).refusal == (409, "conflict")
 
 
-def test_ending_the_workflow_of_a_single_request_ends_it_as_its_client_says():
+def test_ending_the_workflow_of_a_single_request_uses_the_given_outcome():
     agent = Machine(alice())
     asked = agent.ask()
     for _ in range(2):
@@ -267,6 +267,7 @@ def test_ending_the_workflow_of_a_single_request_ends_it_as_its_client_says():
     assert Workflow.objects.get().state == "failed"
 
 
-def test_events_of_the_record_are_plain_json():
+def test_audit_events_are_plain_json():
     Machine(bob()).decide(Machine(alice()).ask(), "approve")
-    assert [json.loads(entry.body)["via"] for entry in AuditEntry.objects.order_by("id")] == ["api", "rest"]
+    entries = AuditEntry.objects.filter(event__startswith="request.").order_by("id")
+    assert [json.loads(entry.body)["via"] for entry in entries] == ["api", "rest"]

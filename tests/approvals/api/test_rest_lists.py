@@ -1,4 +1,4 @@
-"""Lists over REST: filters, pages by cursor, odd parameters, and what a list costs."""
+"""Lists over REST: filters, pages by cursor, invalid parameters, and the number of queries."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from approvals.models import ApprovalRequest
+from approvals.queries import RequestCursor
 from approvals.runtime.canonical import utc
-from approvals.runtime.cursors import Mark, mark_from
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, make_person
 
@@ -70,11 +70,11 @@ def asked():
         ({"limit": 2}, "cb"),
     ],
 )
-def test_a_list_holds_exactly_what_its_filters_want(asked, filters, titles):
+def test_a_list_holds_exactly_what_its_filters_select(asked, filters, titles):
     assert listed(asked, **filters) == list(titles)
 
 
-def test_a_list_by_age_holds_both_ends(asked):
+def test_a_list_by_age_includes_both_bounds(asked):
     moments = {one.title: one.created_at for one in ApprovalRequest.objects.all()}
     assert listed(asked, created_from=utc(moments["b"])) == ["c", "b"]
     assert listed(asked, created_until=utc(moments["b"])) == ["b", "a"]
@@ -90,12 +90,12 @@ def test_a_list_by_age_holds_both_ends(asked):
         "created_until=9999-12-31T23:59:59-23:59", "text=%00", "text=" + "x" * 201, "workflow=a/b", "tool=" + "x" * 101,
     ],
 )  # fmt: skip
-def test_a_parameter_that_makes_no_sense_is_refused_and_not_left_out(query):
+def test_an_invalid_parameter_is_refused_and_not_ignored(query):
     reply = Machine(bob()).get(f"/requests?{query}")
     assert (reply.refusal, list(reply.body["errors"])) == ((422, "invalid"), [query.partition("=")[0]])
 
 
-def test_pages_by_cursor_show_each_request_once_though_new_ones_come_in_between():
+def test_pages_by_cursor_show_each_request_once_while_new_ones_arrive():
     machine = Machine(bob())
     made = [machine.ask(title=str(number)) for number in range(7)]
     # Two of the same moment: their ids decide.
@@ -112,7 +112,7 @@ def test_pages_by_cursor_show_each_request_once_though_new_ones_come_in_between(
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_a_list_and_a_workflow_cost_the_same_however_much_was_asked(rows):
+def test_a_list_and_a_workflow_cost_the_same_number_of_queries_for_any_size(rows):
     machine = Machine(alice())
     decider = Machine(bob())
     for number in range(rows):
@@ -128,15 +128,15 @@ def test_a_list_and_a_workflow_cost_the_same_however_much_was_asked(rows):
 
 @settings(max_examples=200)
 @given(st.datetimes(min_value=datetime(1000, 1, 1)), st.uuids())  # noqa: DTZ001 - gets its zone below
-def test_every_mark_is_read_back_from_its_text(moment, pk):
-    mark = Mark(moment.replace(tzinfo=UTC), pk)
-    assert mark_from(str(mark)) == mark
+def test_every_cursor_is_parsed_back_from_its_text(moment, pk):
+    cursor = RequestCursor(moment.replace(tzinfo=UTC), pk)
+    assert RequestCursor.parse(str(cursor)) == cursor
 
 
 @settings(max_examples=300)
 @given(st.text(max_size=80) | st.from_regex(r"[0-9T:.,Z-]{0,70}", fullmatch=True))
-def test_no_text_breaks_a_mark(text):
-    found = mark_from(text)
+def test_no_text_breaks_the_parser_of_cursors(text):
+    found = RequestCursor.parse(text)
     assert found is None or isinstance(found.pk, UUID)
 
 

@@ -1,4 +1,4 @@
-"""The API's own pages: every operation and field is on it, under the strict policy; the document for programs beside it."""
+"""The API's documentation page and OpenAPI document: every operation and field, under the strict policy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_page_lists_every_operation_and_every_field():
     assert set(NewRequest.model_fields) - shown == set()
 
 
-def test_the_page_needs_nothing_that_the_policy_forbids():
+def test_the_page_works_under_the_content_security_policy():
     html = parse(page())
     ours = ("/static/", "/words.js")
     assert [one for one in html.find("script") if not one.attributes.get("src", "").startswith(ours)] == []
@@ -42,7 +42,7 @@ def test_the_page_needs_nothing_that_the_policy_forbids():
     assert html.find("style") == []
 
 
-def test_programs_read_the_same_as_a_document():
+def test_the_openapi_document_has_the_same_operations():
     document = Machine(bob()).get("/openapi.json").body
     assert document == json.loads(json.dumps(schema()))
     assert document["openapi"] == "3.1.0"
@@ -56,7 +56,7 @@ def test_every_operation_documents_how_it_refuses():
     assert missing == []
 
 
-def test_operations_are_named_like_what_they_do():
+def test_operations_have_descriptive_names():
     assert [one["id"] for one in operations(schema())] == [
         "create_request",
         "list_requests",

@@ -1,4 +1,4 @@
-"""Taking, handing over and talking over REST: who may, with which scope, and what refusals say."""
+"""Assigning and commenting over REST: permissions, scopes and refusals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def at(request: ApprovalRequest, action: str) -> str:
     return f"/requests/{request.pk}/{action}"
 
 
-def test_bobs_machine_takes_a_request_and_gives_it_back():
+def test_a_request_can_be_assigned_to_oneself_and_unassigned():
     request, by = make_request(alice()), bob()
     machine = Machine(by)
     taken = machine.post(at(request, "claim"), {})
@@ -40,7 +40,7 @@ def test_bobs_machine_takes_a_request_and_gives_it_back():
     assert machine.get(f"/requests/{request.pk}").body["claimed_by"] is None
 
 
-def test_who_is_slower_is_told_by_whom_and_takes_over_by_name():
+def test_taking_an_assigned_request_names_its_holder_and_needs_their_name():
     request, by, other = make_request(alice()), bob(), make_person("dora", "decide_approvalrequest")
     actions.claim(request.pk, by=by, via=Door.DASHBOARD)
     machine = Machine(other)
@@ -51,7 +51,7 @@ def test_who_is_slower_is_told_by_whom_and_takes_over_by_name():
     assert machine.post(at(request, "claim"), {"over": "bob"}).body["claimed_by"] == "API key a machine of dora"
 
 
-def test_bobs_machine_hands_a_request_to_mallory_and_back_to_all():
+def test_a_request_can_be_assigned_to_somebody_and_back_to_everybody():
     request, by, to = make_request(alice(), Kind.QUESTION), bob(), mallory()
     machine = Machine(by)
     assert machine.post(at(request, "assign"), {"to": "mallory"}).body["assigned_to"] == "mallory"
@@ -67,12 +67,12 @@ def test_bobs_machine_hands_a_request_to_mallory_and_back_to_all():
 @pytest.mark.parametrize(
     "body", [{}, {"to": ""}, {"to": 5}, {"to": "x" * 200}, {"to": "nobody"}, {"to": "bob", "more": 1}, {"to": "a\x00b"}]
 )
-def test_a_body_that_hands_it_to_nobody_is_refused(body):
+def test_an_assignment_without_a_person_is_refused(body):
     status, _ = Machine(bob()).post(at(make_request(alice()), "assign"), body).refusal
     assert status in {400, 422}
 
 
-def test_people_talk_over_rest_and_read_it_page_by_page():
+def test_comments_can_be_posted_and_read_page_by_page():
     owner, by = alice(), bob()
     request, agent, machine = make_request(owner), Machine(owner, ("ask", "read")), Machine(by, ("decide", "read"))
     first = agent.post(at(request, "comments"), {"text": "It is **urgent**."})
@@ -92,7 +92,7 @@ def test_people_talk_over_rest_and_read_it_page_by_page():
     assert agent.get(at(request, f"comments?before={newest['next']}")).body == {"items": [first.body], "next": None}
 
 
-def test_scopes_and_rights_are_asked_for():
+def test_scopes_and_permissions_are_required():
     owner, by = alice(), bob()
     request = make_request(owner)
     reader, asker, auditor, stranger = (
@@ -113,7 +113,7 @@ def test_scopes_and_rights_are_asked_for():
     assert auditor.get(at(request, "comments")).body == {"items": [], "next": None}
 
 
-def test_what_has_ended_says_how():
+def test_refusals_for_ended_requests_say_how_they_ended():
     owner, by = alice(), bob()
     decided, overdue = make_request(owner), make_request(owner, deadline_at=PAST)
     decide(decided, by, Verdict.REJECT)
@@ -124,7 +124,7 @@ def test_what_has_ended_says_how():
         assert machine.post(at(overdue, action), body).refusal == (410, "expired")
 
 
-def test_a_session_needs_its_token_here_too(client):
+def test_a_session_needs_its_csrf_token_here_too(client):
     by = bob()
     client = type(client)(enforce_csrf_checks=True)
     client.force_login(User.objects.get(pk=by.pk))

@@ -1,4 +1,4 @@
-"""No body costs the desk much: not when it is refused, and not when it is the largest that is taken.
+"""No body is expensive: neither a refused one nor the largest that is accepted.
 
 Each case has to end within the two seconds of a fast test; without bounds one took five.
 """
@@ -79,7 +79,7 @@ def asking(machine: Machine, value: Any) -> Callable[[], Reply]:
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("kind", LARGEST)
-def test_to_ask_and_to_view_the_largest_body_is_cheap(kind):
+def test_asking_and_viewing_the_largest_body_is_cheap(kind):
     browser = Client()
     browser.force_login(bob())
     asked = asking(Machine(alice()), LARGEST[kind])()
@@ -90,7 +90,7 @@ def test_to_ask_and_to_view_the_largest_body_is_cheap(kind):
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("kind", TOO_WIDE)
-def test_to_be_refused_is_cheap_too(kind):
+def test_refusing_a_body_is_cheap(kind):
     machine = Machine(alice())
     body = f'{{"kind":"approval","title":"t","tool_name":"x","input":{{"l":{TOO_WIDE[kind]}}}}}'.encode()
     assert len(body) < MAX_BYTES
@@ -102,7 +102,7 @@ def test_to_be_refused_is_cheap_too(kind):
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("kind", TOO_WIDE)
-def test_a_chat_s_client_who_sends_eight_megabytes_of_it_costs_little(kind):
+def test_a_chat_body_of_eight_megabytes_is_cheap(kind):
     machine = Machine(alice())
     many = ",".join([TOO_WIDE[kind]] * (7_900_000 // len(TOO_WIDE[kind])))
     body = f'{{"id":"c1","messages":[{many}]}}'.encode()
@@ -113,7 +113,7 @@ def test_a_chat_s_client_who_sends_eight_megabytes_of_it_costs_little(kind):
 
 
 @pytest.mark.django_db
-def test_an_edit_and_an_answer_have_the_same_bound():
+def test_edits_and_answers_have_the_same_bound():
     asked = Machine(alice()).ask()
     decider, wide = Machine(bob()), {"l": [0] * MAX_VALUES}
     refused = decider.decide(asked, "edit", edited_input=wide, input_digest=asked["input_digest"])
@@ -139,7 +139,7 @@ def counted(value: Any) -> int:
 
 
 @given(value=JSON, indent=st.sampled_from([None, 0, 2]))
-def test_values_are_counted_right_before_a_text_is_read(value, indent):
+def test_values_are_counted_correctly_before_parsing(value, indent):
     text, number = json.dumps(value, indent=indent), counted(value)
     assert load(text, max_values=number) == value
     if number:
@@ -149,18 +149,18 @@ def test_values_are_counted_right_before_a_text_is_read(value, indent):
             canonical.canonical(value, max_values=number - 1)
 
 
-def test_a_text_without_an_end_is_refused_at_once():
+def test_an_unterminated_string_is_refused_at_once():
     for text in ('"' + "x" * 900_000, '"' + "\\a" * 450_000, '["' + '\\"' * 450_000, "[" * 900_000):
         with pytest.raises(NotCanonical):
             load(text)
 
 
-def test_of_very_long_texts_the_beginning_is_found():
+def test_search_finds_the_beginning_of_very_long_texts():
     assert words_to_index("beta " * 200_000, "omega") == "beta"
     assert words_to_index("beta " * 1_000, "omega") == "beta omega"
     assert len(words_to_index(*(f"word{number}" for number in range(50_000)))) <= MAX_KEPT
 
 
-def test_of_an_object_with_thousands_of_members_the_first_are_lines_of_the_table():
+def test_a_table_shows_the_first_of_thousands_of_members():
     found = rows({f"k{number}": 0 for number in range(3_000)})
     assert (len(found), found[-1].value) == (501, "2,500 more, in the raw JSON")

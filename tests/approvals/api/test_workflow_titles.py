@@ -1,4 +1,4 @@
-"""A workflow is called as its client says, else by its key; only a workflow of one request is called like that request."""
+"""Titles of workflows: the client's title, else the title of a single request, else the key."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ def titles(machine: Machine, *sent: dict[str, str]) -> list[str]:
     return found
 
 
-def test_a_workflow_is_called_as_its_client_says(machine):
+def test_a_workflow_has_the_title_that_its_client_gives(machine):
     named = {"workflow_id": "deploy-7", "workflow_title": "Deploy checkout"}
     assert titles(machine, named, named) == ["Deploy checkout"] * 2
 
 
-def test_without_a_title_it_is_called_by_its_key_and_not_like_the_first_request(machine):
+def test_a_workflow_without_a_title_shows_its_key(machine):
     assert titles(machine, {"workflow_id": "deploy-7"}, {"workflow_id": "deploy-7"}) == ["deploy-7"] * 2
 
 
-def test_a_workflow_of_one_request_is_called_like_it(machine):
+def test_a_workflow_of_a_single_request_has_its_title(machine):
     assert titles(machine, {}, {"workflow_title": "Refund of 4711"}) == ["Step 0?", "Refund of 4711"]
 
 
-def test_the_first_title_that_is_given_stays(machine):
+def test_the_first_given_title_stays(machine):
     sent = [{"workflow_id": "w"} | more for more in ({}, {"workflow_title": "One"}, {"workflow_title": "Two"})]
     assert titles(machine, *sent) == ["w", "One", "One"]
 
 
-def test_pages_show_the_title_and_what_hides_in_it(machine):
+def test_pages_show_the_title_with_invisible_characters_made_visible(machine):
     asked = machine.ask(APPROVAL, workflow_id="w", workflow_title="Pay\u202e me")
     page = browser(bob()).get(Workflow.objects.get(key=asked["workflow_id"]).get_absolute_url())
     assert parse(page.text).find("h1")[0].words.startswith("Pay⟨U+202E⟩ me")
 
 
 @pytest.mark.parametrize("title", ["", "x" * 201, 5, None])
-def test_a_title_has_bounds(machine, title):
+def test_a_title_is_bounded(machine, title):
     reply = machine.post("/requests", APPROVAL | {"workflow_id": "w", "workflow_title": title})
     assert (reply.status, list(reply.body.get("errors", {}))) in [(422, ["workflow_title"]), (201, [])]
     assert (reply.status == 201) is (title is None)
 
 
-def test_the_same_again_is_replayed_and_another_title_is_something_else(machine):
+def test_repeating_a_request_replays_it_but_another_title_is_a_conflict(machine):
     asked = APPROVAL | {"tool_call_id": "call-1", "workflow_id": "w", "workflow_title": "One"}
     replies = [machine.post("/requests", asked | more) for more in ({}, {}, {"workflow_title": "Two"})]
     assert [reply.status for reply in replies] == [201, 200, 409]
 
 
-def test_an_assignee_of_several_reads_the_key_and_no_title_of_the_first():
+def test_an_assignee_of_several_requests_sees_the_key_and_no_title():
     owner, dora = alice(), make_person("dora")
     workflow = make_workflow(owner, key="deploy-7", title="Deploy checkout")
     for title in ("Are you in?", "And now?"):

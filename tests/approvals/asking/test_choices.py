@@ -1,4 +1,4 @@
-"""Answers to questions with options: one shape, whoever gives them, and nothing that is not offered."""
+"""Answers to questions with options have one shape and only offered options."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals import actions
-from approvals.asking.answers import answer_to, shaped
+from approvals.asking.answers import Answer, answer_to, to_choice
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
@@ -42,8 +42,8 @@ def question(**fields) -> ApprovalRequest:
         ({"allow_text": True}, "S", S),
     ],
 )
-def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
-    assert shaped(question(**fields), sent) == answer
+def test_an_answer_of_a_program_gets_the_shape_of_choices(fields, sent, answer):
+    assert to_choice(question(**fields), sent) == answer
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_programs_answer_becomes_the_one_shape(fields, sent, answer):
         ({"allow_text": True}, " ", {"answer": "is empty"}),
     ],
 )
-def test_what_is_not_offered_is_refused_by_field(fields, sent, errors):
+def test_an_option_that_is_not_offered_is_refused_by_field(fields, sent, errors):
     with pytest.raises(Invalid) as refusal:
-        shaped(question(**fields), sent)
+        to_choice(question(**fields), sent)
     assert refusal.value.errors == errors
 
 
@@ -88,20 +88,20 @@ JSON = st.recursive(
 
 
 @given(JSON, st.booleans(), st.booleans())
-def test_any_json_becomes_an_answer_that_stays_as_it_is_or_is_refused(sent, multiple, allow_text):
+def test_any_json_is_refused_or_becomes_a_choice_that_stays_the_same(sent, multiple, allow_text):
     asked = question(multiple=multiple, allow_text=allow_text)
     try:
-        answer = shaped(asked, sent)
+        answer = to_choice(asked, sent)
     except Invalid as refusal:
         assert refusal.errors != {}
         return
     places = answer["selectedIndex"] if multiple else [answer["selectedIndex"]]
     chosen = [place for place in places if place is not None]
-    assert answer == answer_to(asked, chosen=chosen, text=answer.get("text", "")) == shaped(asked, answer)
+    assert answer == answer_to(asked, chosen=chosen, text=answer.get("text", "")) == to_choice(asked, answer)
 
 
 @pytest.mark.django_db
-def test_over_rest_a_label_answers_and_the_same_label_again_is_a_repeat():
+def test_over_rest_a_label_is_an_answer_and_repeating_it_a_replay():
     decider = Machine(bob())
     asked = Machine(alice()).ask(QUESTION, options=SIZES, field_name="size")
     assert decider.decide(asked, "respond", answer="XXL").body["errors"] == {"answer": "is not one of the options"}
@@ -111,7 +111,7 @@ def test_over_rest_a_label_answers_and_the_same_label_again_is_a_repeat():
 
 
 @pytest.mark.django_db
-def test_a_default_is_one_of_the_options_and_is_given_in_their_shape():
+def test_a_default_is_one_of_the_options_and_is_stored_as_a_choice():
     agent = Machine(alice())
     asked = agent.ask(QUESTION, options=SIZES, field_name="size", default_response="S")
     assert asked["default_response"] == S
@@ -128,7 +128,7 @@ def test_a_default_is_one_of_the_options_and_is_given_in_their_shape():
 
 
 @pytest.mark.django_db
-def test_a_schema_of_the_clients_own_says_what_an_answer_is_in_place_of_the_shape():
+def test_a_response_schema_replaces_the_shape_of_choices():
     agent = Machine(alice())
     asked = agent.ask(QUESTION, options=SIZES, response_schema={"enum": ["S", "M", "L"]}, default_response="M")
     assert asked["default_response"] == "M"
@@ -137,14 +137,14 @@ def test_a_schema_of_the_clients_own_says_what_an_answer_is_in_place_of_the_shap
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("door", [Door.AI_SDK, Door.CEDAR])
-def test_a_chats_own_client_answers_in_its_own_shape(door):
+def test_a_chat_client_answers_in_its_own_shape(door):
     owner = alice()
     asked = make_request(owner, Kind.QUESTION, options=SIZES)
-    made = actions.decide(asked.pk, by=owner, via=door, verdict=Verdict.RESPOND, answer={"size": "any"}).decision
+    made = actions.decide(asked.pk, Answer(Verdict.RESPOND, answer={"size": "any"}), by=owner, via=door).decision
     assert made.answer == {"size": "any"}
 
 
 @pytest.mark.django_db
-def test_without_options_any_answer_is_taken():
+def test_without_options_any_answer_is_accepted():
     asked = make_request(alice(), Kind.QUESTION)
     assert decide(asked, bob(), Verdict.RESPOND, answer={"n": [1]}).decision.answer == {"n": [1]}

@@ -1,4 +1,4 @@
-"""The tables of states and verdicts are closed: nothing is named twice, left out, or led nowhere."""
+"""The tables of states and verdicts are complete and consistent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from approvals.states import (
 OF_A_PERSON = {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND}
 
 
-def test_the_words_that_others_rely_on():
+def test_the_values_that_others_rely_on():
     assert [word.value for word in Status] == ["pending", "approved", "rejected", "answered", "cancelled", "expired"]
     assert [word.value for word in Kind] == ["approval", "question", "form", "recovery"]
     assert [word.value for word in Verdict] == ["approve", "reject", "edit", "respond", "cancel", "expire"]
@@ -44,7 +44,7 @@ def test_every_verdict_leads_to_a_final_status_and_every_final_status_is_reached
     assert set(OUTCOMES.values()) == FINAL
 
 
-def test_every_kind_takes_verdicts_of_a_person_and_can_always_be_refused():
+def test_every_kind_accepts_verdicts_of_a_person_and_can_be_rejected():
     assert set(VERDICTS) == set(Kind)
     assert set().union(*VERDICTS.values()) == OF_A_PERSON
     assert {kind for kind, taken in VERDICTS.items() if Verdict.REJECT not in taken} == set()
@@ -52,7 +52,7 @@ def test_every_kind_takes_verdicts_of_a_person_and_can_always_be_refused():
     assert {kind for kind, taken in VERDICTS.items() if Verdict.APPROVE in taken} == {Kind.APPROVAL, Kind.RECOVERY}
 
 
-def test_aliases_mean_what_a_person_may_say_and_shadow_no_canonical_word():
+def test_aliases_mean_verdicts_of_a_person_and_hide_no_verdict():
     assert set(ALIASES.values()) <= OF_A_PERSON
     assert set(ALIASES) & set(Verdict.values) == set()
 
@@ -78,11 +78,11 @@ def test_aliases_mean_what_a_person_may_say_and_shadow_no_canonical_word():
         ("approved", None),
     ],
 )
-def test_a_word_gives_its_verdict_or_nothing(word, verdict):
+def test_a_name_gives_its_verdict_or_none(word, verdict):
     assert verdict_from(word) is verdict
 
 
-def test_every_priority_has_its_place_and_critical_comes_first():
+def test_every_priority_has_an_urgency_and_critical_comes_first():
     assert set(URGENCY) == set(Priority)
     assert sorted(URGENCY, key=URGENCY.get) == [Priority.CRITICAL, Priority.HIGH, Priority.NORMAL, Priority.LOW]
 
@@ -104,5 +104,5 @@ def test_a_workflow_has_ended_unless_it_runs_or_waits():
         (Workflow, "state", WorkflowState),
     ],
 )
-def test_every_word_fits_its_column(model, column, words):
+def test_every_value_fits_its_column(model, column, words):
     assert [word for word in words if len(word.value) > model._meta.get_field(column).max_length] == []

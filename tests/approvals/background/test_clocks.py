@@ -1,4 +1,4 @@
-"""A process whose clock is wrong does no harm: leases, the sweep and deliveries go by the clock of the database."""
+"""A process with a wrong clock does no harm: leases, the sweep and deliveries use the clock of the database."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def elsewhere(monkeypatch):
 def rung() -> list[int]:
     """The turns that the sweep rings for."""
     found: list[int] = []
-    doorbell.answer_with(on_work=lambda turn_id, below: found.append(turn_id), on_stop=None)
+    doorbell.set_handlers(on_queued=lambda turn_id, below: found.append(turn_id), on_stop=None)
     try:
         chat_sweep.wake_stuck_turns()
     finally:
-        doorbell.answer_with(on_work=None, on_stop=None)
+        doorbell.set_handlers(on_queued=None, on_stop=None)
     return found
 
 
-def test_a_live_turn_is_not_taken_by_a_process_whose_clock_is_ahead(elsewhere):
+def test_a_process_with_a_fast_clock_does_not_take_a_running_turn(elsewhere):
     turn = say(make_chat(alice()), "hello")
     assert actions.claim_turn(turn.pk, owner="at work") is not None
     with elsewhere(SECONDS):
@@ -64,7 +64,7 @@ def test_a_live_turn_is_not_taken_by_a_process_whose_clock_is_ahead(elsewhere):
 
 
 @pytest.mark.parametrize("seconds", [-3600, 3600])
-def test_a_lease_is_as_long_as_it_is_whatever_its_holders_clock_says(elsewhere, seconds):
+def test_the_length_of_a_lease_does_not_depend_on_the_holders_clock(elsewhere, seconds):
     turn = say(make_chat(alice()), "hello")
     with elsewhere(seconds):
         claim, _, _ = actions.claim_turn(turn.pk, owner="wrong")
@@ -75,7 +75,7 @@ def test_a_lease_is_as_long_as_it_is_whatever_its_holders_clock_says(elsewhere, 
     assert [timedelta(seconds=12) < each < timedelta(seconds=16) for each in left] == [True, True]
 
 
-def test_a_lapsed_lease_is_seen_by_a_process_whose_clock_is_behind(elsewhere):
+def test_a_process_with_a_slow_clock_notices_a_lapsed_lease(elsewhere):
     turn = say(make_chat(alice()), "hello")
     actions.claim_turn(turn.pk, owner="gone")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -85,14 +85,14 @@ def test_a_lapsed_lease_is_seen_by_a_process_whose_clock_is_behind(elsewhere):
 
 
 @pytest.mark.parametrize(("seconds", "deadline", "status"), [(SECONDS, 10, "pending"), (-SECONDS, -10, "expired")])
-def test_deadlines_are_kept_by_the_databases_clock(elsewhere, seconds, deadline, status):
+def test_deadlines_follow_the_databases_clock(elsewhere, seconds, deadline, status):
     request = make_request(alice(), deadline_at=timezone.now() + timedelta(seconds=deadline))
     with elsewhere(seconds):
         sweep.expire_due_requests()
     assert ApprovalRequest.objects.get(pk=request.pk).status == status
 
 
-def test_who_took_a_request_keeps_it_for_a_while_whatever_their_processs_clock_says(elsewhere):
+def test_how_long_an_assignment_lasts_does_not_depend_on_the_process_clock(elsewhere):
     request, decider = make_request(alice()), bob()
     with elsewhere(-LAPSES.total_seconds()):
         desk.claim(request.pk, by=decider, via=Door.DASHBOARD)
@@ -107,11 +107,11 @@ def leaving(channel: Channel, target: str = "x") -> OutboxEvent:
     return OutboxEvent.objects.create(**told, channel=channel, target=target, lane=target)
 
 
-def test_an_event_is_due_at_once_though_its_writers_clock_is_ahead(elsewhere, settings):
+def test_an_event_is_due_at_once_even_if_its_writers_clock_is_fast(elsewhere, settings):
     settings.HITL_EVENT_HANDLERS = ["tests.approvals.background.test_clocks.nobody"]
     with elsewhere(SECONDS):
         outbox.enqueue("request.created", stream="s", data={"run_id": "r"})
-    assert len(outbox.heads(Channel.HANDLER)) == 1
+    assert len(outbox.head_events(Channel.HANDLER)) == 1
 
 
 def nobody(event: outbox.Event) -> None:
@@ -119,59 +119,59 @@ def nobody(event: outbox.Event) -> None:
 
 
 @pytest.mark.parametrize("seconds", [SECONDS * 60, -SECONDS * 60])
-def test_a_delivery_belongs_to_its_process_for_as_long_as_it_may_take(elsewhere, seconds):
+def test_a_delivery_stays_claimed_for_as_long_as_it_may_take(elsewhere, seconds):
     row = leaving(Channel.HANDLER)
     OutboxEvent.objects.update(next_attempt_at=timezone.now() - timedelta(seconds=1))
     row.refresh_from_db()
     again = OutboxEvent.objects.get(pk=row.pk)
     with elsewhere(seconds):
-        assert outbox.claimed(row)
-        assert list(outbox.heads(Channel.HANDLER)) == []
-        assert not outbox.claimed(again)
+        assert outbox.claim_event(row)
+        assert list(outbox.head_events(Channel.HANDLER)) == []
+        assert not outbox.claim_event(again)
     left = OutboxEvent.objects.get(pk=row.pk).next_attempt_at - timezone.now()
     assert outbox.CLAIM - timedelta(seconds=5) < left <= outbox.CLAIM + timedelta(seconds=1)
 
 
-def test_nothing_is_given_up_by_a_process_whose_clock_is_a_week_ahead(elsewhere):
+def test_a_process_with_a_clock_a_week_fast_gives_up_no_delivery(elsewhere):
     row = leaving(Channel.HANDLER)
     with elsewhere(7 * 86400):
-        outbox.failed(row, "the search index is down")
+        outbox.record_failure(row, "the search index is down")
     row.refresh_from_db()
     assert (row.dead_at, row.next_attempt_at < timezone.now() + timedelta(minutes=1)) == (None, True)
     OutboxEvent.objects.update(created_at=timezone.now() - timedelta(days=4))
-    outbox.failed(row, "the search index is down")
+    outbox.record_failure(row, "the search index is down")
     row.refresh_from_db()
     assert row.dead_at is not None
 
 
-def test_nobody_is_told_twice_by_processes_whose_clocks_differ(elsewhere):
+def test_processes_with_different_clocks_notify_each_person_once(elsewhere):
     last = LastNotice(recipient="mail:1")
-    assert notifications._claimed(last)
+    assert notifications._claim(last)
     with elsewhere(3600):
-        assert not notifications._claimed(LastNotice(recipient="mail:1"))
+        assert not notifications._claim(LastNotice(recipient="mail:1"))
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
-def test_a_living_process_is_seen_to_live_whatever_its_clock_says(elsewhere, seconds):
+def test_a_process_is_alive_whatever_its_clock_says(elsewhere, seconds):
     with elsewhere(seconds):
-        desk.seen("host:1:a", WorkerKind.WORKER, started_at=timezone.now(), running=0)
+        desk.record_heartbeat("host:1:a", WorkerKind.WORKER, started_at=timezone.now(), running=0)
     assert processes.alive().count() == 1
     with elsewhere(-seconds):
         assert processes.alive().count() == 1
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
-def test_followers_of_the_record_wait_no_longer_for_a_process_whose_clock_is_ahead(elsewhere, monkeypatch, seconds):
+def test_followers_do_not_wait_longer_for_a_process_with_a_fast_clock(elsewhere, monkeypatch, seconds):
     monkeypatch.setattr(feed, "_seen", {})
     now = [1000.0]
     monkeypatch.setattr(feed, "monotonic", lambda: now[0])
     row = feed._Row(7, timezone.now() + timedelta(seconds=seconds), "request.created", None, timezone.now())
-    assert feed._is_fresh(row) is (seconds > 0)
+    assert feed._is_recent(row) is (seconds > 0)
     now[0] += feed.OVERLAP.total_seconds()
-    assert not feed._is_fresh(row)
+    assert not feed._is_recent(row)
 
 
-def test_a_comment_keeps_a_request_for_as_long_as_it_is_whatever_its_process_takes_for_now(elsewhere):
+def test_a_comment_extends_an_assignment_by_the_databases_clock(elsewhere):
     request, decider = make_request(alice()), bob()
     desk.claim(request.pk, by=decider, via=Door.DASHBOARD)
     with elsewhere(SECONDS):

@@ -1,4 +1,4 @@
-"""Deadlines: kept once, on time, by nobody, over restarts; afterwards every door says 410."""
+"""Deadlines: each request expires once and on time, and later decisions get a 410."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def the_clock_moves_on(by: timedelta) -> None:
 
 
 @pytest.mark.django_db
-def test_an_approval_takes_no_default_at_all_for_its_only_default_is_a_no():
+def test_an_approval_takes_no_default_because_its_only_default_is_rejection():
     workflow = make_workflow(alice())
     with pytest.raises(Invalid) as refusal:
         actions.request_approval(workflow, make_ask(default_response="yes"), requested_by=workflow.owner)
@@ -41,7 +41,7 @@ def test_an_approval_takes_no_default_at_all_for_its_only_default_is_a_no():
 
 
 @pytest.mark.django_db
-def test_no_deadline_is_too_far_away_and_none_comes_early():
+def test_a_deadline_may_be_far_away_and_never_comes_early():
     deadline = timezone.now() + MONTHS
     request = make_request(alice(), Kind.QUESTION, deadline_at=deadline, default_response="red")
     the_clock_moves_on(MONTHS - timedelta(hours=1))
@@ -77,7 +77,7 @@ def test_a_late_answer_gets_410_on_the_page_and_changes_nothing():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_sweeps_at_once_keep_each_of_many_deadlines_once():
+def test_concurrent_sweeps_expire_each_request_once():
     owner = alice()
     asked = [make_request(owner, deadline_at=PAST) for _ in range(sweep.BATCH + 20)]
     together = threading.Barrier(4)
@@ -97,7 +97,7 @@ def test_many_sweeps_at_once_keep_each_of_many_deadlines_once():
 
 
 @pytest.mark.django_db
-def test_one_look_of_the_sweep_keeps_all_that_are_due():
+def test_one_round_of_the_sweep_expires_all_due_requests():
     owner = alice()
     asked = [make_request(owner, deadline_at=PAST) for _ in range(sweep.BATCH + 20)]
     sweep.expire_due_requests()

@@ -1,4 +1,4 @@
-"""The sweep finds out in one query what has something to do, does that, and waits for nobody."""
+"""The sweep finds due duties in one query and runs them independently."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOON = 30
 
 def found_due() -> list[str]:
     with CaptureQueriesContext(connection) as asked:
-        due = sweep.found_due()
+        due = sweep.find_due()
     assert len(asked.captured_queries) == 1
     return [duty.run.__qualname__ for duty in due]
 
@@ -98,14 +98,14 @@ def to_come() -> None:
         (answered, ["resume_answered_turns"]),
         (over, ["prune_old_events"]),
         (leaving(Channel.HANDLER), ["deliver_due"]),
-        (leaving(Channel.NOTICE), ["spread_due"]),
-        (leaving(Channel.WEBHOOK), ["Couriers.deliver_due"]),
-        (leaving(Channel.MAIL), ["Couriers.deliver_due"]),
-        (leaving(Channel.SLACK), ["Couriers.deliver_due"]),
+        (leaving(Channel.NOTICE), ["spread_due_notices"]),
+        (leaving(Channel.WEBHOOK), ["DeliveryLanes.deliver_due"]),
+        (leaving(Channel.MAIL), ["DeliveryLanes.deliver_due"]),
+        (leaving(Channel.SLACK), ["DeliveryLanes.deliver_due"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_one_query_finds_what_has_something_to_do(scene, due):
+def test_one_query_finds_all_due_duties(scene, due):
     assert found_due() == []
     scene()
     assert found_due() == due
@@ -120,7 +120,7 @@ def duties(monkeypatch):
     return found
 
 
-async def test_a_duty_that_hangs_and_one_that_fails_keep_no_other_from_its_turn(duties):
+async def test_hanging_and_failing_duties_do_not_block_the_others(duties):
     hangs, let, rounds = threading.Event(), threading.Event(), threading.Semaphore(0)
     begun: list[str] = []
 

@@ -1,9 +1,11 @@
-"""The sweep comes by everything in the end, however much there is, and a duty waits for no other."""
+"""The sweep reaches every row however many there are, and no duty waits for another."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection
@@ -11,7 +13,7 @@ from django.db import InterfaceError, OperationalError, connection
 from approvals.background import sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import database
-from approvals.runtime.failures import Trouble
+from approvals.runtime.failures import OutageLog
 from approvals.states import Verdict
 from chats import actions
 from chats.engine import sweep as chat_sweep
@@ -25,7 +27,7 @@ SOON = 30
 
 
 @pytest.mark.django_db
-def test_a_walk_gives_every_row_in_turn_and_begins_anew():
+def test_a_walk_returns_every_row_in_turn_and_starts_again():
     owner, walk = alice(), sweep.Walk()
     made = [make_workflow(owner).pk for _ in range(5)]
     rounds = [[row.pk for row in walk.next(Workflow.objects.all(), 2)] for _ in range(5)]
@@ -33,20 +35,20 @@ def test_a_walk_gives_every_row_in_turn_and_begins_anew():
 
 
 @pytest.mark.django_db
-def test_a_database_that_goes_away_within_a_batch_is_one_line(monkeypatch, caplog):
-    monkeypatch.setattr(database, "outage", Trouble(database.logger, "The database is away (%s).", "It answers."))
+def test_a_database_lost_within_a_batch_is_logged_once(monkeypatch, caplog):
+    monkeypatch.setattr(database, "outage", OutageLog(database.logger, "The database is away (%s).", "It answers."))
     owner = alice()
     for _ in range(3):
         make_request(owner, deadline_at=PAST)
-    said = []
+    statements = []
 
-    def gone_after_the_first(execute, sql, params, many, context):
-        said.append(sql)
-        if len(said) > 1:
+    def fail_after_the_first(execute, sql, params, many, context):
+        statements.append(sql)
+        if len(statements) > 1:
             raise OperationalError("server closed the connection")
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(gone_after_the_first):
+    with connection.execute_wrapper(fail_after_the_first):
         sweep._run(sweep.Duty(sweep.expire_due_requests, lambda now: []))
     assert [record.getMessage() for record in caplog.records] == [
         "The database is away (server closed the connection)."
@@ -54,14 +56,14 @@ def test_a_database_that_goes_away_within_a_batch_is_one_line(monkeypatch, caplo
 
 
 @pytest.mark.django_db
-def test_a_turn_that_was_answered_is_found_behind_any_number_that_only_run(monkeypatch):
-    monkeypatch.setattr(chat_sweep, "MANY", 3)
+def test_an_answered_turn_is_found_behind_many_running_turns(monkeypatch):
+    monkeypatch.setattr(chat_sweep, "WORKFLOWS", 3)
     monkeypatch.setattr(chat_sweep, "_running", sweep.Walk())
     owner, decider = alice(), bob()
     turns = [paused(make_chat(owner)) for _ in range(8)]
     for turn in turns:
         decide(only_request(turn), decider, Verdict.APPROVE)
-    # All of them run, but for the last, whose signal was lost.
+    # All of them run except the last, whose signal was lost.
     Turn.objects.update(state="running")
     Turn.objects.filter(pk=turns[-1].pk).update(state="suspended")
     for _ in range(3):
@@ -70,7 +72,7 @@ def test_a_turn_that_was_answered_is_found_behind_any_number_that_only_run(monke
 
 
 @pytest.mark.django_db
-def test_a_turn_that_cannot_be_resumed_keeps_no_other_waiting(monkeypatch):
+def test_a_turn_that_cannot_be_resumed_does_not_block_the_others(monkeypatch):
     monkeypatch.setattr(chat_sweep, "_running", sweep.Walk())
     owner, decider = alice(), bob()
     turns = [paused(make_chat(owner)) for _ in range(2)]
@@ -88,68 +90,65 @@ def test_a_turn_that_cannot_be_resumed_keeps_no_other_waiting(monkeypatch):
     assert [reload(turn).state for turn in turns] == ["suspended", "queued"]
 
 
-@pytest.mark.django_db(transaction=True)
-async def test_the_sweep_outlives_a_thread_that_fails_behind_a_duty(monkeypatch):
+@contextlib.asynccontextmanager
+async def sweeping(monkeypatch, *duties: Callable[[], object]) -> AsyncIterator[None]:
+    """Run the sweep with these duties only, all of which are due."""
     monkeypatch.setattr(sweep, "_duties", [])
     monkeypatch.setattr(sweep, "INTERVAL", 0.01)
-    rounds, unit = threading.Semaphore(0), database.unit
+    await database.run(lambda: make_request(alice()))
+    for duty in duties:
+        sweep.register(duty, lambda now: [ApprovalRequest.objects.all()])
+    task = asyncio.create_task(sweep.run_for_ever())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
-    def unit_that_cannot_close(work, *args):
-        found = unit(work, *args)
+
+async def acquire(semaphore: threading.Semaphore, times: int) -> None:
+    for _ in range(times):
+        assert await asyncio.to_thread(semaphore.acquire, timeout=SOON)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_sweep_survives_a_thread_that_fails_after_a_duty(monkeypatch):
+    rounds, call_and_close = threading.Semaphore(0), database.call_and_close
+
+    def fail_to_close(work, *args):
+        found = call_and_close(work, *args)
         if args:
             raise InterfaceError("the connection cannot be closed")
         return found
 
-    await database.run(lambda: make_request(alice()))
-    monkeypatch.setattr(database, "unit", unit_that_cannot_close)
-    sweep.register(lambda: rounds.release(), lambda now: [ApprovalRequest.objects.all()])
-    sweeping = asyncio.create_task(sweep.run_for_ever())
-    try:
-        for _ in range(2):
-            assert await asyncio.to_thread(rounds.acquire, timeout=5)
-    finally:
-        sweeping.cancel()
-        await asyncio.wait([sweeping])
+    async with sweeping(monkeypatch, lambda: rounds.release()):
+        monkeypatch.setattr(database, "call_and_close", fail_to_close)
+        await acquire(rounds, 2)
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_duties_run_beside_each_other(monkeypatch):
-    monkeypatch.setattr(sweep, "_duties", [])
-    monkeypatch.setattr(sweep, "INTERVAL", 0.01)
+async def test_duties_run_side_by_side(monkeypatch):
     # Neither can end before the other has begun.
     meeting = threading.Barrier(3)
-    await database.run(lambda: make_request(alice()))
-    for _ in range(2):
-        sweep.register(lambda: meeting.wait(SOON) and None, lambda now: [ApprovalRequest.objects.all()])
-    sweeping = asyncio.create_task(sweep.run_for_ever())
-    try:
-        await asyncio.to_thread(meeting.wait, SOON)
-    finally:
-        sweeping.cancel()
-        meeting.abort()
-        await asyncio.wait([sweeping])
+    async with sweeping(monkeypatch, *(lambda: meeting.wait(SOON) for _ in range(2))):
+        try:
+            await asyncio.to_thread(meeting.wait, SOON)
+        finally:
+            meeting.abort()
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_duties_that_hang_take_no_thread_of_the_turns(monkeypatch):
-    monkeypatch.setattr(sweep, "_duties", [])
-    monkeypatch.setattr(sweep, "INTERVAL", 0.01)
     let, hanging = threading.Event(), threading.Semaphore(0)
 
     def hang() -> None:
         hanging.release()
         let.wait(SOON)
 
-    await database.run(lambda: make_request(alice()))
-    for _ in range(2 * database.THREADS):
-        sweep.register(lambda hang=hang: hang(), lambda now: [ApprovalRequest.objects.all()])
-    sweeping = asyncio.create_task(sweep.run_for_ever())
-    try:
-        for _ in range(2 * database.THREADS):
-            assert await asyncio.to_thread(hanging.acquire, timeout=SOON)
-        async with asyncio.timeout(SOON):
-            assert await database.run(ApprovalRequest.objects.count) == 1
-    finally:
-        let.set()
-        sweeping.cancel()
-        await asyncio.wait([sweeping])
+    async with sweeping(monkeypatch, *(lambda: hang() for _ in range(2 * database.THREADS))):
+        try:
+            await acquire(hanging, 2 * database.THREADS)
+            async with asyncio.timeout(SOON):
+                assert await database.run(ApprovalRequest.objects.count) == 1
+        finally:
+            let.set()

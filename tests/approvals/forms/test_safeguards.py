@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.exceptions import Changed, CriticalElsewhere
 from approvals.models import Decision
 from approvals.states import Door, Kind, Priority, Verdict
@@ -122,5 +123,5 @@ def test_name_is_required_only_if_a_call_would_run(kind, asks):
 
 def test_other_endpoints_refer_to_the_page_instead_of_asking_for_the_name(critical):
     with pytest.raises(CriticalElsewhere, match=critical.public_url):
-        actions.decide(critical.pk, by=bob(), via=Door.REST, verdict=Verdict.APPROVE)
+        actions.decide(critical.pk, Answer(Verdict.APPROVE), by=bob(), via=Door.REST)
     assert stored(critical).status == "pending"

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
 from approvals.forms.fields import Control, Widget

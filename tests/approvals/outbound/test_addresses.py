@@ -1,4 +1,4 @@
-"""Where a webhook may go: the public internet and nowhere else, whatever the address is dressed up as."""
+"""Webhooks go to public addresses only, however an address is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.runtime import addresses
-from approvals.runtime.addresses import Destination, Refused, destination
+from approvals.runtime.addresses import Destination, RefusedAddress, parse_destination
 
 NEVER = [
     "0.0.0.0",  # noqa: S104 - called by nobody, which is the point
@@ -55,26 +55,26 @@ PUBLIC = ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "192.0.1.1", "2606:
 
 def may(address: str, *, allow_private: bool) -> bool:
     try:
-        addresses.check(ipaddress.ip_address(address), allow_private=allow_private)
-    except Refused:
+        addresses.check_address(ipaddress.ip_address(address), allow_private=allow_private)
+    except RefusedAddress:
         return False
     return True
 
 
-def test_who_may_be_called():
+def test_which_addresses_may_be_called():
     everybody = [*NEVER, *INSIDE, *PUBLIC]
     assert [address for address in everybody if may(address, allow_private=False)] == PUBLIC
     assert [address for address in everybody if may(address, allow_private=True)] == [*INSIDE, *PUBLIC]
 
 
 @given(st.ip_addresses())
-def test_what_python_knows_not_to_be_global_is_never_called(address):
+def test_an_address_that_is_not_global_is_never_called(address):
     if not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified:
         assert not may(str(address), allow_private=False)
 
 
 @given(st.ip_addresses(v=4))
-def test_no_ipv4_address_is_reached_in_the_dress_of_ipv6(address):
+def test_no_private_ipv4_address_is_reached_through_ipv6(address):
     number = int(address)
     dresses = [
         ipaddress.IPv6Address((0xFFFF << 32) | number),
@@ -91,18 +91,18 @@ def test_no_ipv4_address_is_reached_in_the_dress_of_ipv6(address):
 def test_an_address_written_as_a_number_is_checked_before_anything_is_sent(address):
     host = f"[{address}]" if address.version == 6 else str(address)
     try:
-        found = destination(f"https://{host}/")
-    except Refused:
+        found = parse_destination(f"https://{host}/")
+    except RefusedAddress:
         assert not may(str(address), allow_private=False)
     else:
         assert (may(str(address), allow_private=False), found.host) == (True, str(address))
 
 
 @given(st.text(max_size=80) | st.from_regex(r"https?://[^/]{0,30}(/.{0,20})?", fullmatch=True))
-def test_any_text_is_an_address_or_refused(url):
+def test_any_text_is_an_address_or_is_refused(url):
     try:
-        found = destination(url, allow_private=True)
-    except Refused:
+        found = parse_destination(url, allow_private=True)
+    except RefusedAddress:
         return
     assert (found.scheme in {"http", "https"}, 1 <= found.port <= 65535, found.path[0]) == (True, True, "/")
     assert not any(char in found.authority + found.path for char in "\r\n \t\x00")
@@ -135,30 +135,30 @@ def test_any_text_is_an_address_or_refused(url):
         ("https://169.254.169.254/latest/meta-data/", "which is never called"),
     ],
 )
-def test_what_is_no_good_address_is_told_in_words(url, words):
-    with pytest.raises(Refused, match=words.replace("[", r"\[")):
-        destination(url)
+def test_a_bad_address_is_refused_with_a_reason(url, words):
+    with pytest.raises(RefusedAddress, match=words.replace("[", r"\[")):
+        parse_destination(url)
 
 
-def test_an_address_is_taken_apart():
-    assert destination("https://App.Example.org?a=b&c") == Destination("https", "app.example.org", 443, "/?a=b&c")
+def test_an_address_is_parsed():
+    assert parse_destination("https://App.Example.org?a=b&c") == Destination("https", "app.example.org", 443, "/?a=b&c")
     assert [
-        destination(url, allow_private=True).authority
+        parse_destination(url, allow_private=True).authority
         for url in ("https://a.example/x", "https://a.example:8443/x", "http://[::1]/", "http://[::1]:8080/")
     ] == ["a.example", "a.example:8443", "[::1]", "[::1]:8080"]
 
 
 @pytest.mark.parametrize("name", ["2130706433", "0x7f000001", "0x7f.1", "127.1", "0177.0.0.1", "localhost"])
-def test_other_spellings_of_this_machine_are_seen_through_when_they_are_looked_up(name):
-    to = destination(f"https://{name}/")
-    with pytest.raises(Refused, match="which is in a private network"):
+def test_other_spellings_of_localhost_are_refused(name):
+    to = parse_destination(f"https://{name}/")
+    with pytest.raises(RefusedAddress, match="which is in a private network"):
         addresses.resolve(to.host, to.port, allow_private=False, seconds=60)
     found = addresses.resolve(to.host, to.port, allow_private=True, seconds=60)
     assert all(address.is_loopback for address in found)
 
 
 def names(monkeypatch: pytest.MonkeyPatch, *found: str) -> list[str]:
-    """A name server of the test's: every name points to these addresses."""
+    """A name server that resolves every name to these addresses."""
     asked: list[str] = []
 
     def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
@@ -169,14 +169,14 @@ def names(monkeypatch: pytest.MonkeyPatch, *found: str) -> list[str]:
     return asked
 
 
-def test_one_bad_address_among_good_ones_spoils_the_name(monkeypatch):
+def test_a_name_with_one_bad_address_is_refused(monkeypatch):
     asked = names(monkeypatch, "8.8.8.8", "10.0.0.1")
-    with pytest.raises(Refused, match=r"10\.0\.0\.1"):
+    with pytest.raises(RefusedAddress, match=r"10\.0\.0\.1"):
         addresses.resolve("app.example.org", 443, allow_private=False, seconds=60)
     assert asked == ["app.example.org"]
 
 
 def test_a_link_local_address_with_a_zone_is_refused(monkeypatch):
     names(monkeypatch, "fe80::1%eth0")
-    with pytest.raises(Refused, match="not on the internet"):
+    with pytest.raises(RefusedAddress, match="not on the internet"):
         addresses.resolve("app.example.org", 443, allow_private=True, seconds=60)

@@ -1,4 +1,4 @@
-"""A slow or dead host holds up itself and nothing else, and whatever happens the number of threads is bounded."""
+"""A slow or dead host delays only its own deliveries, and the number of threads is bounded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from approvals.models import OutboxEvent
 from approvals.outbound import delivery_lanes, http_post, webhooks
-from approvals.outbound.delivery_lanes import Couriers, Job
+from approvals.outbound.delivery_lanes import DeliveryLanes, Job
 from tests.support.desk.carrying import make_endpoint, states
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.people import alice
@@ -18,7 +18,7 @@ from tests.support.receiver import Receiver, answer, silent
 
 
 class Yard:
-    """Jobs on lanes: `slow` ones wait until they are let go."""
+    """Jobs on lanes: `slow` ones wait until they are released."""
 
     def __init__(self, *lanes: str) -> None:
         self.waiting = list(lanes)
@@ -48,8 +48,8 @@ class Yard:
         return not lane.startswith("dead")
 
 
-def deliver_until(carriers: Couriers, done: Callable[[], bool]) -> None:
-    """Round after round, as the sweep does: on a loaded machine one round may not be enough."""
+def deliver_until(carriers: DeliveryLanes, done: Callable[[], bool]) -> None:
+    """Deliver in rounds, as the sweep does: on a busy machine one round may not be enough."""
 
     def looked() -> bool:
         carriers.deliver_due()
@@ -58,9 +58,9 @@ def deliver_until(carriers: Couriers, done: Callable[[], bool]) -> None:
     until(looked, "what is due is delivered")
 
 
-def test_a_slow_lane_takes_two_threads_and_the_others_go_on():
+def test_a_slow_lane_takes_two_threads_and_others_continue():
     yard = Yard(*["slow"] * 40, *[f"quick-{number % 7}" for number in range(100)])
-    carriers = Couriers(yard.source)
+    carriers = DeliveryLanes(yard.source)
     deliver_until(carriers, lambda: len(yard.done) >= 100)
     assert (len(yard.done), set(yard.waiting), len(yard.waiting)) == (100, {"slow"}, 38)
     yard.let_go.set()
@@ -68,9 +68,9 @@ def test_a_slow_lane_takes_two_threads_and_the_others_go_on():
     assert (carriers.idle(60), yard.done.count("slow"), yard.most <= delivery_lanes.THREADS) == (True, 40, True)
 
 
-def test_many_slow_lanes_take_all_threads_and_no_more():
+def test_many_slow_lanes_take_all_threads_but_no_more():
     yard = Yard(*[f"slow-{number}" for number in range(50)])
-    carriers = Couriers(yard.source)
+    carriers = DeliveryLanes(yard.source)
     deliver_until(carriers, lambda: yard.under_way >= delivery_lanes.THREADS)
     assert (yard.under_way, len(yard.waiting)) == (delivery_lanes.THREADS, 50 - delivery_lanes.THREADS)
     yard.let_go.set()
@@ -78,13 +78,13 @@ def test_many_slow_lanes_take_all_threads_and_no_more():
     assert (carriers.idle(60), yard.most) == (True, delivery_lanes.THREADS)
 
 
-def test_a_dead_lane_rests_longer_each_time_until_it_is_reached_again():
+def test_a_dead_lane_rests_longer_each_time_until_it_is_reached():
     now = [0.0]
     yard = Yard("dead", "quick")
-    carriers = Couriers(yard.source, clock=lambda: now[0])
+    carriers = DeliveryLanes(yard.source, clock=lambda: now[0])
 
     def tried() -> bool:
-        """Whether the lane is tried now."""
+        """Whether a delivery on the lane is tried now."""
         before = len(yard.done)
         carriers.deliver_due()
         assert carriers.idle(60)
@@ -101,12 +101,12 @@ def test_a_dead_lane_rests_longer_each_time_until_it_is_reached_again():
     assert (rests, "quick" in yard.done) == ([1, 2, 4, 8, 16, 32, 60, 60], True)
 
 
-def test_what_ends_while_the_desk_looks_lets_the_next_one_begin_in_the_same_round():
+def test_a_delivery_that_ends_during_the_query_makes_room_in_the_same_round():
     ended = threading.Event()
-    carriers: Couriers
+    carriers: DeliveryLanes
 
     def source(shut) -> list[Job]:
-        """The second job is there once the first has ended, and that is just after the desk has looked for it."""
+        """The second job appears when the first has ended, just after the query for due jobs."""
         found = jobs.pop(0) if jobs else []
         if not found and not ended.is_set():
             let_go.set()
@@ -118,17 +118,17 @@ def test_what_ends_while_the_desk_looks_lets_the_next_one_begin_in_the_same_roun
     first = Job("a", lambda: True, lambda: let_go.wait(60))
     second = Job("a", lambda: True, lambda: carried.append("second") or True)
     jobs = [[first], [], [second]]
-    carriers = Couriers(source)
+    carriers = DeliveryLanes(source)
     carriers.deliver_due()
     assert (carriers.idle(60), carried) == (True, ["second"])
 
 
-def test_a_job_that_raises_or_is_anothers_keeps_no_thread(caplog):
+def test_a_job_that_raises_or_is_not_claimed_keeps_no_thread(caplog):
     def boom() -> bool:
         raise RuntimeError("boom")
 
     rounds = [[Job("a", lambda: True, boom), Job("b", lambda: False, boom)]]
-    carriers = Couriers(lambda shut: rounds.pop() if rounds else [])
+    carriers = DeliveryLanes(lambda shut: rounds.pop() if rounds else [])
     carriers.deliver_due()
     assert (carriers.idle(60), carriers._shut(), [record.levelname for record in caplog.records]) == (
         True,
@@ -138,7 +138,7 @@ def test_a_job_that_raises_or_is_anothers_keeps_no_thread(caplog):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, monkeypatch):
+def test_a_silent_endpoint_does_not_delay_another(settings, monkeypatch):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     monkeypatch.setattr(http_post, "SECONDS", 300)
     owner = alice()
@@ -147,7 +147,7 @@ def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, mon
         make_endpoint(good.url())
         for number in range(30):
             make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
-        carriers = Couriers(webhooks.due_jobs)
+        carriers = DeliveryLanes(webhooks.due_jobs)
         deliver_until(carriers, lambda: len(good.got) >= 30)
         assert len(dead.got) == delivery_lanes.THREADS_PER_LANE
         dead.closing.set()
@@ -157,13 +157,13 @@ def test_workflows_of_a_good_endpoint_do_not_wait_for_a_silent_one(settings, mon
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_of_whatever_kind_lets_a_lane_go_on(settings):
+def test_any_response_keeps_a_lane_open(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     owner = alice()
     with Receiver(lambda got: answer(500)) as there:
         make_endpoint(there.url())
         for number in range(10):
             make_request(owner, workflow=make_workflow(owner, key=f"run-{number}"))
-        carriers = Couriers(webhooks.due_jobs)
+        carriers = DeliveryLanes(webhooks.due_jobs)
         deliver_until(carriers, lambda: len({got.id for got in there.got}) >= 10)
         assert carriers.idle(60)

@@ -1,4 +1,4 @@
-"""Events for apps: at least once, in order per workflow, and never in the way."""
+"""Events for handlers: at least once, in order per workflow."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import OutboxEvent
 from approvals.outbound import outbox
@@ -22,7 +23,7 @@ failing: set[str] = set()
 
 
 def note(event: outbox.Event) -> None:
-    """A handler of the tests: notes what it gets, and fails on demand."""
+    """A handler that stores what it gets, and fails on demand."""
     if event.stream in failing:
         raise RuntimeError("the search index is down")
     taken.append((event.stream, event.name))
@@ -40,7 +41,7 @@ def _listening(settings):
 
 
 def deliver() -> None:
-    """Everything that is due, until nothing is."""
+    """Deliver until nothing is due."""
     while True:
         before = len(taken)
         outbox.deliver_due()
@@ -57,9 +58,9 @@ def make_due() -> None:
     OutboxEvent.objects.filter(delivered_at=None).update(next_attempt_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_a_refund_tells_its_whole_story_in_order():
+def test_the_events_of_a_refund_come_in_order():
     turn = converse(people.alice(), "approve refund")
-    actions.decide(only_request(turn).pk, by=people.bob(), via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="fine")
+    actions.decide(only_request(turn).pk, Answer(Verdict.APPROVE, comment="fine"), by=people.bob(), via=Door.DASHBOARD)
     run(turn)
     deliver()
     names = ["request.created", "turn.suspended", "request.decided", "tool.result", "turn.completed"]
@@ -71,7 +72,7 @@ def test_a_refund_tells_its_whole_story_in_order():
     assert completed["usage"]["output_tokens"] > 0
 
 
-def test_a_stopped_turn_says_so():
+def test_the_event_of_a_stopped_turn_says_that_it_was_stopped():
     turn = converse(people.alice(), "ask")
     stop_turn(turn.chat, by=turn.chat.owner, via=Door.CHAT)
     deliver()
@@ -85,13 +86,13 @@ def test_a_stopped_turn_says_so():
     assert OutboxEvent.objects.get(name="turn.completed").payload["stopped"] is True
 
 
-def test_without_handlers_nothing_is_kept(settings):
+def test_without_handlers_no_event_is_written(settings):
     settings.HITL_EVENT_HANDLERS = []
     ask(people.alice(), "run-1")
     assert OutboxEvent.objects.count() == 0
 
 
-def test_an_event_of_a_rolled_back_action_never_leaves():
+def test_an_event_of_a_rolled_back_action_is_never_sent():
     alice = people.alice()
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         ask(alice, "run-1")
@@ -100,7 +101,7 @@ def test_an_event_of_a_rolled_back_action_never_leaves():
     assert taken == []
 
 
-def test_a_failing_handler_is_tried_again_with_longer_waits():
+def test_a_failing_handler_is_called_again_with_longer_delays():
     request = ask(people.alice(), "run-1")
     failing.add("key:1:run-1")
     for wait in (1, 2, 4, 8):
@@ -119,12 +120,12 @@ def test_a_failing_handler_is_tried_again_with_longer_waits():
     assert row.payload["request_id"] == str(request.pk)
 
 
-def test_what_comes_behind_a_failing_event_waits_and_other_workflows_do_not():
+def test_a_failing_event_delays_later_ones_of_its_workflow_only():
     alice, bob = people.alice(), people.bob()
     first = ask(alice, "run-1")
     failing.add("key:1:run-1")
     outbox.deliver_due()
-    actions.decide(first.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.REJECT)
+    actions.decide(first.pk, Answer(Verdict.REJECT), by=bob, via=Door.DASHBOARD)
     ask(alice, "run-2")
     deliver()
     assert taken == [("key:1:run-2", "request.created")]
@@ -134,7 +135,7 @@ def test_what_comes_behind_a_failing_event_waits_and_other_workflows_do_not():
     assert taken[1:] == [("key:1:run-1", "request.created"), ("key:1:run-1", "request.decided")]
 
 
-def test_an_event_is_given_up_after_three_days_and_the_next_goes_on():
+def test_an_event_is_given_up_after_three_days_and_the_next_is_delivered():
     alice, bob = people.alice(), people.bob()
     request = ask(alice, "run-1")
     OutboxEvent.objects.update(created_at=timezone.now() - timedelta(days=4))
@@ -142,22 +143,22 @@ def test_an_event_is_given_up_after_three_days_and_the_next_goes_on():
     outbox.deliver_due()
     assert OutboxEvent.objects.get().dead_at is not None
     failing.clear()
-    actions.decide(request.pk, by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    actions.decide(request.pk, Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
     deliver()
     assert taken == [("key:1:run-1", "request.decided")]
 
 
-def test_a_row_that_another_process_has_taken_is_not_delivered_twice():
+def test_an_event_that_another_process_has_claimed_is_not_delivered_twice():
     ask(people.alice(), "run-1")
     row = OutboxEvent.objects.get()
-    assert [outbox.claimed(OutboxEvent.objects.get(pk=row.pk)), outbox.claimed(row)] == [True, False]
+    assert [outbox.claim_event(OutboxEvent.objects.get(pk=row.pk)), outbox.claim_event(row)] == [True, False]
 
 
-def test_a_crash_between_delivery_and_its_note_sends_the_same_id_again():
+def test_a_crash_after_the_delivery_sends_the_same_id_again():
     ask(people.alice(), "run-1")
     row = OutboxEvent.objects.get()
-    # What is left behind by a process that was killed after the handler had returned: claimed, not delivered.
-    assert outbox.claimed(row)
+    # The row that a process leaves when it is killed after the handler has returned: claimed, not delivered.
+    assert outbox.claim_event(row)
     make_due()
     deliver()
     assert OutboxEvent.objects.get().event_id == row.event_id

@@ -1,4 +1,4 @@
-"""Secrets of webhooks: two while one gives way to the other, none of them stored, and nothing leaves without."""
+"""Secrets of webhooks: two during a change-over, none stored, and nothing is sent without one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import WebhookVerificationError
 
+from approvals.actions import create_signing_secret, end_old_signing_secrets
 from approvals.outbound import signing
 from approvals.states import Verdict
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
@@ -21,7 +22,7 @@ def _local(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
 
 
-def test_a_signature_is_good_for_its_secret_only():
+def test_a_signature_is_valid_for_its_secret_only():
     with Receiver() as there:
         make_endpoint(there.url())
         _, other = make_endpoint(there.url(), active=False)
@@ -32,13 +33,13 @@ def test_a_signature_is_good_for_its_secret_only():
         got.told(other)
 
 
-def test_two_secrets_are_good_while_one_gives_way_to_the_other():
+def test_two_secrets_sign_during_a_change_over():
     with Receiver() as there:
         endpoint, first = make_endpoint(there.url())
-        second, third = signing.new_secret(endpoint), signing.new_secret(endpoint)
+        second, third = create_signing_secret(endpoint), create_signing_secret(endpoint)
         make_request(alice())
         carry()
-        signing.end_old_secrets(endpoint)
+        end_old_signing_secrets(endpoint)
         make_request(bob())
         carry()
         both, alone = there.got
@@ -49,9 +50,9 @@ def test_two_secrets_are_good_while_one_gives_way_to_the_other():
             got.told(ended)
 
 
-def test_a_secret_made_before_the_last_one_ends_by_itself():
+def test_the_previous_secret_expires_by_itself():
     endpoint, _ = make_endpoint("https://app.example.org/")
-    newest = signing.new_secret(endpoint)
+    newest = create_signing_secret(endpoint)
     assert len(signing.secrets_of(endpoint)) == 2
     endpoint.secrets.filter(expires_at__isnull=False).update(expires_at=timezone.now())
     assert signing.secrets_of(endpoint) == [newest]
@@ -63,15 +64,15 @@ def test_no_secret_is_stored():
     assert [value for value in stored if secret.removeprefix("whsec_") in value] == []
 
 
-def test_another_secret_key_is_noticed_and_nothing_is_sent_with_a_wrong_signature(settings):
+def test_a_changed_secret_key_is_noticed_and_nothing_is_sent_with_a_wrong_signature(settings):
     with Receiver() as there:
         endpoint, _ = make_endpoint(there.url())
         make_request(alice())
         settings.SECRET_KEY = "another"
         carry()
         assert (there.got, "different SECRET_KEY" in states()[0][3]) == ([], True)
-        secret = signing.new_secret(endpoint)
-        signing.end_old_secrets(endpoint)
+        secret = create_signing_secret(endpoint)
+        end_old_signing_secrets(endpoint)
         later()
         carry()
         assert there.got[0].told(secret)["type"] == "request.created"
@@ -89,7 +90,7 @@ def test_a_callback_of_a_key_without_a_secret_waits_for_one():
             [("request.decided", False, False, "there is no signing secret; create one in the admin or with"
               " `manage.py webhooksecret`")],
         )  # fmt: skip
-        secret = signing.new_secret(key)
+        secret = create_signing_secret(key)
         later()
         carry()
         assert there.got[0].told(secret)["data"]["verdict"] == "approve"

@@ -1,4 +1,4 @@
-"""Webhooks: signed, in order, at least once, and telling only what the subscriber may see."""
+"""Webhooks are signed, in order, at least once, with only what the subscriber may see."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def names(got: list[Got]) -> list[str]:
     return [post.body.decode().split('"')[3] for post in got]
 
 
-def test_an_endpoint_is_told_the_story_without_anybodys_words():
+def test_an_endpoint_gets_events_without_comments():
     owner = alice()
     with Receiver() as there:
         _, secret = make_endpoint(there.url())
@@ -65,7 +65,7 @@ def test_an_endpoint_is_told_the_story_without_anybodys_words():
     assert states() == [("request.created", True, False, ""), ("request.decided", True, False, "")]
 
 
-def test_an_endpoint_that_may_see_the_payload_gets_inputs_and_words():
+def test_an_endpoint_with_payload_gets_inputs_and_comments():
     with Receiver() as there:
         _, secret = make_endpoint(there.url(), include_payload=True)
         request = make_request(alice(), Kind.QUESTION, message="Which one?", allow_text=True)
@@ -85,7 +85,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_the_callback_address_is_told_the_end_and_the_whole_decision(end):
+def test_the_callback_address_gets_the_end_with_the_whole_decision(end):
     with Receiver() as there:
         key, secret = make_key(alice())
         due = {"deadline_at": PAST} if end == "request.expired" else {}
@@ -112,7 +112,7 @@ def test_the_callback_address_is_told_the_end_and_the_whole_decision(end):
     }
 
 
-def test_an_endpoint_gets_the_events_that_it_wants_and_none_when_it_is_switched_off():
+def test_an_endpoint_gets_its_selected_events_and_none_while_inactive():
     request = make_request(alice())
     with Receiver() as there:
         make_endpoint(there.url("/decided"), events=["request.decided"])
@@ -126,7 +126,7 @@ def test_an_endpoint_gets_the_events_that_it_wants_and_none_when_it_is_switched_
 
 
 @pytest.mark.parametrize("ended", ["the key is revoked", "its user is switched off"])
-def test_nothing_is_told_for_a_key_that_is_good_for_nothing_any_more(ended):
+def test_nothing_is_sent_for_a_revoked_key(ended):
     with Receiver() as there:
         key, _ = make_key(alice())
         request = make_request(key.user, workflow=workflow_of(key), callback_url=there.url())
@@ -141,7 +141,7 @@ def test_nothing_is_told_for_a_key_that_is_good_for_nothing_any_more(ended):
     assert states() == [("request.decided", False, True, words)]
 
 
-def test_a_callback_that_no_key_asked_for_is_given_up_aloud():
+def test_a_callback_without_a_key_is_given_up_with_an_error():
     with Receiver() as there:
         workflow = make_workflow(alice(), scope="chat:1")
         decide(make_request(workflow.owner, workflow=workflow, callback_url=there.url()), bob(), Verdict.APPROVE)
@@ -155,14 +155,14 @@ def test_a_callback_that_no_key_asked_for_is_given_up_aloud():
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1/", "http://169.254.169.254/", "https://10.1.2.3/", "ftp://a.example/"]
 )
-def test_a_callback_address_that_may_not_be_called_cannot_even_be_asked_with(settings, url):
+def test_a_callback_address_that_may_not_be_called_is_refused_when_it_is_asked(settings, url):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = False
     with pytest.raises(Invalid) as refused:
         make_ask(callback_url=url).check()
     assert list(refused.value.errors) == ["callback_url"]
 
 
-def test_a_name_that_leads_inside_is_refused_when_it_is_called(settings):
+def test_a_name_that_resolves_to_a_private_address_is_refused_when_it_is_called(settings):
     key, _ = make_key(alice())
     request = make_request(key.user, workflow=workflow_of(key), callback_url="https://localhost/")
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = False
@@ -173,7 +173,7 @@ def test_a_name_that_leads_inside_is_refused_when_it_is_called(settings):
     assert error in {f"the address points to {at}, which is in a private network" for at in ("127.0.0.1", "::1")}
 
 
-def test_what_is_rolled_back_is_not_sent():
+def test_an_event_that_is_rolled_back_is_not_sent():
     with Receiver() as there:
         make_endpoint(there.url())
         request, decider = make_request(alice()), bob()
@@ -195,7 +195,7 @@ def test_what_is_rolled_back_is_not_sent():
     ],
     ids=["500", "redirect", "dying", "silent"],
 )
-def test_what_is_not_taken_is_tried_again_with_the_same_id_and_the_same_body(monkeypatch, behaviour, error):
+def test_a_failed_delivery_is_tried_again_with_the_same_id_and_body(monkeypatch, behaviour, error):
     with Receiver() as there:
         there.behave = lambda got: behaviour
         make_endpoint(there.url())
@@ -217,7 +217,7 @@ def test_what_is_not_taken_is_tried_again_with_the_same_id_and_the_same_body(mon
     assert states() == [("request.created", True, False, "")]
 
 
-def test_after_three_days_it_is_given_up_and_the_next_goes_on():
+def test_a_delivery_is_given_up_after_three_days_and_the_next_goes_out():
     with Receiver(lambda got: answer(503)) as there:
         make_endpoint(there.url())
         request = make_request(alice())
@@ -235,8 +235,8 @@ def test_after_three_days_it_is_given_up_and_the_next_goes_on():
     assert states()[1] == ("request.decided", True, False, "")
 
 
-def test_events_of_a_workflow_come_in_order_to_each_target_whatever_fails():
-    """Three workflows, two targets; every third answer is a failure, other ones fail elsewhere."""
+def test_each_target_gets_the_events_of_a_workflow_in_order_whatever_fails():
+    """Three workflows, two targets; each delivery fails at its first or its second attempt."""
     failures = Counter()
 
     def moody(got: Got):
@@ -264,7 +264,7 @@ def test_events_of_a_workflow_come_in_order_to_each_target_whatever_fails():
     assert all(numbers == sorted(numbers) for numbers in seen.values())
 
 
-def test_an_endpoint_that_is_gone_or_switched_off_meanwhile_gets_nothing():
+def test_an_endpoint_that_is_deleted_or_deactivated_meanwhile_gets_nothing():
     with Receiver() as there:
         (off, _), (gone, _) = make_endpoint(there.url()), make_endpoint(there.url())
         make_request(alice())

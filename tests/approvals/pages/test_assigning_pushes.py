@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import assignee_pushes
 from approvals.pages.consumers import DeskConsumer
@@ -115,7 +115,7 @@ def test_notifications_are_only_for_people_who_may_decide():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
         person.username: [
-            "data-title" in assignee_pushes.render_notification(person, Shared(), str(one.pk))
+            "data-title" in assignee_pushes.render_notification(person, BatchCache(), str(one.pk))
             for one in (request, question)
         ]
         for person in (owner, by, auditor, mallory())
@@ -123,8 +123,8 @@ def test_notifications_are_only_for_people_who_may_decide():
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
     assert [
-        assignee_pushes.render_notification(by, Shared(), str(request.pk)),
-        assignee_pushes.render_notification(by, Shared(), ""),
+        assignee_pushes.render_notification(by, BatchCache(), str(request.pk)),
+        assignee_pushes.render_notification(by, BatchCache(), ""),
     ] == ["", ""]
 
 
@@ -145,7 +145,7 @@ def test_push_and_catch_up_take_constant_queries(rows):
 
     def push(event: str, comment: int | None = None):
         return lambda user: assignee_pushes.render_change(
-            user, Shared(), event, str(request.pk), comment, DeskConsumer.door
+            user, BatchCache(), event, str(request.pk), comment, DeskConsumer.door
         )
 
     assert cost(push("request.claimed")) == 1

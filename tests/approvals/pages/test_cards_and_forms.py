@@ -13,10 +13,9 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.asking.answers import answer_to
-from approvals.asking.asks import ABSENT
+from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
-from approvals.forms.decision import Sent, input_form, sent_decision, sent_door
+from approvals.forms.decision import input_form, sent_decision, sent_door
 from approvals.forms.fields import Widget
 from approvals.forms.values import index_of, text_for
 from approvals.models import ApprovalRequest, Decision
@@ -93,7 +92,7 @@ JSON = st.recursive(
 
 def test_unchanged_edit_form_returns_the_input():
     sent = sent_decision(approval(), as_browser_sends(INPUT))
-    assert sent == Sent(Verdict.EDIT, "", INPUT, ABSENT)
+    assert sent == Answer(Verdict.EDIT, "", INPUT, ABSENT)
     assert {name: type(value) for name, value in sent.edited_input.items()} == {n: type(v) for n, v in INPUT.items()}
 
 
@@ -270,7 +269,7 @@ def test_forms_raise_only_invalid(kind, verdict, fields, multiple, allow_text):
     ],
 )
 def test_answer_has_one_shape_per_kind(fields, sent, answer):
-    assert sent_decision(question(**fields), form(verdict="respond", **sent)) == Sent(
+    assert sent_decision(question(**fields), form(verdict="respond", **sent)) == Answer(
         Verdict.RESPOND, "", ABSENT, answer
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from approvals.exceptions import Unread
+from approvals.exceptions import UnreadParts
 from approvals.forms.safeguards import check_read, collapsed_parts
 from approvals.models import ApprovalRequest
 from approvals.runtime.json_tables import Fold
@@ -79,7 +79,7 @@ def test_opened_part_stays_open_in_the_card_with_the_warning(db):
 def test_warning_is_shown_only_for_approvals(verdict):
     request = ApprovalRequest(kind=Kind.APPROVAL, status=Status.PENDING, input=LONG)
     check_read(request, Verdict(verdict), QueryDict(""))
-    with pytest.raises(Unread):
+    with pytest.raises(UnreadParts):
         check_read(request, Verdict.APPROVE, QueryDict(""))
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
-from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, filters_from
-from approvals.queries.inbox_cursor import InboxCursor, inbox_cursor_from
+from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, ListCursor, filters_from
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -185,9 +184,9 @@ def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, per
     (everything, none), seen, after = _page(monkeypatch, user, looked, 1000), [], looked
     while after is not None:
         monkeypatch.setattr(request_list, "PAGE", 4)
-        rows, spot = request_list.page_of(user, after)
+        rows, cursor = request_list.page_of(user, after)
         seen += rows
-        after = looked.at(inbox_cursor_from(str(spot))) if spot else None
+        after = looked.at(ListCursor.parse(str(cursor))) if cursor else None
     assert none is None
     assert [one.title for one in seen] == [one.title for one in everything]
     assert len(seen) == {"pending": 11, "decided": 11, "any": 22}[status]
@@ -222,7 +221,7 @@ def test_next_page_keeps_the_filters_and_links_back(monkeypatch, desk):
         group=st.sampled_from(["", *GROUPS]),
         after=st.none()
         | st.builds(
-            InboxCursor,
+            ListCursor,
             st.integers(0, 3),
             st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants it so
             st.uuids(),

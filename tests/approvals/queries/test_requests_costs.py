@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals import queries
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
 from approvals.pages.inbox_consumer import render_push
@@ -72,8 +72,8 @@ def test_inbox_of_people_who_see_only_their_own_takes_two_more_queries(desk):
 def test_inbox_push_takes_constant_queries(desk):
     missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
-    few = cost(lambda: render_push(desk, Shared(), Filters(), missed[:1]))
-    assert few == cost(lambda: render_push(desk, Shared(), Filters(), missed)) == 3
+    few = cost(lambda: render_push(desk, BatchCache(), Filters(), missed[:1]))
+    assert few == cost(lambda: render_push(desk, BatchCache(), Filters(), missed)) == 3
 
 
 def test_bulk_preview_takes_one_query(desk):

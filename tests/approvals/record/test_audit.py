@@ -1,4 +1,4 @@
-"""The record: what each entry holds, and that the same result is recorded once."""
+"""The audit log: what an entry holds, and that a result is recorded once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def record_result(subject: Subject = CALL, data: dict | None = None) -> bool:
 
 
 def test_a_result_is_recorded_once_and_repeats_are_counted(monkeypatch):
-    # Two looks at a real clock may see the same moment.
+    # Two readings of a real clock may be equal.
     minutes = count()
     monkeypatch.setattr(audit.timezone, "now", lambda: datetime(2026, 11, 21, 12, next(minutes), tzinfo=UTC))
     assert record_result() is True
@@ -45,7 +45,7 @@ def test_a_result_is_recorded_once_and_repeats_are_counted(monkeypatch):
     assert seen == sorted(set(seen))
 
 
-def test_scopes_calls_and_events_do_not_shadow_each_other():
+def test_results_of_different_scopes_calls_and_events_do_not_collide():
     subjects = [
         CALL,
         Subject(scope="chat:2", tool_call_id="call-1"),
@@ -74,7 +74,7 @@ def test_a_repeat_leaves_the_transaction_around_it_usable():
     ]
 
 
-def test_another_constraint_than_the_repeat_is_not_taken_for_one():
+def test_a_violation_of_another_constraint_is_not_taken_for_a_repeat():
     nameless = Subject(scope=None, tool_call_id="call-1")  # type: ignore[arg-type]
     with pytest.raises(IntegrityError, match="scope"):
         record_result(nameless)
@@ -109,7 +109,7 @@ def test_the_body_is_the_whole_entry_in_canonical_form_and_the_digest_is_its_has
     assert (entry.at, entry.last_seen_at, entry.data) == (moment, moment, RESULT)
 
 
-def test_the_columns_say_what_the_body_says():
+def test_the_columns_equal_the_body():
     record_result()
     entry = AuditEntry.objects.get()
     body = json.loads(entry.body)
@@ -118,7 +118,7 @@ def test_the_columns_say_what_the_body_says():
     assert (entry.actor_name, entry.request_id) == (body["actor_name"], body["request_id"])
 
 
-def test_what_was_within_bounds_when_it_came_in_can_be_recorded():
+def test_values_within_bounds_can_be_recorded_together():
     value: object = "x" * 900_000
     for _ in range(MAX_DEPTH - 1):
         value = [value]
@@ -127,13 +127,13 @@ def test_what_was_within_bounds_when_it_came_in_can_be_recorded():
     assert AuditEntry.objects.get().data == {"output": value}
 
 
-def test_what_has_no_canonical_form_is_refused_and_nothing_is_written():
+def test_a_value_without_a_canonical_form_is_refused_and_nothing_is_written():
     with pytest.raises(NotCanonical, match="NaN"):
         record_result(data={"output": float("nan")})
     assert AuditEntry.objects.count() == 0
 
 
-def test_each_step_of_a_request_is_recorded_with_who_what_and_through_which_door():
+def test_each_step_of_a_request_is_recorded_with_actor_data_and_via():
     owner, decider = alice(), bob()
     workflow = make_workflow(owner, key="run-7", thread_id="thread-1", source="api")
     asked = {"workflow": workflow, "tool_name": "issueRefund"}

@@ -1,4 +1,4 @@
-"""`manage.py audit check` names every audit entry that no longer says what was recorded."""
+"""`manage.py audit check` names every audit entry that was changed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
-#: Columns that stand outside the body: the number, and what may change or be missing in older entries.
+#: Columns that the body does not hold.
 OUTSIDE = {"id", "retry_count", "last_seen_at", "open_after"}
 
 
 def record() -> list[AuditEntry]:
-    """Three entries: asked, decided, and the result of a call."""
+    """Three entries: of a request, its decision and a result."""
     decide(make_request(alice(), tool_call_id="call-1"), bob(), Verdict.APPROVE)
     call = audit.Subject(scope="key:1", tool_call_id="call-1")
     audit.record_once("tool.result", call, data={"output": 1}, actor=None, via="rest")
@@ -32,7 +32,7 @@ def record() -> list[AuditEntry]:
 
 
 def change(entry: AuditEntry, column: str, value: str) -> None:
-    """What somebody with the database's password can do; `value` is SQL."""
+    """Change a column as somebody with the password of the database can; `value` is SQL."""
     with append_only.maintenance(connection, "an attack"):
         vendors.run(f'UPDATE approvals_auditentry SET "{column}" = {value} WHERE id = {entry.pk}')
 
@@ -44,7 +44,7 @@ def check() -> str:
 
 
 def refused() -> tuple[list[str], str]:
-    """The lines that it prints, and the words it ends with, as a failing command."""
+    """The lines that the failing command prints, and its error."""
     out = StringIO()
     with pytest.raises(CommandError) as error:
         call_command("audit", "check", stdout=out)
@@ -52,14 +52,14 @@ def refused() -> tuple[list[str], str]:
     return out.getvalue().splitlines(), str(error.value)
 
 
-def test_a_record_that_nobody_touched_is_whole(monkeypatch):
+def test_an_unchanged_log_passes(monkeypatch):
     monkeypatch.setattr(integrity, "PAGE", 2)
     assert check() == "All 0 audit entries are unchanged.\n"
     record()
     assert check() == "All 3 audit entries are unchanged.\n"
 
 
-def test_a_repeat_of_a_result_is_no_change():
+def test_a_repeated_result_does_not_count_as_a_change():
     record()
     call = audit.Subject(scope="key:1", tool_call_id="call-1")
     assert audit.record_once("tool.result", call, data={}, actor=None, via="rest") is False
@@ -69,7 +69,7 @@ def test_a_repeat_of_a_result_is_no_change():
 @pytest.mark.parametrize(
     "field", [one for one in AuditEntry._meta.concrete_fields if one.column not in OUTSIDE], ids=lambda one: one.column
 )
-def test_every_changed_column_is_found_whatever_it_is(field):
+def test_every_changed_column_is_found(field):
     _, decided, _ = record()
     change(decided, field.column, vendors.other_value(field))
     lines, words = refused()
@@ -79,7 +79,7 @@ def test_every_changed_column_is_found_whatever_it_is(field):
     assert field.column in line
 
 
-def test_who_decided_is_named_as_what_was_changed():
+def test_a_changed_actor_is_found():
     _, decided, _ = record()
     change(decided, "actor_name", "'mallory'")
     lines, _ = refused()
@@ -88,13 +88,13 @@ def test_who_decided_is_named_as_what_was_changed():
     ]
 
 
-def test_a_number_in_the_place_of_nobody_is_found():
+def test_an_actor_in_an_entry_without_one_is_found():
     *_, result = record()
     change(result, "actor_id", "0")
     assert refused()[0][0].endswith(": actor_id")
 
 
-def test_a_changed_body_is_found_with_its_digest_kept_and_one_that_is_no_entry_with_a_digest_that_fits():
+def test_a_changed_body_is_found_and_so_is_a_body_that_is_no_entry():
     asked, decided, _ = record()
     change(asked, "body", "replace(body, '4711', '9999')")
     body = "[]"
@@ -105,15 +105,15 @@ def test_a_changed_body_is_found_with_its_digest_kept_and_one_that_is_no_entry_w
     assert words.startswith("2 of 3 ")
 
 
-def test_what_was_put_there_cannot_forge_lines_of_the_report():
+def test_a_changed_value_cannot_forge_lines_of_the_report():
     asked, *_ = record()
     change(asked, "event", "'x" + "\n" + "0 audit entries were changed'")
     lines, _ = refused()
     assert len(lines) == 1
 
 
-def test_it_reads_page_by_page(monkeypatch, django_assert_num_queries):
+def test_the_log_is_read_in_pages(monkeypatch, django_assert_num_queries):
     record()
     monkeypatch.setattr(integrity, "PAGE", 2)
     with django_assert_num_queries(3):
-        assert [found for found in integrity.checked() if found] == []
+        assert [found for found in integrity.check_entries() if found] == []

@@ -1,4 +1,4 @@
-"""The audit log as a file: what the filters show, streamed, safe in a spreadsheet."""
+"""The export of the audit log: what the filters show, streamed, safe in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_the_csv_has_a_header_and_the_columns_of_the_record():
     assert response["Content-Disposition"].startswith('attachment; filename="audit-20')
 
 
-async def test_the_jsonl_has_one_object_a_line_in_the_order_of_events():
+async def test_the_jsonl_has_one_object_per_line_in_the_order_of_events():
     for number in range(3):
         await sync_to_async(make_entry)(tool_call_id=f"call-{number}", data={"n": number})
     response, text = await download("export.jsonl")
@@ -78,7 +78,7 @@ async def test_the_jsonl_has_one_object_a_line_in_the_order_of_events():
         ("?tool=issueRefund&from=2026-11-21", ["b"]),
     ],
 )
-async def test_the_export_holds_exactly_what_the_filters_show(query, found):
+async def test_the_export_has_exactly_the_rows_that_the_filters_show(query, found):
     def make():
         alice = make_person("alice")
         make_entry(
@@ -116,7 +116,7 @@ def fill(rows: int, length: int = 0) -> None:
 
 
 async def pages_read(rows: int, length: int, pieces_wanted: int) -> list[list[int]]:
-    """The sizes of the pages that were read for each piece of an export that the client follows so far."""
+    """The sizes of the pages that were read for each piece, for a client that takes so many."""
     await sync_to_async(fill)(rows, length)
     sizes: list[int] = []
     stream = export.pieces(AuditEntry.objects.all(), lambda page: sizes.append(len(page)) or export._jsonl(page))
@@ -135,7 +135,7 @@ async def test_entries_are_read_in_pages_of_a_fixed_number_of_rows():
     assert 1 < len(read[0]) < 1200 / export.PAGE
 
 
-async def test_nothing_is_read_before_it_is_asked_for():
+async def test_nothing_is_read_before_the_client_asks_for_it():
     page = export.PAGE
     long = export.PIECE // page + 1
     assert await pages_read(3 * page + 7, long, 2) == [[page], [page]]
@@ -163,25 +163,25 @@ async def test_a_long_log_comes_as_a_stream_of_bounded_pieces():
 @pytest.mark.parametrize(
     "query", ["?from=yesterday", "?until=0000-00-00", "?nonsense=1", "?tool_name__regex=(((", "?at__gte=x", "?id__in=x"]
 )
-async def test_a_filter_that_makes_no_sense_is_refused_and_not_left_out(query):
+async def test_an_invalid_filter_is_refused_and_not_ignored(query):
     await sync_to_async(make_entry)()
     response, text = await download(f"export.csv{query}")
     assert (response.status_code, "request.decided" in text) == (400, False)
 
 
-async def test_a_page_of_the_list_that_is_not_there_exports_nothing():
+async def test_a_missing_page_of_the_list_exports_nothing():
     await sync_to_async(fill)(120)
     response, _ = await download("export.csv?p=9999")
     assert response.status_code == 400
 
 
-async def test_an_event_that_does_not_exist_finds_nothing():
+async def test_an_unknown_event_finds_nothing():
     await sync_to_async(make_entry)()
     response, text = await download("export.jsonl?event=request.decidedd")
     assert (response.status_code, text) == (200, "")
 
 
-async def test_who_may_not_see_the_log_gets_nothing():
+async def test_only_those_who_may_see_the_log_export_it():
     client = AsyncClient()
     assert (await client.get(LIST + "export.csv")).status_code == 302
     mallory = await sync_to_async(make_person)("mallory")

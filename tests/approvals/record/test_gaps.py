@@ -1,4 +1,4 @@
-"""Missing numbers: nothing that can still come is given up, and nothing that cannot is waited for."""
+"""Gaps in the ids of entries: open as long as an entry can still appear, and no longer."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from approvals.record.sequence import Horizon
 
 
-def test_with_nobody_at_work_all_that_is_there_is_final_at_once():
+def test_without_running_transactions_every_entry_is_final_at_once():
     assert Horizon().passed(7, oldest=100, coming=100, last=7)
 
 
-def test_one_at_work_holds_up_what_came_behind_it_until_it_has_ended():
+def test_a_running_transaction_keeps_later_entries_open_until_it_ends():
     horizon = Horizon()
     assert not horizon.passed(7, oldest=90, coming=100, last=7)
     assert not horizon.passed(7, oldest=99, coming=120, last=9)
     assert horizon.passed(7, oldest=100, coming=130, last=12)
-    # What began meanwhile may still fill what is missing behind that.
+    # A transaction that began meanwhile may still fill a later gap.
     assert not horizon.passed(8, oldest=100, coming=130, last=12)
 
 
-def test_one_that_begins_later_does_not_hold_up_what_was_missed_before():
+def test_a_later_transaction_does_not_keep_an_earlier_gap_open():
     horizon = Horizon()
     assert not horizon.passed(7, oldest=90, coming=100, last=7)
     assert horizon.passed(7, oldest=105, coming=110, last=9)
@@ -32,7 +32,7 @@ def test_one_that_begins_later_does_not_hold_up_what_was_missed_before():
 
 @dataclass
 class Desk:
-    """Transactions that draw numbers and commit, or give up, in any order; PostgreSQL's in short."""
+    """A model of PostgreSQL's transactions, which take ids and commit or roll back in any order."""
 
     coming: int = 1
     last: int = 0
@@ -65,7 +65,7 @@ DEEDS = st.lists(st.tuples(st.sampled_from(["begin", "draw", "draw", "commit", "
 
 
 @given(DEEDS)
-def test_whatever_is_called_final_stays_so_and_in_the_end_everything_is(deeds):
+def test_final_entries_stay_final_and_every_entry_becomes_final(deeds):
     desk, horizon, final = Desk(), Horizon(), set[int]()
     for deed, which in deeds:
         match deed:
@@ -81,7 +81,7 @@ def test_whatever_is_called_final_stays_so_and_in_the_end_everything_is(deeds):
             case _:
                 came = set(desk.seen)
                 desk.end(which, commits=deed == "commit")
-                # Nothing appears below what was called final.
+                # No entry appears below one that was final.
                 assert min(desk.seen - came, default=desk.last + 1) > max(final, default=0)
     while desk.working:
         desk.end(0, commits=False)

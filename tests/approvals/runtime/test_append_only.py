@@ -1,4 +1,4 @@
-"""Rows that never change: the database refuses, whoever asks and however, but for the one guarded switch."""
+"""Append-only rows: the database refuses every change except under the maintenance switch."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def assert_refused(statement: str, table: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("model", PROTECTED)
-def test_every_column_refuses_an_update_and_every_row_a_delete(model):
+def test_updating_any_column_and_deleting_any_row_is_refused(model):
     fill()
     before, table = rows(), model._meta.db_table
     for field in model._meta.concrete_fields:
@@ -70,7 +70,7 @@ def test_every_column_refuses_an_update_and_every_row_a_delete(model):
 
 
 @pytest.mark.django_db
-def test_only_the_repeat_columns_of_the_audit_log_can_change():
+def test_only_the_repeat_columns_of_the_audit_log_can_be_updated():
     fill()
     run("UPDATE approvals_auditentry SET retry_count = retry_count + 1, last_seen_at = last_seen_at")
     assert set(AuditEntry.objects.values_list("retry_count", flat=True)) == {1}
@@ -79,7 +79,7 @@ def test_only_the_repeat_columns_of_the_audit_log_can_change():
 
 
 @pytest.mark.django_db
-def test_inserting_over_a_row_is_refused_too():
+def test_replacing_a_row_by_an_insert_is_refused():
     fill()
     before = rows()
     for table, copied in zip(TABLES, before, strict=True):
@@ -92,7 +92,7 @@ def test_inserting_over_a_row_is_refused_too():
 
 
 @pytest.mark.django_db
-def test_deleting_what_a_record_is_about_leaves_the_record_alone():
+def test_deleting_the_subject_of_a_record_keeps_the_record():
     fill()
     before = rows()
     for model in (ApprovalRequest, Workflow, User):
@@ -104,17 +104,17 @@ def test_deleting_what_a_record_is_about_leaves_the_record_alone():
 @SQLITE_ONLY
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("model", PROTECTED)
-def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_migrate_puts_them_back(model):
+def test_triggers_lost_in_a_migration_are_reported_by_the_check_and_created_again_by_migrate(model):
     fill()
     table = model._meta.db_table
     said = models.CheckConstraint(condition=models.Q(id__gt=0), name="rebuilt")
-    assert (append_only.missing(connection), check_triggers(databases=["default"])) == ([], [])
+    assert (append_only.missing_triggers(connection), check_triggers(databases=["default"])) == ([], [])
     try:
         for change in ("add_constraint", "remove_constraint"):
             with connection.schema_editor() as editor:
                 getattr(editor, change)(model, said)
         lost = [f"{table}_no_update", f"{table}_no_delete"]
-        assert append_only.missing(connection) == lost
+        assert append_only.missing_triggers(connection) == lost
         errors = check_triggers(databases=["default"])
         assert [(error.id, error.level) for error in errors] == [("approvals.E001", 40)] * 2
         assert [error.msg for error in errors] == [
@@ -122,7 +122,7 @@ def test_a_migration_that_rebuilds_a_table_loses_triggers_the_check_says_so_and_
         ]
     finally:
         emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
-    assert (append_only.missing(connection), check_triggers(databases=["default"])) == ([], [])
+    assert (append_only.missing_triggers(connection), check_triggers(databases=["default"])) == ([], [])
     assert_refused(f"UPDATE {table} SET id = id + 1", table)
     assert_refused(f"DELETE FROM {table}", table)
 
@@ -134,27 +134,27 @@ def expected_triggers() -> list[tuple[str, str]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_every_trigger_that_is_gone_is_missed_aloud_and_put_back():
+def test_every_missing_trigger_is_reported_and_created_again():
     for table, name in expected_triggers():
         vendors.drop_trigger(name, table)
-        assert append_only.missing(connection) == [name]
+        assert append_only.missing_triggers(connection) == [name]
         assert [error.msg for error in check_triggers(databases=["default"])] == [
             f"The trigger {name} is missing, so protected rows can be changed."
         ]
-        append_only.install(connection)
-        assert append_only.missing(connection) == []
+        append_only.create_triggers(connection)
+        assert append_only.missing_triggers(connection) == []
 
 
 @pytest.mark.django_db
-def test_installing_again_changes_nothing():
+def test_creating_the_triggers_again_changes_nothing():
     before = vendors.triggers()
-    append_only.install(connection)
+    append_only.create_triggers(connection)
     assert vendors.triggers() == before
     ours = [name for name, _ in before if not name.startswith(("approvals_search", "procrastinate_"))]
     assert ours == sorted(name for _, name in expected_triggers())
 
 
-def test_a_check_that_was_given_no_database_says_nothing():
+def test_a_check_without_a_database_reports_nothing():
     assert check_triggers(databases=None) == []
 
 
@@ -200,7 +200,7 @@ def test_maintenance_lets_this_transaction_change_rows_and_no_other():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_maintenance_that_fails_changes_nothing_and_leaves_no_switch():
+def test_failed_maintenance_changes_nothing_and_leaves_no_switch():
     fill()
     before = rows()
     with pytest.raises(RuntimeError, match="half-way"), append_only.maintenance(connection, "retention"):
@@ -221,7 +221,7 @@ def test_maintenance_inside_a_transaction_ends_with_its_block():
 
 
 @pytest.mark.django_db
-def test_bumping_a_repeat_goes_through_the_triggers():
+def test_counting_a_repeat_passes_the_triggers():
     call = audit.Subject(scope="chat:1", tool_call_id="call-1")
     for new in (True, False):
         assert audit.record_once("tool.result", call, data={}, actor=None, via="system") is new

@@ -1,4 +1,4 @@
-"""Canonical JSON: one form for one value, whatever cannot be stored refused in words, and nothing else raised."""
+"""Canonical JSON: one form for each value, a reason for every value that cannot be stored, and no other error."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def nested(levels: int) -> Any:
 
 
 @given(VALUES)
-def test_the_canonical_form_reads_back_as_the_value(value):
+def test_the_canonical_form_parses_back_to_the_value(value):
     assert read(canonical(value)) == value
 
 
 @given(READABLE)
-def test_what_is_parsed_from_the_canonical_form_has_the_same_form(value):
+def test_a_value_parsed_from_the_canonical_form_has_the_same_form(value):
     encoded = canonical(value)
     assert canonical(parse(encoded.decode())) == encoded
 
@@ -92,7 +92,7 @@ def test_the_order_of_keys_does_not_matter(value, random):
         (MAX_SAFE_INTEGER, "9007199254740991"),
     ],
 )
-def test_the_form_is_that_of_rfc_8785(value, form):
+def test_the_canonical_form_follows_rfc_8785(value, form):
     assert canonical(value) == form.encode()
     assert digest(value) == "sha256:" + hashlib.sha256(form.encode()).hexdigest()
 
@@ -117,13 +117,13 @@ def test_the_form_is_that_of_rfc_8785(value, form):
         ("\u20ac" * (MAX_BYTES // 2), "larger than 1,000,000 bytes"),
     ],
 )
-def test_what_cannot_be_stored_is_refused_in_words(value, why):
+def test_a_value_that_cannot_be_stored_is_refused_with_a_reason(value, why):
     with pytest.raises(NotCanonical) as refusal:
         canonical(value)
     assert str(refusal.value) == why
 
 
-def test_the_bounds_themselves_are_within():
+def test_values_exactly_at_the_bounds_are_accepted():
     assert len(canonical("x" * (MAX_BYTES - 2))) == MAX_BYTES
     assert canonical(nested(MAX_DEPTH)).count(b"[") == MAX_DEPTH // 2
     assert canonical([[1]], max_depth=2) == b"[[1]]"
@@ -150,13 +150,13 @@ def test_the_bounds_themselves_are_within():
         ("1" + " " * MAX_BYTES, "larger than 1,000,000 characters"),
     ],
 )
-def test_text_from_outside_is_refused_in_words(text, why):
+def test_invalid_json_text_is_refused_with_a_reason(text, why):
     with pytest.raises(NotCanonical) as refusal:
         parse(text)
     assert str(refusal.value) == why
 
 
-def test_a_number_of_many_digits_is_refused_like_any_other_large_one():
+def test_a_number_with_many_digits_is_refused_like_any_large_number():
     with pytest.raises(NotCanonical):
         parse("9" * 5000)
 
@@ -166,7 +166,7 @@ JSON_LIKE = st.text(st.sampled_from('{}[]",:0123456789.eE+-ntrufalse \\\x00\ud80
 
 @settings(max_examples=300)
 @given(RAW_TEXT | JSON_LIKE | json_values(RAW_TEXT, st.integers() | st.floats()).map(json.dumps))
-def test_parse_gives_something_canonical_or_says_why_not_and_raises_nothing_else(text):
+def test_parse_returns_a_canonical_value_or_raises_only_not_canonical(text):
     try:
         value = parse(text)
     except NotCanonical as refusal:
@@ -176,7 +176,7 @@ def test_parse_gives_something_canonical_or_says_why_not_and_raises_nothing_else
 
 
 @given(RAW_TEXT)
-def test_clean_text_can_be_stored_and_clean_already_stays_as_it_is(text):
+def test_cleaned_text_can_be_stored_and_clean_text_stays_unchanged(text):
     cleaned = clean_text(text)
     assert json.loads(canonical(cleaned)) == cleaned
     assert clean_text(cleaned) == cleaned
@@ -184,21 +184,21 @@ def test_clean_text_can_be_stored_and_clean_already_stays_as_it_is(text):
         assert cleaned == text
 
 
-def test_clean_text_replaces_only_what_no_database_holds():
+def test_clean_text_replaces_only_what_no_database_can_store():
     assert clean_text("a\x00b\ud800c\U0001f600") == "a\ufffdb?c\U0001f600"
 
 
 @given(json_values(RAW_TEXT, INTEGERS | FLOATS))
-def test_clean_json_can_be_stored_whatever_text_it_held(value):
+def test_cleaned_json_can_be_stored_whatever_text_it_had(value):
     cleaned = clean_json(value)
     assert read(canonical(cleaned)) == cleaned
     assert clean_json(cleaned) == cleaned
 
 
 @given(VALUES)
-def test_clean_json_leaves_what_is_clean(value):
+def test_clean_json_leaves_clean_values_unchanged(value):
     assert canonical(clean_json(value)) == canonical(value)
 
 
-def test_clean_json_makes_json_of_tuples_and_of_keys_that_are_no_text():
+def test_clean_json_converts_tuples_and_keys_that_are_not_strings():
     assert clean_json({1: ("a\x00", {"b\ud800": None})}) == {"1": ["a\ufffd", {"b?": None}]}

@@ -1,4 +1,4 @@
-"""JSON comes back as it was stored: same values, same order of keys, on every database."""
+"""JSON columns return the same values in the same order of keys on every database."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TestWhatIsStored(TestCase):
 @pytest.mark.parametrize(
     ("value", "is_sql_null"), [(None, True), ("null", False), ([None], False), ({"a": None}, False)]
 )
-def test_nothing_is_sql_null_and_a_null_inside_stays_inside(value, is_sql_null):
+def test_only_an_absent_value_is_sql_null(value, is_sql_null):
     request = make_request(alice(), Kind.QUESTION, context=value)
     assert stored(request).context == value
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""A row left in the maintenance switch turns every trigger off: it is reported everywhere, and `migrate` removes it."""
+"""A row left in the maintenance switch disables all triggers: it is reported everywhere, and `migrate` removes it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def admin_index(client, user) -> str:
     return client.get("/admin/").content.decode()
 
 
-def test_with_the_row_in_place_rows_do_change():
+def test_with_a_row_in_the_switch_protected_rows_can_change():
     make_request(alice())
     leave_it_on()
     assert AuditEntry.objects.update(actor_name="mallory") == 1
 
 
-def test_the_check_says_so_with_what_to_do():
+def test_the_check_reports_it_with_instructions():
     assert check_triggers(databases=["default"]) == []
     leave_it_on()
     (error,) = check_triggers(databases=["default"])
@@ -46,19 +46,19 @@ def test_the_check_says_so_with_what_to_do():
     assert "audit check" in error.hint
 
 
-def test_readiness_says_so():
-    assert readiness.look() == []
+def test_readiness_reports_it():
+    assert readiness.find_problems() == []
     leave_it_on()
-    assert readiness.look() == [f"record: {WORDS}; see `manage.py check --database default`"]
+    assert readiness.find_problems() == [f"record: {WORDS}; see `manage.py check --database default`"]
 
 
-def test_the_metrics_say_so():
+def test_the_metrics_report_it():
     assert b"pausepoint_record_protected 1.0" in metrics.Metrics().text()
     leave_it_on()
     assert b"pausepoint_record_protected 0.0" in metrics.Metrics().text()
 
 
-def test_every_page_of_the_admin_says_so_to_its_people_only(client):
+def test_every_admin_page_reports_it_to_staff_only(client):
     admin = make_person("admin")
     admin.is_staff = admin.is_superuser = True
     admin.save()
@@ -70,16 +70,16 @@ def test_every_page_of_the_admin_says_so_to_its_people_only(client):
     assert "record is not protected" not in client.get("/admin/login/").content.decode()
 
 
-def test_migrate_does_not_begin():
+def test_migrate_refuses_to_start():
     leave_it_on()
     with pytest.raises(SystemCheckError, match=r"approvals\.E003"):
         call_command("migrate", skip_checks=False, stdout=StringIO(), stderr=StringIO())
 
 
-def test_migrate_without_checks_removes_it_and_says_so_in_the_log(caplog):
+def test_migrate_without_checks_removes_the_row_and_logs_it(caplog):
     leave_it_on("left by hand")
     call_command("migrate", "--skip-checks", verbosity=0)
-    assert append_only.left_on(connection) == []
+    assert append_only.find_switch_rows(connection) == []
     (record,) = [one for one in caplog.records if one.name == "approvals.runtime.append_only"]
     assert record.levelname == "ERROR"
     assert "(left by hand)" in record.getMessage()

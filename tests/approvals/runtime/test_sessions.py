@@ -1,4 +1,4 @@
-"""A session is good for a waiting page just as long as it is for Django."""
+"""A session is valid for a live page exactly as long as for Django."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ ENDS = [log_out, expire, new_password, deactivate, no_user, no_log_in, unknown_b
 
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
-def test_a_session_ends_here_when_it_does_for_django(end):
+def test_a_session_ends_when_it_ends_for_django(end):
     mine, other = alice(), bob()
     key, kept = session_of(mine), session_of(other)
     assert users_of([key, kept]) == {key: mine, kept: other} == {key: to_django(key), kept: to_django(kept)}
@@ -92,7 +92,7 @@ def test_a_session_ends_here_when_it_does_for_django(end):
     assert (user_of(key), to_django(key)) == (None, None)
 
 
-def test_a_secret_that_was_replaced_is_good_while_it_is_kept(settings):
+def test_sessions_of_a_replaced_secret_are_valid_while_it_is_a_fallback(settings):
     mine = alice()
     key, settings.SECRET_KEY_FALLBACKS = session_of(mine), [settings.SECRET_KEY]
     settings.SECRET_KEY = "another" * 9
@@ -102,7 +102,7 @@ def test_a_secret_that_was_replaced_is_good_while_it_is_kept(settings):
 
 
 @pytest.mark.parametrize("key", ["", "\0", "a\0b", "no-key", "é" * 32, "x" * 5000])
-def test_a_made_up_key_is_nobodys_and_spoils_nothing_for_others(key):
+def test_an_invented_session_key_has_no_user_and_does_not_affect_others(key):
     mine = alice()
     good = session_of(mine)
     assert users_of([key, good]) == {good: mine}

@@ -1,4 +1,4 @@
-"""The agents of an installation: named by dotted paths, loaded once, and missed in clear words."""
+"""The agents of an installation: loaded from dotted paths, with clear errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_agents_are_found_by_name_in_the_order_of_the_setting():
     assert registry.get(list(paths), "first") is first
 
 
-def test_no_agents_at_all_are_no_error():
+def test_an_empty_list_of_agents_is_valid():
     assert registry.load(()) == {}
 
 
@@ -35,7 +35,7 @@ def test_no_agents_at_all_are_no_error():
         ("chats.agent.agent.Agent", TypeError, "chats.agent.agent.Agent is not an Agent"),
     ],
 )
-def test_a_bad_path_is_refused_in_words(settings, path, error, words):
+def test_an_invalid_path_is_explained(settings, path, error, words):
     with pytest.raises(error) as refused:
         registry.load((path,))
     assert str(refused.value) == words
@@ -52,18 +52,18 @@ def test_two_agents_may_not_share_a_name(settings):
     assert [found.msg for found in check_agents()] == [f"HITL_AGENTS: {words}"]
 
 
-def test_an_unknown_agent_is_named():
+def test_an_unknown_agent_is_named_in_the_error():
     with pytest.raises(registry.UnknownAgent) as refused:
         registry.get([f"{HERE}.first"], "second")
     assert str(refused.value) == "No agent is named 'second'."
 
 
-def test_a_set_up_that_works_passes_the_checks():
+def test_a_valid_configuration_passes_the_checks():
     assert check_agents() == []
 
 
 @pytest.mark.parametrize("provider", ["", "no-such-provider"])
-def test_a_provider_that_is_not_there_is_an_error_with_a_hint(settings, provider):
+def test_a_missing_provider_is_an_error_with_a_hint(settings, provider):
     settings.HITL_PROVIDER = provider
     (found,) = check_agents()
     assert (found.id, found.msg) == (
@@ -73,6 +73,6 @@ def test_a_provider_that_is_not_there_is_an_error_with_a_hint(settings, provider
     assert found.hint == "HITL_PROVIDER=scripted works offline and without a key."
 
 
-def test_a_broken_set_up_names_everything_that_is_wrong(settings):
+def test_the_checks_report_every_problem(settings):
     settings.HITL_PROVIDER, settings.HITL_AGENTS = "", ["support"]
     assert [found.id for found in check_agents()] == ["chats.E001", "chats.E002"]

@@ -1,4 +1,4 @@
-"""Tools: from a typed function to a schema, a strict check, and a run within limits."""
+"""Tools: schemas from typed functions, strict validation, and runs within limits."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ async def whoami(context: ToolContext, polite: bool = False) -> dict[str, object
 
 
 def run(tool_, value, *, late=None):
-    heard: list[Result] = []
+    late_results: list[Result] = []
 
     async def note(result: Result) -> None:
-        heard.append(result)
+        late_results.append(result)
 
     async def story():
         found = await run_tool(tool_, value, CONTEXT, late=note)
         if late is not None:
             late()
-            while not heard:
+            while not late_results:
                 await asyncio.sleep(0.01)
-        return found, heard
+        return found, late_results
 
     return asyncio.run(asyncio.wait_for(story(), 60))
 
@@ -70,18 +70,18 @@ def test_a_typed_function_becomes_a_schema():
         (None, "Input should be an object"),
     ],
 )
-def test_input_is_checked_strictly_and_refused_in_words(value, words):
+def test_input_is_checked_strictly(value, words):
     with pytest.raises(InvalidInput) as refused:
         book.validate(value)
     assert words in str(refused.value)
 
 
-def test_sync_and_async_tools_run_and_get_what_they_ask_for():
+def test_sync_and_async_tools_get_their_input_and_context():
     assert run(book, {"day": "2026-11-21", "seats": 2})[0] == Result(output="2026-11-21 2 inside")
     assert run(whoami, {})[0] == Result(output={"user": "alice", "executions": 3, "polite": False})
 
 
-def test_a_tools_own_words_reach_the_model_and_a_tracebacks_do_not():
+def test_a_tool_error_reaches_the_model_without_a_traceback():
     @tool
     def fails(kindly: bool) -> None:
         """Fails."""
@@ -93,7 +93,7 @@ def test_a_tools_own_words_reach_the_model_and_a_tracebacks_do_not():
     )
 
 
-def test_a_run_beyond_its_limit_is_unknown_and_its_late_result_is_heard():
+def test_a_run_that_times_out_has_no_result_until_a_late_one_arrives():
     release = threading.Event()
 
     @tool(timeout=1)
@@ -105,7 +105,7 @@ def test_a_run_beyond_its_limit_is_unknown_and_its_late_result_is_heard():
     assert run(slow, {}, late=release.set) == (None, [Result(output="done after all")])
 
 
-def test_a_tool_that_never_got_a_thread_is_known_not_to_have_run():
+def test_a_tool_without_a_free_thread_is_not_started():
     release, started = threading.Event(), []
 
     @tool(timeout=60)
@@ -136,13 +136,13 @@ def test_a_tool_that_never_got_a_thread_is_known_not_to_have_run():
     assert started == ["blocks"] * THREADS
 
 
-def test_an_agent_may_not_have_two_tools_of_one_name():
+def test_an_agent_may_not_have_two_tools_with_one_name():
     with pytest.raises(ValueError, match="two tools have one name"):
         Agent(name="twins", tools=(book, book))
 
 
 @pytest.mark.parametrize("function", [lambda x: x, lambda *xs: xs])
-def test_a_function_without_types_is_no_tool(function):
+def test_a_function_without_types_cannot_be_a_tool(function):
     with pytest.raises(TypeError):
         tool(function)
 
@@ -157,13 +157,13 @@ def test_a_function_without_types_is_no_tool(function):
         (["chats.agent.demo.support", "chats.agent.demo.support"], "another agent is named 'support' too"),
     ],
 )
-def test_a_check_says_which_agent_cannot_be_loaded(settings, paths, words):
+def test_the_check_names_the_agent_that_cannot_be_loaded(settings, paths, words):
     settings.HITL_AGENTS = paths
     (found,) = check_agents()
     assert (found.id, words in found.msg) == ("chats.E001", True)
 
 
-def test_a_check_says_when_no_provider_is_named(settings):
+def test_the_check_reports_a_missing_provider(settings):
     settings.HITL_PROVIDER = ""
     assert [error.id for error in check_agents()] == ["chats.E002"]
 

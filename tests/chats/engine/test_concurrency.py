@@ -1,4 +1,4 @@
-"""Many at once: threads that write, decide, stop and resume the same turn; runners that want the same turn."""
+"""Threads and runners that act on the same turn at the same time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def all_at_once(works: list[Callable[[], Any]]) -> list[str]:
-    """Run them in as many threads; gives how each ended: "done", or the code of its refusal."""
+    """Run each in a thread of its own; return for each "done", or the code of its refusal."""
 
     def one(work: Callable[[], Any]) -> str:
         try:
@@ -40,13 +40,13 @@ def all_at_once(works: list[Callable[[], Any]]) -> list[str]:
         return list(pool.map(one, works))
 
 
-def test_of_ten_messages_at_once_one_starts_a_turn():
+def test_one_of_ten_simultaneous_messages_starts_a_turn():
     chat = make_chat(people.alice())
     ends = all_at_once([lambda: say(chat, "hello") for _ in range(10)])
     assert (Counter(ends), Turn.objects.count(), chat.messages.count()) == ({"done": 1, "turn_running": 9}, 1, 1)
 
 
-def test_a_decision_that_races_a_stop_leaves_one_truth(settings):
+def test_a_simultaneous_decision_and_stop_have_one_winner(settings):
     settings.HITL_AGENTS = [agents.PATH]
     agents.ran.clear()
     alice, bob = people.alice(), people.bob()
@@ -66,7 +66,7 @@ def test_a_decision_that_races_a_stop_leaves_one_truth(settings):
         assert (call.state, agents.ran, results_on_record(turn)) == ("cancelled", [], {call.tool_call_id: 1})
 
 
-def test_ten_resumes_queue_a_turn_once():
+def test_ten_simultaneous_resumes_queue_a_turn_once():
     alice = people.alice()
     turn = converse(alice, "ask")
     decide(only_request(turn), alice, Verdict.RESPOND, answer="x")
@@ -77,7 +77,7 @@ def test_ten_resumes_queue_a_turn_once():
     assert (turn.state, turn.attempt) == ("completed", before + 1)
 
 
-def test_two_runners_at_one_turn_run_its_tool_once(settings):
+def test_two_simultaneous_runners_run_a_tool_once(settings):
     settings.HITL_AGENTS = [agents.PATH]
     agents.ran.clear()
     turn = converse(people.alice(), "pay")

@@ -1,4 +1,4 @@
-"""How many turns a process runs at once, whether the queue or the sweep brings them."""
+"""The number of turns that a process runs at the same time, from the queue and from the sweep."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def stop(turn: Turn) -> None:
     await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
 
 
-def test_no_more_turns_run_at_once_than_may_and_the_others_when_there_is_room(settings):
+def test_turns_wait_for_a_free_place(settings):
     settings.HITL_AGENTS = [agents.PATH]
     asker = alice()
     turns = [say(make_chat(asker), "murmur") for _ in range(4)]
@@ -44,14 +44,14 @@ def test_no_more_turns_run_at_once_than_may_and_the_others_when_there_is_room(se
         jobs = Jobs(asyncio.get_running_loop(), at_once=2)
         jobs.open()
         try:
-            # The sweep finds all four; two have to be left to it, or to another process.
+            # The sweep finds all four; two have to wait for it, or for another process.
             await database.run(sweep.wake_stuck_turns)
             await until_running(first.pk, second.pk)
             await database.run(sweep.wake_stuck_turns)
             queued = asyncio.create_task(jobs.run(third.pk))
             await database.run(sweep.wake_stuck_turns)
             assert (jobs.count(), await database.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
-            # What the queue brought gets the place that becomes free, without another round of the sweep.
+            # A turn from the queue gets the next free place without another sweep.
             await stop(first)
             await until_running(second.pk, third.pk)
             await stop(second)
@@ -69,7 +69,7 @@ def test_no_more_turns_run_at_once_than_may_and_the_others_when_there_is_room(se
     assert in_state(TurnState.STOPPED) == [turn.pk for turn in turns]
 
 
-def test_who_waits_for_a_place_does_not_hold_up_a_process_that_ends(settings):
+def test_waiting_turns_do_not_delay_a_shutdown(settings):
     settings.HITL_AGENTS = [agents.PATH]
     asker = alice()
     running, waiting = (say(make_chat(asker), "murmur") for _ in range(2))
@@ -87,7 +87,7 @@ def test_who_waits_for_a_place_does_not_hold_up_a_process_that_ends(settings):
     assert in_state(TurnState.QUEUED) == [running.pk, waiting.pk]
 
 
-def test_an_agent_that_keeps_the_only_place_waits_for_a_sub_agent_that_needs_none(settings):
+def test_a_sub_agent_needs_no_place_while_its_caller_keeps_one(settings):
     settings.HITL_AGENTS = [agents.BOSS]
     asker = alice()
     turns = [say(make_chat(asker), "accountant ask") for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Results that come after a tool's limit: they answer for themselves, and a run is never repeated in silence."""
+"""Results that arrive after a tool's time limit settle the request about the outcome."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ def _clean(settings):
 
 @tool(timeout=1)
 def late() -> str:
-    """Takes longer than it may."""
+    """Exceeds its limit."""
     release.wait(60)
     return "done after all"
 
 
 @tool(timeout=1)
 def fails_late() -> str:
-    """Takes longer than it may, and fails."""
+    """Exceeds its limit and fails."""
     release.wait(60)
     raise ToolError("The bank said no.")
 
 
 @tool(timeout=0.05, idempotent=True)
 async def hangs(context: ToolContext) -> None:
-    """Never comes back in time."""
+    """Never returns in time."""
     seen.append((context.tool_call_id, context.attempt, context.executions))
     await asyncio.sleep(1)
 
@@ -78,19 +78,19 @@ clerk = Agent(
 
 
 def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
-    """A turn whose tool comes back only once its outcome is asked for; gives it, and how it stood at that pause.
+    """Return a turn whose tool returns only after its outcome was asked for, and its state at that pause.
 
-    As in the server, the loop goes on behind the pause and hears what comes late.
+    As in the server, the loop runs on after the pause and receives the late result.
     """
     turn = say(make_chat(people.alice()), text)
 
-    def stands() -> tuple[str, str, list[str]]:
+    def snapshot() -> tuple[str, str, list[str]]:
         (question,) = open_requests(turn)
         return reload(turn).state, question.kind, list(turn.tool_calls.values_list("state", flat=True))
 
     async def story() -> tuple[str, str, list[str]]:
         await runner.advance(turn.pk, asyncio.Event())
-        paused = await database.run(stands)
+        paused = await database.run(snapshot)
         release.set()
         while await database.run(open_requests, turn):
             await asyncio.sleep(0.01)
@@ -101,7 +101,7 @@ def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_beyond_its_limit_is_asked_about_and_its_late_result_answers():
+def test_a_late_result_settles_the_recovery_of_a_run_that_timed_out():
     turn, paused = paused_and_released("late")
     assert paused == ("suspended", "recovery", ["unknown"])
     call, decision = turn.tool_calls.get(), Decision.objects.get()
@@ -121,7 +121,7 @@ def test_a_run_beyond_its_limit_is_asked_about_and_its_late_result_answers():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_late_failure_is_a_failure_and_not_an_answer():
+def test_a_late_error_fails_the_call():
     turn, paused = paused_and_released("fails_late")
     assert paused == ("suspended", "recovery", ["unknown"])
     decision = Decision.objects.get()
@@ -138,7 +138,7 @@ def test_a_late_failure_is_a_failure_and_not_an_answer():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_idempotent_tool_is_tried_three_times_under_one_id_and_then_given_up():
+def test_an_idempotent_tool_fails_after_three_runs_with_the_same_id():
     turn = converse(people.alice(), "hangs")
     (part,) = tool_parts(turn)
     call_id = part["toolCallId"]
@@ -147,12 +147,12 @@ def test_an_idempotent_tool_is_tried_three_times_under_one_id_and_then_given_up(
     assert (turn.state, part["state"], part["errorText"]) == ("completed", "output-error", words)
     assert results_on_record(turn) == {call_id: 1}
     assert AuditEntry.objects.get(event="tool.result").data["executions"] == 3
-    told = chunks(turn, "ToolFailed")
-    assert [(chunk["tool_call_id"], chunk["error_text"]) for chunk in told] == [(call_id, words)]
+    failures = chunks(turn, "ToolFailed")
+    assert [(chunk["tool_call_id"], chunk["error_text"]) for chunk in failures] == [(call_id, words)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_person_may_let_it_run_again_while_the_first_run_still_hangs():
+def test_a_person_may_run_a_call_again_while_the_first_run_hangs():
     turn, bob = say(make_chat(people.alice()), "late"), people.bob()
 
     async def story() -> None:

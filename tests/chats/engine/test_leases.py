@@ -1,4 +1,4 @@
-"""Who runs a turn: one at a time, and whoever comes late can do no harm."""
+"""Leases: one runner at a time has a turn, and a late one can do no harm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from approvals.background import sweep
 from approvals.models import AuditEntry, Decision
 from approvals.states import Verdict
 from chats import actions, doorbell
-from chats.actions.keeping import Claim, Recorded
+from chats.actions.writes import Claim, Recorded
 from chats.agent import events
 from chats.agent.demo import support
 from chats.agent.loop import plan_calls
@@ -43,12 +43,12 @@ def claim(turn: Turn, owner: str = "one") -> Claim:
 
 
 def lapse(turn: Turn) -> None:
-    """The runner falls silent: its lease ends."""
+    """Let the runner's lease expire."""
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def executing(owner, text: str):
-    """A turn whose one approved call has been claimed by a runner that is now gone; gives the turn and the execution."""
+    """Return a turn and the run of its approved call, which a dead runner had claimed."""
     turn = converse(owner, text)
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     execution = actions.claim_call(claim(turn), turn.tool_calls.get().pk)
@@ -57,7 +57,7 @@ def executing(owner, text: str):
     return turn, execution
 
 
-def test_of_many_runners_one_gets_the_turn():
+def test_only_one_of_many_runners_claims_a_turn():
     turn = say(make_chat(people.alice()), "hello")
 
     def try_it(number: int):
@@ -71,7 +71,7 @@ def test_of_many_runners_one_gets_the_turn():
     assert (len(won), reload(turn).attempt) == (1, 1)
 
 
-def test_a_runner_whose_lease_was_taken_over_can_commit_nothing():
+def test_a_runner_that_lost_its_lease_cannot_commit():
     turn = say(make_chat(people.alice()), "hello")
     old = claim(turn)
     lapse(turn)
@@ -94,14 +94,14 @@ def test_a_runner_whose_lease_was_taken_over_can_commit_nothing():
     assert actions.renew_lease(new) == (True, False)
 
 
-def test_a_turn_handed_over_is_queued_and_goes_on():
+def test_a_released_turn_is_queued_and_continues():
     turn = say(make_chat(people.alice()), "hello")
     assert actions.release_turn(claim(turn)) is True
     assert reload(turn).state == "queued"
     assert run(turn).state == "completed"
 
 
-def test_an_idempotent_tool_runs_again_with_the_same_id():
+def test_an_idempotent_tool_runs_again_after_a_crash_with_the_same_id():
     alice = people.alice()
     turn = say(make_chat(alice), "weather")
     held = claim(turn)
@@ -117,7 +117,7 @@ def test_an_idempotent_tool_runs_again_with_the_same_id():
     assert (turn.tool_calls.get().output["city"], results_on_record(turn)) == ("Ulm", {"call_1": 1})
 
 
-def test_the_outcome_of_any_other_tool_is_asked_for(oddball):
+def test_a_person_is_asked_for_the_outcome_of_any_other_tool(oddball):
     turn, _ = executing(people.alice(), "pay")
     turn = run(turn)
     (question,) = open_requests(turn)
@@ -144,7 +144,7 @@ def test_the_outcome_of_any_other_tool_is_asked_for(oddball):
         (Verdict.REJECT, {"comment": "No money left."}, "failed", [], None),
     ],
 )
-def test_what_a_person_says_about_an_unknown_outcome_counts(oddball, verdict, given, state, ran, output):
+def test_a_person_settles_an_unknown_outcome(oddball, verdict, given, state, ran, output):
     turn, _ = executing(people.alice(), "pay")
     turn = run(turn)
     decide(only_request(turn), people.make_person("dora", "decide_approvalrequest"), verdict, **given)
@@ -154,7 +154,7 @@ def test_what_a_person_says_about_an_unknown_outcome_counts(oddball, verdict, gi
     assert list(results_on_record(turn).values()) == [1]
 
 
-def test_a_true_result_that_comes_late_closes_the_question_itself(oddball):
+def test_a_late_result_settles_the_recovery(oddball):
     turn, execution = executing(people.alice(), "pay")
     turn = run(turn)
     assert actions.finish_call(execution, output={"paid": 5}) is True
@@ -166,7 +166,7 @@ def test_a_true_result_that_comes_late_closes_the_question_itself(oddball):
     assert actions.finish_call(execution, output="again") is False
 
 
-def test_a_late_result_is_refused_once_the_call_was_started_again(oddball):
+def test_a_late_result_is_refused_after_the_call_has_started_again(oddball):
     turn, execution = executing(people.alice(), "pay")
     turn = run(turn)
     decide(only_request(turn), people.make_person("dora", "decide_approvalrequest"), Verdict.APPROVE)
@@ -175,7 +175,7 @@ def test_a_late_result_is_refused_once_the_call_was_started_again(oddball):
     assert turn.tool_calls.get().output == {"paid": 5, "to": "Eve"}
 
 
-def test_an_input_that_is_not_the_approved_one_does_not_run(oddball):
+def test_an_input_other_than_the_approved_one_does_not_run(oddball):
     turn = converse(people.alice(), "pay")
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     turn.tool_calls.update(input={"amount": 5000, "to": "Mallory"})
@@ -186,7 +186,7 @@ def test_an_input_that_is_not_the_approved_one_does_not_run(oddball):
     )
 
 
-def test_the_sweep_finds_what_nobody_rang_for(oddball):
+def test_the_sweep_finds_turns_whose_notification_was_lost(oddball):
     alice, bob = people.alice(), people.bob()
     queued = say(make_chat(alice), "pay")
     lapsed = say(make_chat(alice), "pay")
@@ -201,13 +201,13 @@ def test_the_sweep_finds_what_nobody_rang_for(oddball):
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
     assert reload(answered).state == "suspended"
     claim(held)
-    rung: list[int] = []
-    doorbell.answer_with(on_work=lambda turn_id, below: rung.append(turn_id), on_stop=None)
+    notified: list[int] = []
+    doorbell.set_handlers(on_queued=lambda turn_id, below: notified.append(turn_id), on_stop=None)
     try:
         for _ in range(3):
             sweep.run_once()
     finally:
-        doorbell.answer_with(on_work=None, on_stop=None)
-    assert set(rung) == {queued.pk, lapsed.pk, answered.pk}
+        doorbell.set_handlers(on_queued=None, on_stop=None)
+    assert set(notified) == {queued.pk, lapsed.pk, answered.pk}
     assert run(answered).state == "completed"
     assert AuditEntry.objects.filter(event="request.decided").count() == 1

@@ -1,4 +1,4 @@
-"""Agents that work for agents: what is asked below shows at the top, and goes on below; a stop at the top reaches all."""
+"""Sub-agents: their requests are shown at the top and resume below, and a stop at the top reaches them all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 
 from approvals import actions as desk
 from approvals import signals
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.runtime import database
 from approvals.states import Door, Verdict
@@ -24,7 +25,7 @@ from tests.support.people import alice, bob, mallory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: How a card names the place.
+#: How a card names its position among the sub-agents.
 PATH = "clerk \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} accountant \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} askUser"
 ANSWER = {"fieldName": "f", "selected": ["A"], "selectedIndex": 0}
 
@@ -40,11 +41,11 @@ def working() -> bool:
 
 
 def work(*turns: Turn) -> None:
-    """Let these turns, and all that they set going, come to rest."""
+    """Run these turns, and all turns that they start, until they rest."""
 
     async def story() -> None:
         for turn in turns or Turn.objects.none():
-            doorbell.ring_work(turn.pk)
+            doorbell.notify_queued(turn.pk)
         while await database.run(working):
             await asyncio.sleep(0.01)
 
@@ -66,12 +67,12 @@ def asker() -> User:
 
 
 def decide(request: ApprovalRequest, verdict: Verdict = Verdict.APPROVE, **given) -> None:
-    """Decide, and let everything go on by itself."""
+    """Decide a request and run everything that follows."""
 
     async def story() -> None:
         by = await database.run(decider)
         more = {"answer": ANSWER} if verdict == Verdict.RESPOND else {}
-        await database.run(desk.decide, request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **more, **given)
+        await database.run(desk.decide, request.pk, Answer(verdict, **more, **given), by=by, via=Door.DASHBOARD)
         while await database.run(working):
             await asyncio.sleep(0.01)
 
@@ -91,7 +92,7 @@ def states() -> list[tuple[str, str]]:
     return [(turn.agent, turn.state) for turn in Turn.objects.order_by("depth", "pk")]
 
 
-def test_a_pause_three_levels_down_surfaces_at_the_top_and_goes_on_below():
+def test_a_request_three_levels_down_is_shown_at_the_top_and_resumes_below():
     turn = converse("let the clerk pay Ann")
     request = only_request(turn)
     assert states() == [("boss", "suspended"), ("clerk", "suspended"), ("accountant", "suspended")]
@@ -111,7 +112,7 @@ def test_a_pause_three_levels_down_surfaces_at_the_top_and_goes_on_below():
     assert Workflow.objects.get().state == "completed"
 
 
-def test_every_level_has_its_checkpoints_and_one_result_per_call_on_record():
+def test_every_level_has_checkpoints_and_one_audit_entry_per_call():
     turn = converse("let the clerk pay Ann")
     decide(only_request(turn))
     kinds = {
@@ -132,7 +133,7 @@ def test_every_level_has_its_checkpoints_and_one_result_per_call_on_record():
     }
 
 
-def test_two_in_parallel_pause_apart_and_go_on_apart():
+def test_parallel_sub_agents_pause_and_continue_independently():
     turn = converse("both")
     first, second = sorted(queries.open_requests(turn), key=lambda request: request.input["to"])
     assert (first.step_path, second.step_path) == (["accountant", "pay"], ["clerk", "accountant", "pay"])
@@ -146,7 +147,7 @@ def test_two_in_parallel_pause_apart_and_go_on_apart():
     assert said.endswith("Their reason: no and The accountant says: paid 5, to Ben")
 
 
-def test_an_agent_may_ask_by_itself_while_those_below_ask_too():
+def test_an_agent_and_its_sub_agent_may_ask_at_the_same_time():
     turn = converse("myself too")
     question, payment = sorted(queries.open_requests(turn), key=lambda request: len(request.step_path))
     assert ("count", "succeeded") in ToolCall.objects.values_list("name", "state")
@@ -156,13 +157,13 @@ def test_an_agent_may_ask_by_itself_while_those_below_ask_too():
     assert last_text(reload(turn)) == "All. A and paid 5, to Ann and Counted."
 
 
-def test_a_sub_agent_that_asks_nobody_never_pauses_the_one_above():
+def test_a_sub_agent_without_requests_does_not_suspend_its_caller():
     turn = converse("accountant count")
     assert (turn.state, last_text(turn)) == ("completed", "It says: Counted.")
     assert (TurnCheckpoint.objects.filter(kind="partial").count(), Workflow.objects.count()) == (0, 0)
 
 
-def test_a_stop_at_the_top_reaches_everything_below_and_withdraws_what_it_asks():
+def test_stopping_the_top_stops_every_sub_agent_and_cancels_its_requests():
     turn = converse("both")
     asked = queries.open_requests(turn)
     assert actions.stop_turn(turn.chat, by=turn.chat.owner, via=Door.CHAT)
@@ -172,11 +173,11 @@ def test_a_stop_at_the_top_reaches_everything_below_and_withdraws_what_it_asks()
     assert (Workflow.objects.get().state, agents.ran) == ("cancelled", [])
 
 
-def test_a_stop_while_a_sub_agent_speaks_cuts_it_short():
+def test_stopping_the_top_cuts_a_running_sub_agent_short():
     turn = say(make_chat(alice()), "accountant recite")
 
     async def story() -> None:
-        doorbell.ring_work(turn.pk)
+        doorbell.notify_queued(turn.pk)
         while not await database.run(Turn.objects.filter(agent="accountant", events__isnull=False).exists):
             await asyncio.sleep(0.01)
         await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
@@ -187,7 +188,7 @@ def test_a_stop_while_a_sub_agent_speaks_cuts_it_short():
     assert states() == [("boss", "stopped"), ("accountant", "stopped")]
 
 
-def test_a_sub_agent_that_is_stopped_by_itself_is_a_failed_call_to_the_one_above():
+def test_a_stopped_sub_agent_is_a_failed_call_of_its_caller():
     turn = converse("accountant ask")
     below = Turn.objects.select_related("chat__owner").get(agent="accountant")
 
@@ -200,7 +201,7 @@ def test_a_sub_agent_that_is_stopped_by_itself_is_a_failed_call_to_the_one_above
     assert (reload(turn).state, last_text(reload(turn))) == ("completed", "It says: accountant was stopped.")
 
 
-def test_agents_may_be_nested_four_deep_and_not_deeper(settings):
+def test_agents_may_be_nested_four_deep(settings):
     settings.HITL_AGENTS = ["tests.support.chats.agents.deepest"]
     turn = converse("go")
     request = only_request(turn)
@@ -212,13 +213,13 @@ def test_agents_may_be_nested_four_deep_and_not_deeper(settings):
     assert (deeper.state, "agents may be nested 4 deep" in last_text(deeper)) == ("completed", True)
 
 
-def test_what_was_decided_while_nobody_listened_is_found_by_the_sweep():
-    """The server died between the commits: no signal, no ring."""
+def test_the_sweep_finds_decisions_in_sub_agents_whose_signal_was_lost():
+    """The signal and the notification are lost in a crash between two commits."""
     turn = converse("both")
     first, second = queries.open_requests(turn)
     signals.decided.disconnect(dispatch_uid="chats.on_decided")
     try:
-        desk.decide(first.pk, by=decider(), via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+        desk.decide(first.pk, Answer(Verdict.APPROVE), by=decider(), via=Door.DASHBOARD)
     finally:
         signals.decided.connect(receivers.on_decided, dispatch_uid="chats.on_decided")
     assert {state for _, state in states()} == {"suspended"}
@@ -230,7 +231,7 @@ def test_what_was_decided_while_nobody_listened_is_found_by_the_sweep():
     assert (reload(turn).state, len(agents.ran)) == ("completed", 2)
 
 
-def test_a_sub_agent_that_ended_unheard_is_found_by_the_sweep():
+def test_the_sweep_finds_a_sub_agent_whose_end_went_unnoticed():
     turn = converse("accountant pay Ann")
     decide(only_request(turn))
     ToolCall.objects.filter(turn=turn).update(state="delegated", output=None, finished_at=None)
@@ -241,16 +242,16 @@ def test_a_sub_agent_that_ended_unheard_is_found_by_the_sweep():
     assert last_text(reload(turn)) == "It says: paid 5, to Ann"
 
 
-def test_nobody_writes_in_a_sub_agents_conversation_and_no_list_shows_it():
+def test_a_sub_agents_chat_takes_no_message_and_is_not_listed():
     converse("accountant ask")
     below = Chat.objects.get(agent="accountant")
-    with pytest.raises(actions.arriving.BadMessage, match="the chat that started it"):
+    with pytest.raises(actions.posting.BadMessage, match="the chat that started it"):
         say(below, "and me?")
     assert [chat.agent for chat in queries.listed_chats_for(asker())] == ["boss"]
     assert (below.title, below.shown.count()) == ("ask", 2)
 
 
-def test_the_page_at_the_top_shows_what_is_asked_below_and_leads_there(client):
+def test_the_page_at_the_top_shows_and_links_the_requests_below(client):
     turn = converse("let the clerk ask")
     request, below = only_request(turn), Chat.objects.get(agent="clerk")
     client.force_login(turn.chat.owner)
@@ -258,7 +259,7 @@ def test_the_page_at_the_top_shows_what_is_asked_below_and_leads_there(client):
     assert f'id="request-{request.pk}"' in page
     assert PATH in page
     assert f'href="{below.get_absolute_url()}"' in page
-    assert "Waits for 1 answer" in page
+    assert "Waiting for 1 decision." in page
     inner = client.get(below.get_absolute_url()).text
     assert (f'id="request-{request.pk}"' in inner, turn.chat.get_absolute_url() in inner) == (True, True)
     assert ("no longer listed" in inner, 'id="composer"' in inner) == (False, False)
@@ -268,13 +269,13 @@ def test_the_page_at_the_top_shows_what_is_asked_below_and_leads_there(client):
     assert client.get(below.get_absolute_url()).status_code == 404
 
 
-def test_two_agents_of_one_name_cannot_be_told_apart(settings):
+def test_two_agents_with_the_same_name_are_refused(settings):
     settings.HITL_AGENTS = ["tests.support.chats.agents.boss", "tests.support.chats.agents.impostor"]
     with pytest.raises(TypeError, match="two different agents are named 'accountant'"):
         registry.get(settings.HITL_AGENTS, "boss")
 
 
-def test_nobody_begins_a_conversation_with_an_agent_that_works_for_agents_only(client):
+def test_a_person_cannot_start_a_chat_with_a_sub_agent(client):
     client.force_login(asker())
     refused = client.post("/chats/new/", {"agent": "accountant", "text": "pay Ann"})
     assert (refused.status_code, Chat.objects.count()) == (422, 0)

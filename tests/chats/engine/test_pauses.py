@@ -1,4 +1,4 @@
-"""Turns that stop for people: once, twice, in parallel, and what each answer does."""
+"""Turns that wait for people: once, twice and in parallel, and what each answer does."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def oddball(settings):
     agents.ran.clear()
 
 
-def model_was_told(turn):
-    """The tool results in the last request to the model."""
+def results_for_model(turn):
+    """Return the tool results in the last request to the model."""
     return [b["content"] for m in queries.model_history(reload(turn)) for b in m.content if b["type"] == "tool_result"]
 
 
-def test_a_question_pauses_the_turn_and_the_answer_continues_the_same_message():
+def test_a_question_suspends_the_turn_and_the_answer_continues_its_message():
     alice = people.alice()
     turn = converse(alice, "ask")
     assert (turn.state, turn.finish_reason, shape(turn)) == (
@@ -67,7 +67,7 @@ def test_a_question_pauses_the_turn_and_the_answer_continues_the_same_message():
     assert set(results_on_record(turn).values()) == {1}
 
 
-def test_a_turn_may_ask_answer_and_ask_again():
+def test_a_turn_may_ask_twice():
     alice = people.alice()
     turn = converse(alice, "ask twice")
     for answer in (EXPRESS, {"fieldName": "extras", "selected": ["Gift wrap"], "selectedIndex": [0]}):
@@ -85,7 +85,7 @@ def test_a_turn_may_ask_answer_and_ask_again():
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_parallel_questions_are_answered_in_any_order_and_go_on_when_both_are(order):
+def test_a_turn_continues_when_both_parallel_questions_are_answered(order):
     alice = people.alice()
     turn = converse(alice, "ask parallel")
     asked = open_requests(turn)
@@ -98,7 +98,7 @@ def test_parallel_questions_are_answered_in_any_order_and_go_on_when_both_are(or
     assert kinds(turn) == ["partial", "final"]
 
 
-def test_a_step_with_a_tool_a_question_and_an_approval_waits_for_all_three():
+def test_a_step_waits_for_its_tool_its_question_and_its_approval():
     alice, bob = people.alice(), people.bob()
     turn = converse(alice, "ask mixed")
     assert [p["state"] for p in tool_parts(turn)] == ["output-available", "input-available", "approval-requested"]
@@ -112,7 +112,7 @@ def test_a_step_with_a_tool_a_question_and_an_approval_waits_for_all_three():
     assert turn.tool_calls.get(name="issueRefund").output["executions"] == 1
 
 
-def test_a_second_refund_in_the_chat_is_execution_number_two():
+def test_the_second_refund_in_a_chat_is_execution_two():
     alice, bob = people.alice(), people.bob()
     turn = converse(alice, "approve refund")
     for executions in (1, 2):
@@ -124,11 +124,11 @@ def test_a_second_refund_in_the_chat_is_execution_number_two():
 
 
 @pytest.mark.parametrize(("amount", "state"), [(99, "completed"), (100, "suspended"), ("99,50", "completed")])
-def test_refunds_ask_from_a_hundred_upwards(amount, state):
+def test_refunds_need_approval_from_100_upwards(amount, state):
     assert converse(people.alice(), f"Please refund order 4711, {amount} euros").state == state
 
 
-def test_a_rejection_reads_as_a_persons_decision():
+def test_the_model_is_told_that_a_person_rejected_the_call():
     turn = converse(people.alice(), "approve refund")
     decide(only_request(turn), people.bob(), Verdict.REJECT, comment="Too much.")
     turn = run(turn)
@@ -139,12 +139,12 @@ def test_a_rejection_reads_as_a_persons_decision():
         "Too much.",
         False,
     )
-    (told,) = model_was_told(turn)
-    assert told == "A person decided against this call. It was not run; do not try it again. Their reason: Too much."
+    (result,) = results_for_model(turn)
+    assert result == "A person decided against this call. It was not run; do not try it again. Their reason: Too much."
     assert turn.tool_calls.get().attempt == 0
 
 
-def test_edited_input_is_what_runs_and_the_model_is_told():
+def test_the_edited_input_runs_and_the_model_is_told():
     turn = converse(people.alice(), "approve refund")
     edited = {"amount": 60, "orderId": "A-1001"}
     decide(only_request(turn), people.bob(), Verdict.EDIT, edited_input=edited)
@@ -152,12 +152,12 @@ def test_edited_input_is_what_runs_and_the_model_is_told():
     call = turn.tool_calls.get()
     assert (call.output["amount"], call.input["amount"]) == (60, 120)
     assert call.executed_digest == Decision.objects.get().approved_digest
-    (told,) = model_was_told(turn)
-    assert told.startswith("(A person changed the input before approving it. It ran with: ")
-    assert json.loads(told.split("ran with: ")[1].split(")\n")[0]) == edited
+    (result,) = results_for_model(turn)
+    assert result.startswith("(A person changed the input before approving it. It ran with: ")
+    assert json.loads(result.split("ran with: ")[1].split(")\n")[0]) == edited
 
 
-def test_an_approval_past_its_deadline_is_a_denial_by_nobody():
+def test_an_expired_approval_denies_the_call():
     turn = converse(people.alice(), "approve refund")
     request = only_request(turn)
     overdue(request)
@@ -168,7 +168,7 @@ def test_an_approval_past_its_deadline_is_a_denial_by_nobody():
     assert turn.tool_calls.get().attempt == 0
 
 
-def test_a_question_past_its_deadline_takes_the_default(oddball):
+def test_an_expired_question_takes_its_default(oddball):
     turn = converse(people.alice(), "human with default")
     request = only_request(turn)
     assert (request.priority, request.deadline_at is not None) == ("low", True)
@@ -184,7 +184,7 @@ def test_a_question_past_its_deadline_takes_the_default(oddball):
     assert output["metadata"]["duration"] == output["metadata"]["respondedAt"] - output["metadata"]["requestedAt"]
 
 
-def test_a_question_past_its_deadline_without_a_default_is_an_error_to_the_model(oddball):
+def test_an_expired_question_without_a_default_is_an_error_to_the_model(oddball):
     turn = converse(people.alice(), "human without default")
     overdue(only_request(turn))
     desk.expire(only_request(turn).pk)
@@ -194,18 +194,18 @@ def test_a_question_past_its_deadline_without_a_default_is_an_error_to_the_model
     ]
 
 
-def test_a_withdrawn_question_and_a_declined_one_are_told_apart(oddball):
+def test_the_model_can_tell_a_cancelled_question_from_a_declined_one(oddball):
     alice = people.alice()
     withdrawn, declined = converse(alice, "human"), converse(alice, "human")
     desk.cancel(only_request(withdrawn).pk, by=alice, via=Door.CHAT, comment="Never mind.")
     decide(only_request(declined), alice, Verdict.REJECT, comment="None of your business.")
     words = [tool_parts(run(turn))[0]["errorText"] for turn in (withdrawn, declined)]
     assert words == ["Withdrawn before it was answered. Never mind.", "None of your business."]
-    told = [model_history(turn)[2].content[0]["content"] for turn in (withdrawn, declined)]
-    assert told == [words[0], "The person declined to answer. Their words: None of your business."]
+    result = [model_history(turn)[2].content[0]["content"] for turn in (withdrawn, declined)]
+    assert result == [words[0], "The person declined to answer. Their words: None of your business."]
 
 
-def test_typing_answers_the_one_open_free_text_question(oddball):
+def test_a_message_answers_the_pending_free_text_question(oddball):
     alice = people.alice()
     turn = converse(alice, "human")
     say(turn.chat, "  Forty-two.  ")
@@ -214,7 +214,7 @@ def test_typing_answers_the_one_open_free_text_question(oddball):
     assert (turn.chat.messages.count(), Decision.objects.get().via) == (2, "chat")
 
 
-def test_every_call_of_a_conversation_has_one_entry_by_the_one_who_ended_it():
+def test_every_call_has_one_audit_entry_by_whoever_closed_it():
     alice, bob = people.alice(), people.bob()
     turn = converse(alice, "ask mixed")
     question, approval = open_requests(turn)

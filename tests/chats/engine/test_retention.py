@@ -1,4 +1,4 @@
-"""What is old goes, in batches, beside whoever works; what was asked, decided and done stays, and so does all that is open."""
+"""Retention removes old data in batches; requests, decisions, audit entries and everything unfinished stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INSIDE = (Message, Turn, Step, ToolCall, TurnCheckpoint, TurnEvent)
 
 
 def refunded(asks=None, decides=None) -> Turn:
-    """A chat whose turn has paused, was approved and has ended."""
+    """Return a chat whose turn was suspended, approved and completed."""
     turn = converse(asks or alice(), "Please refund order 4711, 250 euros")
     decide(only_request(turn), decides or bob(), Verdict.APPROVE)
     turn = run(reload(turn))
@@ -38,7 +38,7 @@ def refunded(asks=None, decides=None) -> Turn:
 
 
 def age(turn: Turn, days: int = 200) -> None:
-    """Let it all have happened so long ago."""
+    """Move everything in the chat so far into the past."""
     then = timezone.now() - timedelta(days=days)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=then)
     Turn.objects.filter(chat=turn.chat_id, ended_at__isnull=False).update(ended_at=then)
@@ -62,7 +62,7 @@ def prune(*options: str) -> str:
     return out.getvalue()
 
 
-def test_the_stream_of_a_turn_goes_a_day_after_its_end_and_its_message_stays():
+def test_stream_events_are_removed_a_day_after_the_turn_and_the_message_stays():
     turn = refunded()
     kept = list(Message.objects.order_by("pk").values())
     sweep.run_once()
@@ -74,7 +74,7 @@ def test_the_stream_of_a_turn_goes_a_day_after_its_end_and_its_message_stays():
     assert list(Message.objects.order_by("pk").values()) == kept
 
 
-def test_the_stream_of_a_turn_that_waits_stays_however_old_it_is():
+def test_the_stream_of_a_suspended_turn_stays_at_any_age():
     turn = converse(alice(), "Please refund order 4711, 250 euros")
     Turn.objects.filter(pk=turn.pk).update(created_at=timezone.now() - timedelta(days=400))
     before = turn.events.count()
@@ -82,7 +82,7 @@ def test_the_stream_of_a_turn_that_waits_stays_however_old_it_is():
     assert turn.events.count() == before > 0
 
 
-def test_a_long_stream_goes_batch_by_batch(monkeypatch):
+def test_a_long_stream_is_removed_in_batches(monkeypatch):
     turn = refunded()
     number = turn.events.count()
     age(turn)
@@ -92,7 +92,7 @@ def test_a_long_stream_goes_batch_by_batch(monkeypatch):
     assert reload(turn).events_pruned
 
 
-def test_without_yes_it_is_said_what_would_go_and_nothing_does():
+def test_prune_without_yes_only_reports():
     turn = refunded()
     age(turn)
     before = inside(turn.chat)
@@ -106,7 +106,7 @@ def test_without_yes_it_is_said_what_would_go_and_nothing_does():
     assert not AuditEntry.objects.filter(event="retention.pruned").exists()
 
 
-def test_what_was_said_goes_and_what_was_asked_decided_and_done_stays():
+def test_prune_removes_messages_and_keeps_requests_decisions_and_the_audit_log():
     turn = refunded()
     age(turn)
     entries = list(AuditEntry.objects.order_by("pk").values())
@@ -121,10 +121,10 @@ def test_what_was_said_goes_and_what_was_asked_decided_and_done_stays():
     assert (last.event, last.scope) == ("retention.pruned", turn.chat.scope)
     names = ("message", "turn", "step", "toolcall", "turncheckpoint", "turnevent")
     assert [last.data[name] for name in names] == counted
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == []
 
 
-def test_chats_that_wait_or_are_young_stay():
+def test_waiting_and_recent_chats_are_not_pruned():
     asks, decides = alice(), bob()
     waits, young = converse(asks, "Please refund order 4713, 180 euros"), refunded(asks, decides)
     age(waits)
@@ -135,7 +135,7 @@ def test_chats_that_wait_or_are_young_stay():
     assert run(reload(waits)).state == TurnState.COMPLETED
 
 
-def test_a_chat_that_is_used_again_at_the_last_moment_stays():
+def test_a_chat_that_is_used_again_is_not_pruned():
     turn = refunded()
     age(turn)
     before = timezone.now() - timedelta(days=180)
@@ -145,7 +145,7 @@ def test_a_chat_that_is_used_again_at_the_last_moment_stays():
     assert Chat.objects.get(pk=found.pk).pruned_at is None
 
 
-def test_a_run_that_was_killed_is_gone_on_with(monkeypatch):
+def test_a_killed_prune_is_continued(monkeypatch):
     turn = refunded()
     age(turn)
     before = timezone.now() - timedelta(days=180)
@@ -156,10 +156,10 @@ def test_a_run_that_was_killed_is_gone_on_with(monkeypatch):
     prune("--yes")
     assert inside(turn.chat) == [0] * len(INSIDE)
     assert AuditEntry.objects.filter(event="retention.pruned").count() == 1
-    assert not actions.half_pruned().exists()
+    assert not actions.partly_pruned_chats().exists()
 
 
-def test_a_conversation_goes_with_those_of_its_sub_agents(settings):
+def test_a_chat_is_pruned_with_its_sub_agents_chats(settings):
     settings.HITL_AGENTS = [
         "chats.agent.demo.support",
         "tests.support.chats.agents.boss",
@@ -178,7 +178,7 @@ def test_a_conversation_goes_with_those_of_its_sub_agents(settings):
     assert list(Chat.objects.values_list("pk", flat=True)) == [top.chat_id]
 
 
-def test_delivered_events_go_and_those_on_their_way_or_given_up_stay():
+def test_prune_removes_delivered_outbox_events_only():
     then = timezone.now() - timedelta(days=200)
 
     def event(**changes):
@@ -198,7 +198,7 @@ def test_delivered_events_go_and_those_on_their_way_or_given_up_stay():
     assert entry.data["outbox_events"] == 1
 
 
-def test_ended_sessions_go_and_the_others_stay(client):
+def test_prune_removes_expired_sessions_only(client):
     client.force_login(alice())
     ended = client.session
     other = type(ended)()
@@ -208,7 +208,7 @@ def test_ended_sessions_go_and_the_others_stay(client):
     assert (ended.exists(ended.session_key), other.exists(other.session_key)) == (True, False)
 
 
-def test_a_removed_chat_says_so_on_its_pages_and_to_its_client(client):
+def test_pages_and_api_say_that_a_chat_was_removed(client):
     turn = refunded()
     chat = turn.chat
     age(turn)
@@ -216,11 +216,11 @@ def test_a_removed_chat_says_so_on_its_pages_and_to_its_client(client):
     client.force_login(chat.owner)
     for path in (f"/chats/{chat.pk}/", f"/chats/{chat.pk}/checkpoints/"):
         page = client.get(path)
-        assert (page.status_code, "removed because of its age" in page.content.decode()) == (200, True)
+        assert (page.status_code, "deleted because of their age" in page.content.decode()) == (200, True)
         assert "<textarea" not in page.content.decode()
-    assert "A removed conversation" in client.get("/chats/").content.decode()
+    assert "Deleted chat" in client.get("/chats/").content.decode()
     posted = client.post(f"/chats/{chat.pk}/messages/", {"text": "Hello again"})
-    assert (posted.status_code, "removed because of its age" in posted.content.decode()) == (410, True)
+    assert (posted.status_code, "deleted because of their age" in posted.content.decode()) == (410, True)
     assert client.post(f"/chats/{chat.pk}/stop/").status_code == 302
     read = client.get(f"/api/chat/{chat.public_id}")
     assert (read.status_code, read.json()["code"]) == (410, "chat_removed")
@@ -228,7 +228,7 @@ def test_a_removed_chat_says_so_on_its_pages_and_to_its_client(client):
     assert client.get(workflow.get_absolute_url()).status_code == 200
 
 
-def test_nobody_writes_in_a_removed_chat():
+def test_a_removed_chat_takes_no_message():
     chat = make_chat(alice())
     Chat.objects.filter(pk=chat.pk).update(pruned_at=timezone.now())
     with pytest.raises(ChatPruned):
@@ -239,6 +239,6 @@ def test_nobody_writes_in_a_removed_chat():
 
 
 @pytest.mark.parametrize("wrong", ["180", "0d", "1.5d", "36501d", "six months", ""])
-def test_an_age_that_is_none_is_refused(wrong):
+def test_an_invalid_age_is_refused(wrong):
     with pytest.raises(CommandError, match="Enter a number of days, like 180d"):
         call_command("prune", "--older-than", wrong)

@@ -1,4 +1,4 @@
-"""Any interleaving of deciding, answering, withdrawing, expiring, stopping, resuming and restarting keeps the promises."""
+"""Invariants that hold after any sequence of decisions, answers, cancellations, expiries, stops, resumes and restarts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.runtime import append_only
@@ -42,7 +43,7 @@ places = st.integers(min_value=0, max_value=5)
 
 
 class Desk(RuleBasedStateMachine):
-    """One chat of Alice's; Bob decides; Mallory tries."""
+    """One chat of Alice's; Bob decides; Mallory has no rights."""
 
     @initialize(text=st.sampled_from(TEXTS))
     def begin(self, text):
@@ -70,7 +71,7 @@ class Desk(RuleBasedStateMachine):
         if request is None:
             return
         with contextlib.suppress(Refusal):
-            desk.decide(request.pk, by=person, via=Door.DASHBOARD, verdict=verdict, **ANSWERS.get(verdict, {}))
+            desk.decide(request.pk, Answer(verdict, **ANSWERS.get(verdict, {})), by=person, via=Door.DASHBOARD)
             assert who != "m"
 
     @rule(place=places)
@@ -78,13 +79,8 @@ class Desk(RuleBasedStateMachine):
         request = self.request(place)
         if request is not None and request.tool_name == "pay":
             with contextlib.suppress(Refusal):
-                desk.decide(
-                    request.pk,
-                    by=self.bob,
-                    via=Door.DASHBOARD,
-                    verdict=Verdict.EDIT,
-                    edited_input={"amount": 3, "to": "Z"},
-                )
+                edit = Answer(Verdict.EDIT, edited_input={"amount": 3, "to": "Z"})
+                desk.decide(request.pk, edit, by=self.bob, via=Door.DASHBOARD)
 
     @rule(place=places)
     def withdraw(self, place):
@@ -112,7 +108,7 @@ class Desk(RuleBasedStateMachine):
 
     @rule()
     def crash(self):
-        """A runner takes the turn and dies."""
+        """Have a runner claim the turn and die."""
         if actions.claim_turn(self.turn.pk, owner="doomed") is not None:
             Turn.objects.filter(pk=self.turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
@@ -182,6 +178,6 @@ SHORT = settings(max_examples=4, stateful_step_count=8, suppress_health_check=li
 
 
 @pytest.mark.django_db(transaction=True)
-def test_any_interleaving_keeps_the_promises(settings):
+def test_the_invariants_hold_after_any_sequence_of_actions(settings):
     settings.HITL_AGENTS = [agents.PATH]
     run_state_machine_as_test(Desk, settings=SHORT)

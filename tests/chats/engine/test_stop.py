@@ -1,4 +1,4 @@
-"""Stop: at once while a turn waits, at its next write while it runs."""
+"""Stopping a turn: at once while it is suspended, at its next write while it runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stop(turn, by) -> bool:
     return actions.stop_turn(turn.chat, by=by, via=Door.CHAT)
 
 
-def test_a_paused_turn_stops_and_its_question_is_withdrawn():
+def test_stopping_a_suspended_turn_cancels_its_question():
     alice = people.alice()
     turn = converse(alice, "ask mixed")
     assert stop(turn, alice) is True
@@ -51,7 +51,7 @@ def test_a_paused_turn_stops_and_its_question_is_withdrawn():
     assert AuditEntry.objects.filter(event="turn.stopped", actor_name="alice").count() == 1
 
 
-def test_a_stopped_chat_goes_on_with_the_next_message():
+def test_the_next_message_continues_a_stopped_chat():
     alice = people.alice()
     turn = converse(alice, "ask")
     stop(turn, alice)
@@ -59,7 +59,7 @@ def test_a_stopped_chat_goes_on_with_the_next_message():
     assert (turn.state, turn.chat.messages.count()) == ("completed", 4)
 
 
-def test_an_approved_call_that_has_not_run_is_cancelled():
+def test_a_stop_cancels_an_approved_call_that_has_not_run():
     alice, bob = people.alice(), people.bob()
     turn = converse(alice, "approve refund")
     decide(only_request(turn), bob, Verdict.APPROVE)
@@ -70,14 +70,14 @@ def test_an_approved_call_that_has_not_run_is_cancelled():
     assert run(turn).state == "stopped"
 
 
-def test_a_queued_turn_stops_before_it_began():
+def test_a_queued_turn_stops_at_once():
     alice = people.alice()
     turn = say(make_chat(alice), "hello")
     stop(turn, alice)
     assert (run(turn).state, turn.steps.count()) == ("stopped", 0)
 
 
-def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
+def test_a_stop_cuts_the_model_short_and_keeps_its_text(settings):
     settings.HITL_AGENTS = [agents.PATH]
     alice = people.alice()
     turn = say(make_chat(alice), "recite")
@@ -101,7 +101,7 @@ def test_a_running_model_is_cut_and_what_it_said_is_kept(settings):
 
 @tool
 def presses_stop() -> str:
-    """Stops the turn that runs it; nobody tells the runner, as if another process had taken the click."""
+    """Stops the turn that runs it without a notification, as if in another process."""
     turn = Turn.objects.select_related("chat__owner").get()
     return str(stop(turn, turn.chat.owner))
 
@@ -113,13 +113,13 @@ busybody = Agent(
 )
 
 
-def test_a_stop_from_elsewhere_is_noticed_at_the_next_write(settings):
+def test_a_stop_in_another_process_takes_effect_at_the_next_write(settings):
     settings.HITL_AGENTS = [f"{__name__}.busybody"]
     turn = converse(people.alice(), "go on")
     assert (turn.state, turn.steps.count(), tool_parts(turn)[0]["output"]) == ("stopped", 1, "True")
 
 
-def test_who_may_stop():
+def test_owners_and_approvers_may_stop_a_turn():
     alice, bob, carol = people.alice(), people.bob(), people.carol()
     turn = converse(alice, "ask")
     with pytest.raises(NotAllowed):

@@ -1,6 +1,6 @@
-"""A database that crashes may lose what it committed without waiting for the disk; the stored stream is whole all the same.
+"""The stored stream stays complete although a crash of the database may lose asynchronous commits.
 
-The crash is played by removing the rows that it would lose: the end of the stream, since the last commit that waited.
+The tests simulate a crash by deleting the rows that it would lose: the events since the last synchronous commit.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.claiming import LEAP
-from chats.actions.keeping import Claim
+from chats.actions.claiming import SEQ_GAP
+from chats.actions.writes import Claim
 from chats.agent import events
 from chats.agent.events import ModelFinished, TextDelta
 from chats.engine import runner, streams
@@ -45,12 +45,12 @@ async def flushed(ledger: Ledger) -> None:
 
 
 async def lose(turn: Turn, after: int) -> None:
-    """The crash: everything behind this number is gone."""
+    """Delete every event after this number, as a crash of the database would."""
     await database.run(turn.events.filter(seq__gt=after).delete)
 
 
 def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
-    """A turn whose runner does this."""
+    """Return a turn whose runner does this."""
     turn = say(make_chat(alice()), "hello")
     claim, _, last = actions.claim_turn(turn.pk, owner="survivor")
 
@@ -72,7 +72,7 @@ def commit_step(claim: Claim) -> Callable[..., None]:
     return lambda recorded, _: actions.commit_step(claim, 0, FINISHED, [], recorded, provider="p")
 
 
-def test_a_steps_commit_writes_the_pieces_that_a_crash_has_lost():
+def test_the_commit_of_a_step_restores_events_lost_in_a_crash():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
         await lose(turn, 2)
         for word in WORDS[4:]:
@@ -83,7 +83,7 @@ def test_a_steps_commit_writes_the_pieces_that_a_crash_has_lost():
     assert (stored(turn), text(turn)) == ([*range(1, 10)], "".join(WORDS))
 
 
-def test_so_does_the_next_batch_of_pieces():
+def test_the_next_batch_restores_events_lost_in_a_crash():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
         await lose(turn, 0)
         ledger.record(TextDelta("t", WORDS[4]))
@@ -93,7 +93,7 @@ def test_so_does_the_next_batch_of_pieces():
     assert (stored(turn), text(turn)) == ([*range(1, 7)], "".join(WORDS[:5]))
 
 
-def test_so_does_the_end_of_a_turn_that_was_stopped():
+def test_the_end_of_a_stopped_turn_restores_events_lost_in_a_crash():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
         await lose(turn, 1)
         await database.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
@@ -107,7 +107,7 @@ def test_so_does_the_end_of_a_turn_that_was_stopped():
     assert turn.events.last().chunk["stopped"] is True
 
 
-def test_what_was_committed_durably_is_not_kept_in_memory():
+def test_durably_committed_events_are_not_kept_in_memory():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
         await ledger.commit(commit_step(claim))
         assert ledger._kept == []
@@ -115,11 +115,11 @@ def test_what_was_committed_durably_is_not_kept_in_memory():
     assert len(stored(told_by(story))) == 5
 
 
-def test_who_takes_over_after_a_crash_tells_nothing_under_numbers_that_followers_have_read():
+def test_a_takeover_after_a_crash_uses_no_number_that_followers_have_read():
     turn = say(make_chat(alice()), "hello")
     claim, _, _ = actions.claim_turn(turn.pk, owner="gone with the database")
     seen = [(number, TextDelta("t", word)) for number, word in enumerate(WORDS, 2)]
-    # A follower has read all of it; the database has lost it, and the runner with it.
+    # A follower has read all events; the database has lost them, and the runner has crashed.
     assert stored(turn) == []
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
 
@@ -131,13 +131,13 @@ def test_who_takes_over_after_a_crash_tells_nothing_under_numbers_that_followers
         await runner.advance(turn.pk, asyncio.Event())
         return await following
 
-    heard = asyncio.run(asyncio.wait_for(story(), 30))
-    assert (heard[0], type(heard[-1])) == (events.StepStarted(0), events.TurnEnded)
-    assert stored(turn)[0] == LEAP + 1
+    received = asyncio.run(asyncio.wait_for(story(), 30))
+    assert (received[0], type(received[-1])) == (events.StepStarted(0), events.TurnEnded)
+    assert stored(turn)[0] == SEQ_GAP + 1
     assert claim.attempt == 1
 
 
-def test_nor_after_a_crash_that_took_all_since_a_pause():
+def test_a_crash_that_lost_all_events_since_a_pause_reuses_no_number():
     turn = say(make_chat(alice()), "approve refund")
     asyncio.run(runner.advance(turn.pk, asyncio.Event()))
     last = stored(turn)[-1]
@@ -145,10 +145,10 @@ def test_nor_after_a_crash_that_took_all_since_a_pause():
     actions.claim_turn(turn.pk, owner="gone with the database, and with what followers have read")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
     _, _, found = actions.claim_turn(turn.pk, owner="next")
-    assert found == last + LEAP
+    assert found == last + SEQ_GAP
 
 
-def test_after_a_pause_the_numbers_go_on_where_they_were():
+def test_numbers_continue_without_a_gap_after_a_pause():
     turn = say(make_chat(alice()), "approve refund")
     asyncio.run(runner.advance(turn.pk, asyncio.Event()))
     last = stored(turn)[-1]

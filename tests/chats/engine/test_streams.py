@@ -1,4 +1,4 @@
-"""Followers of a turn: every event, in order, without a gap or a repeat, wherever they sit and whenever they come."""
+"""Followers of a turn receive every event once and in order, in any process and whenever they join."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.engine import runner, streams
 from chats.models import Turn
@@ -33,7 +33,7 @@ def numbers(found) -> list[int]:
     return [seq for seq, _ in found]
 
 
-def test_two_followers_from_the_beginning_see_the_same_whole_turn():
+def test_two_followers_receive_the_same_complete_turn():
     turn = say(make_chat(people.alice()), "weather")
 
     async def story():
@@ -58,7 +58,7 @@ def test_two_followers_from_the_beginning_see_the_same_whole_turn():
     ]
 
 
-def test_one_who_joins_late_misses_nothing():
+def test_a_follower_that_joins_late_receives_every_event():
     turn = say(make_chat(people.alice()), "hello")
 
     async def story():
@@ -74,7 +74,7 @@ def test_one_who_joins_late_misses_nothing():
     assert early == late
 
 
-def test_the_stream_ends_at_a_pause_and_goes_on_behind_it():
+def test_the_stream_ends_at_a_pause_and_continues_after_it():
     alice = people.alice()
     turn = say(make_chat(alice), "approve refund")
     asyncio.run(runner.advance(turn.pk, asyncio.Event()))
@@ -83,7 +83,7 @@ def test_the_stream_ends_at_a_pause_and_goes_on_behind_it():
     assert asyncio.run(collect(turn, after=first[-1][0])) == []
 
 
-def test_a_follower_in_another_process_reads_what_is_stored():
+def test_a_follower_in_another_process_reads_the_stored_events():
     turn = say(make_chat(people.alice()), "hello")
     claim, _, _ = actions.claim_turn(turn.pk, owner="elsewhere")
 
@@ -100,7 +100,7 @@ def test_a_follower_in_another_process_reads_what_is_stored():
     assert (numbers(found), text(found)) == ([1, 2, 3, 4, 5], "abc")
 
 
-def test_chunks_of_a_step_that_was_never_committed_are_dropped():
+def test_events_of_an_uncommitted_step_are_deleted():
     turn = say(make_chat(people.alice()), "hello")
     claim, _, _ = actions.claim_turn(turn.pk, owner="doomed")
     actions.append_events(
@@ -114,7 +114,7 @@ def test_chunks_of_a_step_that_was_never_committed_are_dropped():
     assert min(numbers(found)) > 2
 
 
-def test_events_survive_their_storage():
+def test_events_are_stored_and_read_back_unchanged():
     known = [
         events.ToolInputReady("c", "pay", {"a": [1, None]}),
         events.TurnEnded("stop", stopped=True),
@@ -124,7 +124,7 @@ def test_events_survive_their_storage():
     assert [events.from_json(events.to_json(event)) for event in known] == known
 
 
-async def test_what_is_stored_up_to_its_pause_ends_without_waiting_for_more(monkeypatch):
+async def test_a_stream_stored_up_to_a_pause_ends_without_waiting(monkeypatch):
     monkeypatch.setattr(streams, "POLL", 1e6)
     turn = await database.run(lambda: paused(make_chat(people.alice())))
     async with asyncio.timeout(60):

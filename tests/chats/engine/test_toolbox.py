@@ -1,4 +1,4 @@
-"""Where tools run, and what becomes of runs that end late, oddly, or not at all; with the real runner."""
+"""Where tools run, and what happens to runs that end late, in an unusual way, or not at all; with the real runner."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def result_of(tool_) -> Result | None:
         raise AssertionError("nothing comes late here")
 
     async def story() -> Result | None:
-        # The task of its own: what escapes it would end the loop, and with it the server.
+        # An exception that escapes the task would end the loop, and with it the server.
         return await asyncio.create_task(run_tool(tool_, {}, CONTEXT, late=never))
 
     return asyncio.run(story())
 
 
-def test_sync_tools_run_on_threads_of_their_own_and_async_ones_on_the_loop():
+def test_sync_tools_run_in_tool_threads_and_async_tools_on_the_loop():
     assert str(result_of(where).output).startswith("pausepoint-tool_")
     assert result_of(where_async) == Result(output=threading.current_thread().name)
 
@@ -135,16 +135,16 @@ def test_sync_tools_run_on_threads_of_their_own_and_async_ones_on_the_loop():
     ],
     ids=lambda given: getattr(given, "name", ""),
 )
-def test_whatever_a_tool_does_its_result_is_one_of_words(broken, words):
+def test_a_broken_tool_results_in_an_error_text(broken, words):
     found = result_of(broken)
     assert (found.output, found.error_text[: len(words)]) == (None, words)
 
 
-def test_what_no_database_can_hold_is_replaced_in_an_output():
+def test_characters_that_no_database_can_store_are_replaced_in_an_output():
     assert result_of(dirty) == Result(output="a\ufffdb?c")
 
 
-def test_no_more_tools_run_at_once_than_there_are_threads():
+def test_tools_wait_for_a_free_thread():
     running: list[int] = []
     most: list[int] = []
     lock, full = threading.Lock(), threading.Event()
@@ -172,7 +172,7 @@ def test_no_more_tools_run_at_once_than_there_are_threads():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_tool_that_reads_the_database_leaves_no_connection_behind():
+def test_a_tool_that_reads_the_database_leaves_no_connection_open():
     people.alice()
     left: list[Any] = []
 
@@ -187,7 +187,7 @@ def test_a_tool_that_reads_the_database_leaves_no_connection_behind():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_tool_is_told_whose_chat_it_runs_in_and_how_often_it_ran():
+def test_the_tool_context_names_the_user_the_chat_and_the_executions():
     chat = make_chat(people.alice(), "my trip")
     turns = [run(say(chat, "context_of")) for _ in range(2)]
     assert seen == [

@@ -1,4 +1,4 @@
-"""What tools and models do wrong inside a turn, and what the model and the people are told."""
+"""Errors of tools and models inside a turn, and what the model and people are shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _oddball(settings):
 
 
 def paired(turn) -> bool:
-    """Whether every tool call in what the model is shown is followed by exactly its results."""
+    """Return whether every tool call in the model's history is followed by exactly its results."""
     history = queries.model_history(turn)
     for message, after in zip(history, [*history[1:], None], strict=True):
         calls = [block["id"] for block in message.content if block["type"] == "tool_use"]
@@ -41,7 +41,7 @@ def paired(turn) -> bool:
     return True
 
 
-def test_a_turn_that_would_go_on_for_ever_ends_with_a_closing_text():
+def test_a_turn_that_reaches_the_step_limit_ends_with_a_text():
     turn = converse(people.alice(), "for ever")
     assert (turn.state, turn.finish_reason, turn.steps.count()) == ("completed", "other", 16)
     assert last_text(turn).startswith("I have taken 15 steps")
@@ -62,7 +62,7 @@ def test_a_turn_that_would_go_on_for_ever_ends_with_a_closing_text():
         ("broken", "broken could not make its question. The server's log has the details."),
     ],
 )
-def test_what_cannot_be_done_goes_back_to_the_model_in_words(text, words):
+def test_an_impossible_call_returns_an_error_to_the_model(text, words):
     turn = converse(people.alice(), text)
     (part,) = tool_parts(turn)
     assert (turn.state, part["state"], part["errorText"][: len(words)]) == ("completed", "output-error", words)
@@ -71,7 +71,7 @@ def test_what_cannot_be_done_goes_back_to_the_model_in_words(text, words):
     assert paired(turn)
 
 
-def test_a_tool_that_raises_shows_no_traceback(settings):
+def test_an_exception_in_a_tool_shows_no_traceback(settings):
     settings.HITL_AGENTS = ["chats.agent.demo.support"]
     turn = converse(people.alice(), "fail tool")
     (part,) = tool_parts(turn)
@@ -79,7 +79,7 @@ def test_a_tool_that_raises_shows_no_traceback(settings):
     assert shape(turn) == ["step-start", "text", "output-error", "step-start", "text"]
 
 
-def test_a_predicate_that_raises_asks_a_person():
+def test_an_exception_in_needs_approval_asks_for_approval():
     turn = converse(people.alice(), "shaky")
     assert (turn.state, agents.ran) == ("suspended", [])
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
@@ -87,7 +87,7 @@ def test_a_predicate_that_raises_asks_a_person():
     assert agents.ran == [("shaky", 1)]
 
 
-def test_an_edited_input_that_does_not_fit_the_tool_is_refused_before_it_is_stored():
+def test_an_invalid_edited_input_is_refused():
     turn = converse(people.alice(), "pay")
     with pytest.raises(Exception, match="decision is invalid") as refused:
         decide(only_request(turn), people.bob(), Verdict.EDIT, edited_input={"amount": "ten", "to": "Eve"})
@@ -95,7 +95,7 @@ def test_an_edited_input_that_does_not_fit_the_tool_is_refused_before_it_is_stor
     assert only_request(turn).status == "pending"
 
 
-def test_a_model_that_says_nothing_after_a_tool_gets_a_closing_text():
+def test_an_empty_answer_after_a_tool_gets_a_closing_text():
     turn = converse(people.alice(), "pay and stop")
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
     turn = run(turn)
@@ -104,7 +104,7 @@ def test_a_model_that_says_nothing_after_a_tool_gets_a_closing_text():
     assert paired(turn)
 
 
-def test_a_model_that_says_nothing_at_all_ends_the_turn():
+def test_an_empty_answer_completes_the_turn():
     turn = converse(people.alice(), "nothing")
     assert (turn.state, last_text(turn), kinds(turn)) == ("completed", NO_TEXT, ["final"])
 
@@ -118,7 +118,7 @@ def test_two_approved_calls_run_once_each():
     assert (sorted(agents.ran), turn.state) == ([("pay", (1, "A")), ("pay", (2, "B"))], "completed")
 
 
-def test_an_agent_that_is_gone_by_the_answer_ends_the_turn_in_words(settings):
+def test_a_turn_fails_if_its_agent_was_removed(settings):
     turn = converse(people.alice(), "pay")
     settings.HITL_AGENTS = ["chats.agent.demo.support"]
     decide(only_request(turn), people.bob(), Verdict.APPROVE)

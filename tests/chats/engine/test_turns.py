@@ -1,4 +1,4 @@
-"""Turns from the message to the end, with the real runner: each sentence of the demo's script, part by part."""
+"""Turns from the message to the end, with the real runner and the sentences of the demo's script."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def called(tool: str, value: Any, state: str, **more: Any) -> dict[str, Any]:
 
 
 def plain(turn):
-    """The message's parts, the ids of its one call and its one request by name."""
+    """Return the message's parts, with the ids of its call and its request replaced by names."""
     found = []
     for part in parts(turn):
         call = turn.tool_calls.filter(tool_call_id=part.get("toolCallId")).first()
@@ -55,13 +55,13 @@ def plain(turn):
 
 
 def on_record(turn):
-    """Each `tool.result` of the chat: which tool, how it ended, how often it ran, by whom, through which door."""
+    """Return each `tool.result` of the chat: tool, state, executions, actor and `via`."""
     entries = AuditEntry.objects.filter(event="tool.result", scope=turn.chat.scope).order_by("pk")
     return [(e.tool_name, e.data["state"], e.data["executions"], e.actor_name, e.via) for e in entries]
 
 
 def rows(turn):
-    """The turn's checkpoints: place, kind, why."""
+    """Return the turn's checkpoints: ordinal, kind, reason."""
     return list(checkpoints_of(turn).values_list("ordinal", "kind", "finish_reason"))
 
 
@@ -99,7 +99,7 @@ UNPAUSED = {
 
 
 @pytest.mark.parametrize("sentence", UNPAUSED)
-def test_a_turn_that_needs_nobody_runs_to_its_end(sentence):
+def test_a_turn_without_requests_completes(sentence):
     turn = converse(people.alice(), sentence)
     expected, results = UNPAUSED[sentence]
     assert (turn.state, turn.finish_reason, turn.error, turn.stopped) == ("completed", "stop", "", False)
@@ -109,7 +109,7 @@ def test_a_turn_that_needs_nobody_runs_to_its_end(sentence):
     assert Workflow.objects.count() == 0
 
 
-def test_a_question_is_the_same_message_before_and_behind_its_answer():
+def test_an_answered_question_stays_in_the_same_message():
     alice = people.alice()
     turn = converse(alice, "ask")
     begun = [STEP, spoken("I need to know one thing before I go on.")]
@@ -131,7 +131,7 @@ def test_a_question_is_the_same_message_before_and_behind_its_answer():
     assert folded(turn)[-1] == parts(turn)
 
 
-def test_a_refund_waits_for_bob_and_then_runs_once():
+def test_a_refund_waits_for_approval_and_runs_once():
     turn = converse(people.alice(), "approve refund")
     begun = [STEP, spoken("I will refund the order once somebody approves it.")]
     waiting = called("issueRefund", REFUND, "approval-requested", approval={"id": "the request"})
@@ -155,18 +155,18 @@ def test_a_refund_waits_for_bob_and_then_runs_once():
     assert list(Workflow.objects.values_list("state", "open_count")) == [("completed", 0)]
 
 
-def test_a_denied_refund_never_runs_and_the_turn_goes_on():
+def test_a_rejected_refund_does_not_run_and_the_turn_continues():
     turn = converse(people.alice(), "approve refund")
     decide(only_request(turn), people.bob(), Verdict.REJECT)
     turn = run(turn)
-    told = "A person decided against this call. It was not run; do not try it again."
+    result = "A person decided against this call. It was not run; do not try it again."
     assert (turn.state, turn.finish_reason, plain(turn)[2:]) == (
         "completed",
         "stop",
         [
             called("issueRefund", REFUND, "output-denied", approval={"id": "the request", "approved": False}),
             STEP,
-            spoken(f"The refund is settled: {told}"),
+            spoken(f"The refund is settled: {result}"),
         ],
     )
     assert on_record(turn) == [("issueRefund", "denied", 0, "bob", "dashboard")]
@@ -183,7 +183,7 @@ REFUNDS = [
 
 
 @pytest.mark.parametrize(("sentence", "value", "state"), REFUNDS)
-def test_refunds_in_natural_sentences_ask_from_a_hundred_upwards(sentence, value, state):
+def test_refund_sentences_need_approval_from_100_upwards(sentence, value, state):
     turn = converse(people.alice(), sentence)
     call = turn.tool_calls.get()
     assert (turn.state, call.name, call.input, call.attempt) == (
@@ -198,7 +198,7 @@ def test_refunds_in_natural_sentences_ask_from_a_hundred_upwards(sentence, value
     "sentence",
     ["refund order 4711, 1,250 euros", "Refund #A-17: 1.250,50", "refund 250 euros for order 4711"],
 )
-def test_a_refund_whose_amount_could_be_misread_is_not_made(sentence):
+def test_a_refund_with_an_ambiguous_amount_is_not_made(sentence):
     turn = converse(people.alice(), sentence)
     assert (turn.state, turn.tool_calls.count()) == ("completed", 0)
     assert last_text(turn).startswith("I am the scripted provider: no model is connected. Sentences I know:")

@@ -1,4 +1,4 @@
-"""Checkpoints are kept as differences and read back exactly."""
+"""Checkpoints are stored as differences and read back exactly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Kept:
 
 
 def stored(history: list[list[dict[str, Any]]]) -> list[Kept]:
-    """What is stored of a message's versions: of each what differs from the one before."""
+    """Return what is stored of a message's versions: the difference of each from the one before."""
     rows: list[Kept] = []
     for whole in history:
         rows.append(Kept(*checkpoints.difference(checkpoints.fold(rows), whole)))
@@ -42,19 +42,19 @@ def stored(history: list[list[dict[str, Any]]]) -> list[Kept]:
 
 
 def exactly(value: Any) -> str:
-    """To Python `1 == True == 1.0`; as text they differ."""
+    """Return JSON text, because `1 == True == 1.0` in Python."""
     return json.dumps(value, sort_keys=True)
 
 
 @given(st.lists(some_parts, max_size=5))
-def test_every_version_is_read_back_exactly(history):
+def test_every_checkpoint_is_read_back_exactly(history):
     rows = stored(history)
     read = [checkpoints.fold(rows[: place + 1]) for place in range(len(rows))]
     assert exactly(read) == exactly(history)
 
 
 @given(some_parts, some_parts, some_parts)
-def test_only_what_differs_is_kept(same, before, after):
+def test_only_the_difference_is_stored(same, before, after):
     kept, tail = checkpoints.difference([*same, *before], [*same, *after])
     assert kept >= len(same)
     assert exactly(tail) == exactly([*same, *after][kept:])
@@ -64,17 +64,17 @@ def test_only_what_differs_is_kept(same, before, after):
 
 
 @given(some_parts)
-def test_what_did_not_change_costs_nothing(whole):
+def test_an_unchanged_message_stores_no_parts(whole):
     assert checkpoints.difference(whole, json.loads(json.dumps(whole))) == (len(whole), [])
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, True), (0, False), (1, 1.0), (None, False)])
-def test_values_that_python_takes_for_equal_are_told_apart(before, after):
+def test_values_that_are_equal_only_in_python_differ(before, after):
     assert checkpoints.difference([{"output": before}], [{"output": after}]) == (0, [{"output": after}])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sixteen_pauses_cost_twice_as_much_as_eight_and_are_read_back_exactly(settings):
+def test_the_size_of_checkpoints_grows_linearly_with_the_pauses(settings):
     settings.HITL_AGENTS = [agents.PATIENT]
     alice = people.alice()
     turn = converse(alice, "ask in a row")
@@ -97,7 +97,7 @@ def test_sixteen_pauses_cost_twice_as_much_as_eight_and_are_read_back_exactly(se
 
 
 @pytest.mark.django_db
-def test_each_message_has_checkpoints_of_its_own():
+def test_checkpoints_are_numbered_per_message():
     chat, _ = asked(people.alice())
     actions.stop_turn(chat, by=chat.owner, via="chat")
     completed(chat)
@@ -109,7 +109,7 @@ def test_each_message_has_checkpoints_of_its_own():
 
 
 @pytest.mark.django_db
-def test_a_checkpoint_is_for_those_who_may_read_its_chat():
+def test_only_readers_of_the_chat_may_read_a_checkpoint():
     chat, _ = asked(people.alice())
     (row,) = queries.checkpoints_of(chat)
     for person in (chat.owner, people.bob(), people.carol()):

@@ -1,4 +1,4 @@
-"""What counts as open, as new and as an answer, one example at a time."""
+"""Examples of pending calls, new results and merged answers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_later_assistant_message_with_parts_hides_an_open_question():
     assert pending_tool_calls([assistant(question()), newer]) == []
 
 
-def test_a_question_that_is_there_twice_is_pending_once():
+def test_a_duplicate_question_is_pending_once():
     assert ids(pending_tool_calls([assistant(question(), question(), question("q2"))])) == ["q1", "q2"]
 
 
@@ -93,7 +93,7 @@ def test_a_preliminary_output_elsewhere_leaves_a_question_pending():
         None,
     ],
 )
-def test_what_nobody_can_answer_is_not_pending(other):
+def test_a_call_that_cannot_be_answered_is_not_pending(other):
     assert pending_tool_calls([assistant(other)]) == []
 
 
@@ -123,14 +123,14 @@ def test_an_approval_that_was_given_elsewhere_is_not_pending():
     assert pending_approvals([assistant(responded(), id="m0"), assistant(gated())]) == []
 
 
-def test_an_answer_comes_with_the_name_and_input_of_the_stored_call():
+def test_a_result_has_the_name_and_input_of_the_stored_call():
     incoming = assistant(answered(type="dynamic-tool", toolName="other", input={"q": "made up"}))
     assert extract_new_tool_results([user(), assistant(question())], incoming) == [
         {"toolCallId": "q1", "toolName": "ask-a-person", "input": {"q": "Which?"}, "output": "Blue"}
     ]
 
 
-def test_a_first_time_message_returns_the_full_set():
+def test_a_message_unknown_to_the_chain_returns_all_its_results():
     lookup = answered("d1", None, type="dynamic-tool", toolName="lookup", input={"n": 1})
     failed = part("pay", "p1", "output-error", errorText="No funds")
     assert extract_new_tool_results([], assistant(lookup, failed)) == [
@@ -144,7 +144,7 @@ def test_a_message_sent_again_returns_nothing():
     assert extract_new_tool_results([message], message) == []
 
 
-def test_a_call_is_known_by_its_call_id_whatever_the_message_id():
+def test_a_call_is_identified_by_its_call_id_alone():
     assert extract_new_tool_results([assistant(answered())], assistant(answered(output="Red"), id="m9")) == []
 
 
@@ -182,7 +182,7 @@ def test_an_empty_output_is_a_result(output):
         answered(toolCallId=None),
     ],
 )
-def test_what_is_not_a_result_is_not_returned(other):
+def test_a_part_without_a_final_result_is_not_returned(other):
     assert extract_new_tool_results([], assistant(other)) == []
 
 
@@ -191,7 +191,7 @@ def test_a_final_output_is_new_after_a_preliminary_one():
     assert ids(extract_new_tool_results(chain, assistant(answered()))) == ["q1"]
 
 
-def test_of_two_stored_copies_the_one_that_is_answered_speaks_for_the_call():
+def test_of_two_stored_parts_the_answered_one_counts():
     torn = assistant(question(state="input-streaming", input={"q": "Wh"}), id="m0")
     [row] = extract_new_tool_results([torn, assistant(question())], assistant(answered()))
     assert row["input"] == {"q": "Which?"}
@@ -199,13 +199,13 @@ def test_of_two_stored_copies_the_one_that_is_answered_speaks_for_the_call():
 
 @pytest.mark.parametrize("stored", [gated(), responded(), responded(approved=False)])
 @pytest.mark.parametrize("id", ["m2", "m9"])
-def test_an_output_does_not_answer_a_call_behind_an_approval(stored, id):
+def test_an_output_does_not_answer_a_call_that_needs_approval(stored, id):
     incoming = assistant(answered("g1", "refunded"), id=id)
     assert extract_new_tool_results([assistant(stored)], incoming) == []
     assert merge_incoming([assistant(stored)], incoming) == [assistant(stored)]
 
 
-def test_a_client_does_not_answer_for_the_provider():
+def test_a_client_cannot_answer_a_provider_executed_call():
     chain = [assistant(question(providerExecuted=True))]
     assert extract_new_tool_results(chain, assistant(answered())) == []
     assert merge_incoming(chain, assistant(answered())) == chain
@@ -218,7 +218,7 @@ def test_the_first_of_duplicate_results_wins_on_both_sides():
 
 
 @pytest.mark.parametrize("role", ["user", "system", None, ["assistant"]])
-def test_only_an_assistant_message_brings_results(role):
+def test_only_an_assistant_message_has_results(role):
     incoming = assistant(answered()) | {"role": role}
     assert extract_new_tool_results([assistant(question())], incoming) == []
     assert merge_incoming([assistant(question())], incoming) == [assistant(question())]
@@ -247,14 +247,14 @@ def test_an_approval_reaches_its_call_and_keeps_only_what_is_known(approved):
 
 
 @pytest.mark.parametrize("reason", [None, 7, ["Fine"]])
-def test_a_reason_that_is_no_text_is_dropped(reason):
+def test_a_reason_that_is_not_text_is_dropped(reason):
     given = {"id": "a1", "approved": True}
     [merged] = merge_incoming([assistant(gated())], assistant(responded(approval=given | {"reason": reason})))
     assert merged["parts"][0]["approval"] == given
 
 
 @pytest.mark.parametrize(("id", "approved"), [("a2", True), (None, True), ("a1", 1), ("a1", None)])
-def test_an_approval_that_does_not_fit_changes_nothing(id, approved):
+def test_an_approval_with_another_id_or_without_a_boolean_changes_nothing(id, approved):
     chain = [assistant(gated())]
     assert merge_incoming(chain, assistant(responded(approval={"id": id, "approved": approved}))) == chain
 
@@ -291,7 +291,7 @@ def test_an_assistant_message_does_not_change_a_stored_user_message_of_its_id():
 
 
 @pytest.mark.parametrize("chain", [None, 7, {}, [None, 7, [], {}, {"role": "assistant", "parts": 7}]])
-def test_nonsense_holds_nothing_and_raises_nothing(chain):
+def test_an_invalid_chain_has_no_pending_calls_and_raises_nothing(chain):
     assert pending_tool_calls(chain) == []
     assert pending_approvals(chain) == []
     for incoming in (None, 7, [], {}, assistant(None, {}, [[]], responded(approval="a1"))):

@@ -1,4 +1,4 @@
-"""What holds for every chain and every incoming message, however malformed."""
+"""Properties that hold for every chain and every incoming message, however malformed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ answers = tool_parts(*ANSWERED)
 
 @st.composite
 def conversations(draw):
-    """A chain and an incoming message that as a rule answers calls of it, then spoiled in places."""
+    """Draw a chain and an incoming message that usually answers its calls, both spoiled in places."""
     chain = draw(st.lists(messages(*STATES, *OPEN * 8), min_size=1, max_size=2))
     incoming = draw(messages(*STATES, *ANSWERED))
     if draw(st.integers(0, 3)):
@@ -72,7 +72,7 @@ def spoiled(draw, value):
 
 
 def places(value):
-    """Where something could be replaced: every (holder, key) inside of a value."""
+    """Return every (holder, key) inside a value that could be replaced."""
     holds = value if isinstance(value, dict | list | tuple) else []
     inner = list(holds.items() if isinstance(holds, dict) else enumerate(holds))
     for key, held in inner:
@@ -85,7 +85,7 @@ chains = conversations().map(lambda conversation: conversation[0])
 
 
 def calls(message):
-    """Call id and part of each tool part of a message, read the plainest way."""
+    """Return (call id, part) of each tool part of a message."""
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return []
     found = message.get("parts") if isinstance(message.get("parts"), list) else []
@@ -108,7 +108,7 @@ def is_closed(part):
 
 
 def pairs(chain, merged):
-    """Every part before and after, having checked that the same ones are there."""
+    """Yield every part before and after; check that no part was added or removed."""
     assert len(chain) == len(merged)
     for before, after in zip(chain, merged, strict=True):
         if not isinstance(before, dict) or not isinstance(before.get("parts"), list):
@@ -165,7 +165,7 @@ def test_a_result_is_new_unique_named_and_has_one_outcome(conversation):
 
 
 @given(conversations())
-def test_a_call_behind_an_approval_never_takes_an_output(conversation):
+def test_a_call_that_needs_approval_never_takes_an_output(conversation):
     chain, incoming = conversation
     gated = {call_id for call_id, part in all_calls(chain) if part.get("state") in STATES[2:4]}
     assert not gated & {row["toolCallId"] for row in extract_new_tool_results(chain, incoming)}
@@ -241,7 +241,7 @@ def test_every_pending_call_can_be_answered(chain, output):
 
 @given(chains, st.booleans())
 def test_every_pending_approval_can_be_decided(chain, approved):
-    # One message only: with two of the same id, the first one's request is the one that counts.
+    # Only one message: of two messages with the same id, the first one's request counts.
     for row in pending_approvals(chain[-1:]):
         if row["messageId"] is None:
             continue

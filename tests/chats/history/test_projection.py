@@ -1,4 +1,4 @@
-"""Rows become the message that people see, and what the model is shown; the two cannot disagree."""
+"""The projection of stored rows onto the message for people and the history for the model."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def test_thinking_is_shown_as_reasoning():
         ),
     ],
 )
-def test_an_ended_turn_closes_with_a_text_behind_a_step_of_its_own(steps, expected):
+def test_an_ended_turn_without_a_text_gets_a_closing_text(steps, expected):
     assert [p["type"] for p in message_parts(steps, closing=NO_TEXT)] == expected
 
 
-def test_what_the_model_is_shown_pairs_every_call_with_its_result():
+def test_the_model_history_pairs_every_call_with_its_result():
     steps = [
         StepView([{"type": "text", "text": "hm"}, USE], [call("denied", reason="No.")], "anthropic", "m1"),
         StepView([]),
@@ -104,6 +104,6 @@ def test_what_the_model_is_shown_pairs_every_call_with_its_result():
         (call("waiting"), "This call has no result: it was not finished.", True),
     ],
 )
-def test_results_in_the_models_words(view, content, is_error):
+def test_the_model_history_describes_every_result(view, content, is_error):
     (_, message) = model_messages([StepView([USE], [view])])
     assert (message.content[0]["content"], message.content[0].get("is_error", False)) == (content, is_error)

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
 from chats import actions
@@ -26,7 +27,7 @@ def chat(db):
     chat = make_chat(alice())
     completed(chat)
     turn = paused(chat)
-    desk.decide(ApprovalRequest.objects.get().pk, by=bob(), via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    desk.decide(ApprovalRequest.objects.get().pk, Answer(Verdict.APPROVE), by=bob(), via=Door.DASHBOARD)
     assert actions.resume_turn(turn.pk)
     claim = begin(turn)
     call = turn.tool_calls.get()

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.runtime.canonical import same_json
 from chats.lookback import comparing
 from chats.lookback.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
-from chats.lookback.differences import MAX_CHANGES, Change, part_rows, same, value_changes
+from chats.lookback.differences import MAX_CHANGES, Change, part_rows, value_changes
 
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 2.5]) | st.text("ab", max_size=3)
 values = st.recursive(
@@ -63,7 +64,7 @@ def cleared(value: Any) -> Any:
 @given(objects, objects)
 def test_the_changes_of_a_value_applied_to_the_left_give_the_right(before, after):
     found = applied(before, value_changes(before, after))
-    assert same(found, after), (found, after)
+    assert same_json(found, after, exact=True), (found, after)
 
 
 @given(objects)
@@ -105,7 +106,7 @@ def test_rows_contain_all_parts_of_both_messages_in_order(before, after, budget)
     for row in rows:
         both = row.before is not None and row.after is not None
         assert both == (row.op in {Op.SAME, Op.CHANGED})
-        assert not both or same(row.before, row.after) == (row.op == Op.SAME)
+        assert not both or same_json(row.before, row.after, exact=True) == (row.op == Op.SAME)
 
 
 @given(messages, messages)
@@ -146,9 +147,19 @@ def test_field_with_too_many_changes_is_one_change():
     assert len(value_changes(before, {"input": {"rows": few}})) == MAX_CHANGES
 
 
-@pytest.mark.parametrize("words", [1000, MAX_WORDS + 1])
-def test_work_for_unrelated_texts_is_bounded_and_mentioned(words):
-    before, after = " ".join(f"a{n}" for n in range(words)), " ".join(f"b{n}" for n in range(words))
+def nothing_in_common(items: int, end: str) -> tuple[str, str]:
+    return "".join(f"a{n}{end}" for n in range(items)), "".join(f"b{n}{end}" for n in range(items))
+
+
+def test_texts_of_a_thousand_words_without_anything_in_common_are_compared_in_full():
+    budget = Budget()
+    assert [run.op for run in text_runs(*nothing_in_common(1000, " "), budget)] == [Op.REMOVED, Op.ADDED]
+    assert not budget.coarse
+
+
+@pytest.mark.parametrize(("items", "end"), [(MAX_WORDS // 2 + 1, " "), (MAX_WORDS + 1, " "), (MAX_WORDS + 1, "\n")])
+def test_long_texts_without_anything_in_common_cost_bounded_work_and_the_page_says_so(items, end):
+    before, after = nothing_in_common(items, end)
     budget = Budget()
     assert [run.op for run in text_runs(before, after, budget)] == [Op.REMOVED, Op.ADDED]
     assert (budget.coarse, WORK - budget.left < 3 * SHARE) == (True, True)

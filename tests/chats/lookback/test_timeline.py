@@ -7,7 +7,7 @@ from django.test import Client
 
 from approvals.states import Door, Verdict
 from chats import actions, queries
-from chats.lookback.timeline import TimelineCursor, page_of, timeline_cursor_from
+from chats.lookback.timeline import TimelineCursor, page_of
 from tests.support.chats import agents
 from tests.support.chats.branches import branch
 from tests.support.chats.scenes import completed, paused
@@ -115,11 +115,11 @@ def test_entries_of_the_same_moment_are_paginated():
     assert found == whole
 
 
-def test_cursor_survives_its_text():
+def test_a_cursor_is_parsed_back_from_its_text():
     chat = make_chat(alice())
     completed(chat)
     for entry in page_of(chat).entries:
-        assert timeline_cursor_from(str(entry.cursor)) == entry.cursor
+        assert TimelineCursor.parse(str(entry.cursor)) == entry.cursor
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_cursor_survives_its_text():
     ["", "x", ",,", "2026-11-21,1,1", "2026-11-21T12:00:00,1,1", "2026-11-21T12:00:00Z,1", "0001-01-01T00:00:00+23:00,1,1",
      "2026-11-21T12:00:00Z,-1,1", "2026-11-21T12:00:00Z,1,\u0663", f"2026-11-21T12:00:00Z,1,{10**30}"],
 )  # fmt: skip
-def test_invalid_cursor_shows_the_latest(text):
-    assert timeline_cursor_from(text) is None
+def test_an_invalid_cursor_shows_the_latest_entries(text):
+    assert TimelineCursor.parse(text) is None
     chat = make_chat(alice())
     completed(chat)
     client = Client()

@@ -7,7 +7,7 @@ from django.test import Client
 
 from approvals.models import Decision
 from chats import actions
-from chats.actions.arriving import MAX_TEXT
+from chats.actions.posting import MAX_TEXT
 from chats.models import Chat, Message, Turn
 from tests.support.chats.scenes import asked, begin, completed, paused, text, use
 from tests.support.chats.turns import make_chat, only_request, say

@@ -1,4 +1,4 @@
-"""What Claude is asked, how often, and what people are told when it does not answer."""
+"""The requests to Claude, their retries, and the errors that people are shown."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def agent(**given):
 
 
 async def ask(claude, messages=HELLO, *, model=NEW, key=KEY, provider=None, agent_model="", **given):
-    """The blocks of Claude's answer."""
+    """Return the blocks of Claude's answer."""
     provider = provider or AnthropicProvider(api_key=key, model=model, base_url=claude.url)
     shown = [event async for event in provider.stream(ModelRequest(agent(model=agent_model, **given), messages))]
     return shown[-1].blocks
 
 
 async def refusal(claude, **given):
-    """The words of the failure, and how often Claude was asked."""
+    """Return the error message, and the number of requests."""
     with pytest.raises(ProviderError) as failure:
         await ask(claude, **given)
     return str(failure.value), len(claude.requests)
@@ -63,7 +63,7 @@ def step(*blocks, model=NEW, provider="anthropic"):
 
 
 def sent(claude, number=-1):
-    """The messages of a request, as (role, content)."""
+    """Return the messages of a request as (role, content)."""
     return [(message["role"], message["content"]) for message in claude.requests[number].body["messages"]]
 
 
@@ -107,7 +107,7 @@ SAMPLING = {
 
 
 @pytest.mark.parametrize("wish", SAMPLING)
-async def test_thinking_and_temperature_are_asked_for(claude, wish):
+async def test_thinking_and_temperature_are_requested(claude, wish):
     given, model, expected = SAMPLING[wish]
     claude.will(says(text("Hi")))
     await ask(claude, model=model, **given)
@@ -123,7 +123,7 @@ CONCESSIONS = {
 
 
 @pytest.mark.parametrize("concession", CONCESSIONS)
-async def test_what_a_model_does_not_take_is_left_out_and_not_tried_again(claude, concession):
+async def test_an_unsupported_feature_is_left_out_from_then_on(claude, concession):
     given, model, expected = CONCESSIONS[concession]
     given = given | {"provider": AnthropicProvider(api_key=KEY, model=model, base_url=claude.url)}
     claude.will(says(text("Hi")), says(text("Hi again")))
@@ -133,13 +133,13 @@ async def test_what_a_model_does_not_take_is_left_out_and_not_tried_again(claude
     assert second.body == third.body
 
 
-def test_an_agent_with_too_small_a_budget_is_refused_at_once():
+def test_a_too_small_thinking_budget_is_refused_at_once():
     for budget in (1, 1023, -5):
         with pytest.raises(ValueError, match="thinking is 'adaptive' or a budget of at least 1024 tokens"):
             agent(thinking=budget)
 
 
-async def test_thoughts_come_back_to_their_model_as_they_were(claude):
+async def test_thoughts_are_sent_back_unchanged_to_the_model_that_made_them(claude):
     blocks = [THOUGHT, redacted("Zm9v+/=="), thinking("", "omitted"), text("A look."), CALL]
     claude.will(says(*blocks, stop_reason="tool_use"), says(text("Clear.")))
     await ask(claude, thinking="adaptive")
@@ -148,7 +148,7 @@ async def test_thoughts_come_back_to_their_model_as_they_were(claude):
 
 
 @pytest.mark.parametrize(("maker", "by"), [("anthropic", OLD), ("scripted", "scripted")])
-async def test_the_thoughts_of_others_are_dropped_and_a_turn_they_began_gets_no_budget(claude, maker, by):
+async def test_the_thoughts_of_other_models_are_left_out(claude, maker, by):
     history = [*HELLO, step(THOUGHT, redacted("Zm9v"), text("A look."), CALL, provider=maker, model=by), RESULT]
     claude.will(says(text("Clear.")), says(text("You are welcome.")))
     await ask(claude, history, model=MIDDLE, thinking=2048)
@@ -158,7 +158,7 @@ async def test_the_thoughts_of_others_are_dropped_and_a_turn_they_began_gets_no_
     assert ["thinking" in request.body for request in claude.requests] == [False, True]
 
 
-async def test_a_budget_stays_where_the_model_did_not_think_between_two_calls(claude):
+async def test_the_budget_stays_if_the_model_did_not_think_between_two_calls(claude):
     claude.will(says(THOUGHT, CALL, stop_reason="tool_use"), says(text("Clear.")))
     await ask(claude, model=MIDDLE, thinking=2048)
     second = step(tool_use("toolu_2", "getWeather", city="Rome"), model=MIDDLE)
@@ -168,8 +168,8 @@ async def test_a_budget_stays_where_the_model_did_not_think_between_two_calls(cl
     assert claude.requests[1].body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
 
 
-async def test_thoughts_that_are_refused_are_left_out_and_the_chat_goes_on(claude):
-    # Signed by another account, or in front of another system prompt: this server never saw them.
+async def test_refused_thoughts_are_left_out_and_the_chat_continues(claude):
+    # This server refuses signatures that it did not make, such as those of another account.
     given = {"provider": AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url), "thinking": "adaptive"}
     history = [*HELLO, step(THOUGHT, CALL), RESULT]
     claude.will(says(text("Clear.")), says(THOUGHT, text("Hi")), says(text("Clear.")))
@@ -196,7 +196,7 @@ ODD_STEPS = {
 
 
 @pytest.mark.parametrize("odd", ODD_STEPS)
-async def test_an_odd_answer_is_sent_back_in_a_form_that_the_api_takes(claude, odd):
+async def test_an_unusual_answer_is_sent_back_in_an_accepted_form(claude, odd):
     blocks, expected = ODD_STEPS[odd]
     claude.will(says(THOUGHT), says(text("Yes.")))
     await ask(claude)
@@ -205,7 +205,7 @@ async def test_an_odd_answer_is_sent_back_in_a_form_that_the_api_takes(claude, o
     assert len(claude.requests) == 2
 
 
-async def test_calls_in_the_history_do_not_keep_an_agent_without_tools_from_answering(claude):
+async def test_an_agent_without_tools_can_answer_after_calls_in_the_history(claude):
     claude.will(says(text("Clear.")))
     assert await ask(claude, [*HELLO, step(CALL), RESULT], tools=[]) == [text("Clear.")]
     assert claude.requests[0].body["tool_choice"] == {"type": "none"}
@@ -228,18 +228,18 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-async def test_what_no_second_try_would_change_is_told_at_once(claude, case):
+async def test_a_permanent_error_is_reported_at_once(claude, case):
     reply, words = REFUSALS[case]
     claude.will(reply)
     assert await refusal(claude) == (words, 1)
 
 
-async def test_who_is_asked_to_come_back_much_later_gives_up(claude):
+async def test_a_long_retry_after_is_not_waited_for(claude):
     claude.will(refuses(429, "rate_limit_error", retry_after=formatdate(time.time() + 3600, usegmt=True)))
     assert await refusal(claude) == (LIMIT.replace("a minute", "60 minutes"), 1)
 
 
-async def test_a_wrong_key_is_told_at_once(claude):
+async def test_a_wrong_key_is_reported_at_once(claude):
     assert await refusal(claude, key="sk-ant-wrong") == ("Claude rejected the API key. Check ANTHROPIC_API_KEY.", 1)
 
 
@@ -250,7 +250,7 @@ USELESS_KEYS = {
 
 
 @pytest.mark.parametrize("key", USELESS_KEYS)
-def test_without_a_usable_key_nothing_is_asked(key):
+def test_no_request_is_sent_without_a_valid_key(key):
     with pytest.raises(ProviderError) as failure:
         AnthropicProvider(api_key=key, model=NEW)
     assert str(failure.value) == USELESS_KEYS[key]
@@ -271,7 +271,7 @@ PASSING = {
 
 
 @pytest.mark.parametrize("case", PASSING)
-async def test_what_fails_before_the_first_output_is_tried_again(claude, case):
+async def test_a_failure_before_the_first_output_is_retried(claude, case):
     claude.will(PASSING[case], says(text("Hi")))
     assert await ask(claude) == [text("Hi")]
     assert len(claude.requests) == 2

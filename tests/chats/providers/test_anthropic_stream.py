@@ -1,4 +1,4 @@
-"""How an answer of Claude arrives: as events that can be shown at once, and as blocks exactly as returned."""
+"""Claude's streamed answer: events to show at once, and blocks exactly as returned."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ async def ask(claude, **given):
     return [event async for event in stream]
 
 
-async def told(claude):
-    """What people got to see, and the words of the failure that ended it."""
+async def text_and_error(claude):
+    """Return the streamed text, and the error message that ended the answer."""
     shown = []
     with pytest.raises(ProviderError) as failure:
         async for event in provider_at(claude).stream(ModelRequest(AGENT, HELLO)):
@@ -79,7 +79,7 @@ async def test_text_arrives_in_deltas_and_ends_as_one_block(claude):
     ]
 
 
-async def test_parallel_calls_have_their_inputs_only_once_they_are_whole(claude):
+async def test_inputs_of_parallel_calls_are_ready_once_complete(claude):
     blocks = [tool_use("toolu_1", "getWeather", city="Köln", n=42), tool_use("toolu_2", "getWeather"), text("Wait.")]
     claude.will(says(*blocks, stop_reason="tool_use", size=11))
     *shown, finished = await ask(claude)
@@ -98,7 +98,7 @@ async def test_parallel_calls_have_their_inputs_only_once_they_are_whole(claude)
     assert (finished.blocks, finished.stop_reason) == (blocks, "tool_use")
 
 
-async def test_thoughts_are_shown_and_kept_with_their_signatures(claude):
+async def test_thoughts_are_streamed_and_kept_with_their_signatures(claude):
     blocks = [thinking("Hm, let me see.", "Sig+/natu=="), redacted("Zm9v+/=="), thinking("", "omitted"), text("Yes.")]
     claude.will(says(*blocks, size=10))
     *shown, finished = await ask(claude)
@@ -111,12 +111,12 @@ async def test_thoughts_are_shown_and_kept_with_their_signatures(claude):
     assert finished.blocks == blocks
 
 
-async def test_a_thought_that_no_database_can_keep_is_left_out(claude):
+async def test_a_thought_that_no_database_can_store_is_left_out(claude):
     claude.will(says(thinking("a\x00b", "broken by any change"), text("Yes.")))
     assert (await ask(claude))[-1].blocks == [text("Yes.")]
 
 
-async def test_what_stands_in_a_block_s_start_counts_too(claude):
+async def test_text_in_the_start_event_of_a_block_is_included(claude):
     first = {"type": "content_block_start", "index": 0, "content_block": thinking("Hm", "sig")}
     second = {"type": "content_block_start", "index": 1, "content_block": text("Yes")}
     third = {"type": "content_block_start", "index": 2, "content_block": tool_use("toolu_1", "getWeather", city="Rome")}
@@ -128,7 +128,7 @@ async def test_what_stands_in_a_block_s_start_counts_too(claude):
         events.TextStarted("text-1"),
         events.TextDelta("text-1", "Yes"),
         events.ToolInputStarted("toolu_1", "getWeather"),
-        # Nothing was stopped before the message was.
+        # No block was stopped before the message ended.
         events.ReasoningEnded("thinking-0"),
         events.TextEnded("text-1"),
         events.ToolInputReady("toolu_1", "getWeather", {"city": "Rome"}),
@@ -149,7 +149,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("written", UNREADABLE, ids=lambda written: written[:20])
-async def test_an_input_that_cannot_be_kept_is_wrapped_and_fits_no_tool(claude, written):
+async def test_an_input_that_cannot_be_stored_is_wrapped(claude, written):
     start, _, *rest, stop = block_events(0, tool_use("toolu_1", "getWeather", city=written), size=10**9)
     rest[0]["delta"]["partial_json"] = written
     claude.will(Reply(items=[START, start, *rest, stop, *end("tool_use", output_tokens=4)]))
@@ -159,7 +159,7 @@ async def test_an_input_that_cannot_be_kept_is_wrapped_and_fits_no_tool(claude, 
     assert planned.error_text.startswith("Invalid input for getWeather: city: Field required")
 
 
-async def test_what_is_new_in_the_api_disturbs_nothing(claude):
+async def test_unknown_events_and_blocks_are_ignored(claude):
     new = [
         {"type": "weather_report", "sky": "clear"},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "hologram", "data": {"x": [1]}}},
@@ -183,7 +183,7 @@ FIXED = [
 ]
 
 
-def test_however_the_bytes_are_split_the_answer_is_the_same(claude):
+def test_the_answer_does_not_depend_on_how_the_bytes_are_split(claude):
     whole = sum(len(chunk) for chunk in says(*FIXED, cuts=[1]).items)
     with asyncio.Runner() as runner:
         provider = provider_at(claude)
@@ -206,7 +206,7 @@ def test_however_the_bytes_are_split_the_answer_is_the_same(claude):
         assert runner.run(collect()) == expected
 
 
-async def test_a_slow_answer_is_shown_as_it_comes(claude):
+async def test_a_slow_answer_is_streamed_as_it_arrives(claude):
     gate = threading.Event()
     start, *rest = block_events(0, text("First, then."), size=6)
     claude.will(Reply(items=[START, start, rest[0], gate, *rest[1:], *end(output_tokens=4)]))
@@ -234,15 +234,15 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-async def test_what_fails_after_the_first_output_is_not_tried_again(claude, ending):
+async def test_a_failure_after_the_first_output_is_not_retried(claude, ending):
     items, words = ENDINGS[ending]
     claude.will(Reply(items=[*BEGINNING, *items]))
-    shown, said = await told(claude)
+    shown, said = await text_and_error(claude)
     assert "".join(event.text for event in shown if isinstance(event, events.TextDelta)) == "Half an ans"
     assert (said, len(claude.requests)) == (words, 1)
 
 
-async def test_a_connection_lost_behind_the_stop_reason_loses_nothing(claude):
+async def test_a_connection_lost_after_the_stop_reason_loses_nothing(claude):
     claude.will(Reply(items=[*BEGINNING, end(output_tokens=4)[0], Close.EARLY]))
     assert (await ask(claude))[-1].blocks == [text("Half an ans")]
 
@@ -270,7 +270,7 @@ async def test_an_endless_answer_is_cut_off_and_the_connection_closed(claude, wh
 
 
 class Babbler:
-    """A provider of one's own that begins one text after the other."""
+    """A custom provider that starts one text after the other."""
 
     name = "babbler"
 
@@ -279,7 +279,7 @@ class Babbler:
             yield events.TextStarted("text-0")
 
 
-async def test_an_endless_number_of_empty_parts_is_cut_off_too():
+async def test_an_endless_number_of_empty_parts_is_cut_off():
     with pytest.raises(ProviderError, match="longer than 400,000 characters"):
         async for _ in loop.stream_step(AGENT, Babbler(), HELLO, 0):
             pass

@@ -1,4 +1,4 @@
-"""Whole turns with Claude: the real runner, a real pause, and a server that refuses what the real API would refuse."""
+"""Whole turns with Claude: the real runner, and a server that refuses what the real API refuses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import AuditEntry
 from approvals.runtime import database
 from approvals.states import Door, Verdict
@@ -59,7 +60,7 @@ def claude(monkeypatch, settings):
 
 
 def restart():
-    """Forget what a process holds in memory; the next turn runs on a new event loop anyway."""
+    """Drop what the process holds in memory. The next turn runs on a new event loop anyway."""
     providers._make.cache_clear()
     registry.load.cache_clear()
 
@@ -73,7 +74,7 @@ def converse(words="Hello"):
 
 
 def decide(turn, verdict=Verdict.APPROVE, **given):
-    desk.decide(only_request(turn).pk, by=people.bob(), via=Door.DASHBOARD, verdict=verdict, **given)
+    desk.decide(only_request(turn).pk, Answer(verdict, **given), by=people.bob(), via=Door.DASHBOARD)
 
 
 def parts(turn):
@@ -89,7 +90,7 @@ def result(call_id, content, **more):
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
 
 
-def test_a_refund_waits_for_bob_and_goes_on_after_a_restart_with_its_thoughts_unchanged(claude):
+def test_a_refund_continues_after_a_restart_with_its_thoughts_unchanged(claude):
     blocks = [
         thinking("250 is a lot.\n\tBetter ask… 🌍", "EqQBCgIYAh+/=="),
         redacted("EmwKAhgBEgy+/=="),
@@ -115,13 +116,13 @@ def test_a_refund_waits_for_bob_and_goes_on_after_a_restart_with_its_thoughts_un
         "Done.",
         "It is refunded.",
     ]
-    # Another turn sees all of it again.
+    # The next turn is shown the whole conversation again.
     claude.will(says(text("Yes.")))
     run(say(turn.chat, "Sure?"))
     assert sent(claude)[1] == blocks
 
 
-def test_a_refusal_of_bob_s_reads_as_a_person_s_decision(claude):
+def test_a_rejection_is_reported_as_a_persons_decision(claude):
     claude.will(says(thinking("Hm", "s"), tool_use("toolu_1", "issueRefund", **REFUND), stop_reason="tool_use"))
     turn = converse()
     decide(turn, Verdict.REJECT, comment="Not without the parcel.")
@@ -157,7 +158,7 @@ STOP_REASONS = {
 
 
 @pytest.mark.parametrize("stop_reason", STOP_REASONS)
-def test_every_stop_reason_ends_the_turn_in_its_way(claude, stop_reason):
+def test_every_stop_reason_has_a_finish_reason(claude, stop_reason):
     claude.will(says(text("So far."), stop_reason=stop_reason))
     turn = converse()
     assert (turn.state, turn.finish_reason, turn.error) == STOP_REASONS[stop_reason]
@@ -202,8 +203,8 @@ def test_blocks_of_an_unknown_type_are_kept_but_not_sent_back(claude):
     assert [block["type"] for block in sent(claude)[1]] == ["text", "tool_use"]
 
 
-def test_stop_cuts_claude_short_at_once_and_keeps_what_was_said(claude, monkeypatch):
-    # So it is the press of the button that is heard, and not the next look at the lease.
+def test_a_stop_cuts_claude_short_and_keeps_its_text(claude, monkeypatch):
+    # The runner must be stopped by the notification, not by the next renewal of the lease.
     monkeypatch.setattr(runner, "RENEW_EVERY", timedelta(hours=1))
     begin, *words = block_events(0, text("One, two, three"), size=5)[:-1]
     claude.will(Reply(items=[START, begin, *words, threading.Event()]))
@@ -232,7 +233,7 @@ def test_stop_cuts_claude_short_at_once_and_keeps_what_was_said(claude, monkeypa
     assert sent(claude) == [[text("Count")], [text("One, two, three")], [text("Go on")]]
 
 
-def test_a_claude_that_speaks_for_ever_is_cut_off_with_clear_words(claude):
+def test_an_endless_answer_fails_the_turn_with_a_clear_error(claude):
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "la " * 700}}
     claude.will(Reply(items=itertools.chain([START, block_events(0, text("x"))[0]], itertools.repeat(delta))))
     turn = converse()
@@ -241,7 +242,7 @@ def test_a_claude_that_speaks_for_ever_is_cut_off_with_clear_words(claude):
     assert claude.requests[0].gone.wait(60)
 
 
-def test_a_failure_is_told_on_the_page_and_the_chat_goes_on(claude, client):
+def test_the_page_shows_a_failure_and_the_chat_continues(claude, client):
     claude.will(Reply(items=[*answer(text("Half an"))[:-2], Close.EARLY]), refuses(404, "not_found_error"))
     turn = converse()
     second = run(say(turn.chat, "Hello?"))
@@ -256,7 +257,7 @@ def test_a_failure_is_told_on_the_page_and_the_chat_goes_on(claude, client):
     assert sent(claude) == [[text("Hello")], [text("Hello?")], [text("Hello??")]]
 
 
-def test_a_chat_that_the_scripted_provider_began_goes_on_with_claude(claude, settings):
+def test_claude_continues_a_chat_of_the_scripted_provider(claude, settings):
     settings.HITL_PROVIDER, settings.HITL_AGENTS = "scripted", ["chats.agent.demo.support"]
     chat = make_chat(people.alice())
     turn = run(actions.post_message(chat, "approve refund", by=chat.owner, agent=support, via=Door.CHAT).turn)
@@ -269,7 +270,7 @@ def test_a_chat_that_the_scripted_provider_began_goes_on_with_claude(claude, set
     assert ["thinking" in request.body for request in claude.requests] == [False, True]
 
 
-def test_a_chat_goes_on_with_another_model_and_with_another_account(claude, settings, monkeypatch):
+def test_a_chat_continues_with_another_model_and_another_account(claude, settings, monkeypatch):
     blocks = [thinking("Hm.", "s"), tool_use("toolu_1", "issueRefund", **REFUND)]
     claude.will(says(*blocks, stop_reason="tool_use"))
     turn = converse()

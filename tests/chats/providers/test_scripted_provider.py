@@ -1,4 +1,4 @@
-"""The scripted provider plays what is written, word by word, and the same every time."""
+"""The scripted provider plays its script word by word and deterministically."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def agent(*steps) -> Agent:
     return Agent(name="a", script=[Conversation(r"order (?P<n>\d+)", steps, example="order 7")])
 
 
-def test_text_comes_in_several_deltas_that_are_the_whole_text():
+def test_the_deltas_add_up_to_the_text():
     events = play(support, user("hello"))
     deltas = [event.text for event in events if isinstance(event, TextDelta)]
     assert len(deltas) > 5
@@ -41,7 +41,7 @@ def test_text_comes_in_several_deltas_that_are_the_whole_text():
     assert events[-1].stop_reason == "end_turn"
 
 
-def test_a_tools_input_comes_in_fragments_of_json():
+def test_a_tool_input_is_streamed_as_fragments_of_json():
     events = play(agent([Use("buy", {"n": "{n:number}", "note": "order {n}"})]), user("ORDER 12"))
     fragments = [event.text for event in events if isinstance(event, ToolInputDelta)]
     (ready,) = [event for event in events if isinstance(event, ToolInputReady)]
@@ -59,11 +59,11 @@ def test_each_step_follows_the_results_of_the_one_before():
     ]
 
 
-def test_an_unknown_sentence_gets_those_that_are_known():
+def test_an_unknown_sentence_is_answered_with_the_known_ones():
     assert "`order 7`" in play(agent([Say("x")]), user("what?"))[-1].blocks[0]["text"]
 
 
-def test_it_says_the_same_every_time():
+def test_the_answer_is_the_same_every_time():
     said = [play(support, user("hello"))[-1].blocks for _ in range(2)]
     assert said[0] == said[1]
 
@@ -84,5 +84,5 @@ def test_every_example_of_the_demo_plays_its_own_conversation(conversation):
         ("{unknown}", "{unknown}"),
     ],
 )
-def test_templates(template, filled):
+def test_placeholders_in_templates_are_filled(template, filled):
     assert fill(template, {"n": "12", "d": "9,5", "list": ["x"]}) == filled

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from approvals.access.permissions import KEY
+from approvals.access.keys import KEY
 from tests.support.processes.clone import Clone
 from tests.support.processes.ports import free_port
 from tests.support.root import ROOT

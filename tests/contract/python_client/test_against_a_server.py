@@ -26,12 +26,6 @@ SOON = 120
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("client")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def agent(server):
     return Remote(server, "requester", ("ask", "read"))
 

@@ -1,4 +1,4 @@
-"""The cache that limits count in, without Redis; with it: tests/proofs/team/test_login_limits.py."""
+"""The cache of the rate limits without Redis; with Redis: tests/proofs/team/test_login_limits.py."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ OPTIONS = {"serializer": "hitlsite.cache.JsonSerializer", "socket_timeout": 1, "
 
 @pytest.fixture(autouse=True)
 def _redis_is_tried(monkeypatch):
-    monkeypatch.setattr(patient.PatientCache, "_away_until", 0.0)
+    monkeypatch.setattr(patient.FallbackCache, "_away_until", 0.0)
 
 
-def cache_at(url: str) -> patient.PatientCache:
-    return patient.PatientCache([url], {"KEY_PREFIX": "pausepoint", "OPTIONS": OPTIONS})
+def cache_at(url: str) -> patient.FallbackCache:
+    return patient.FallbackCache([url], {"KEY_PREFIX": "pausepoint", "OPTIONS": OPTIONS})
 
 
-def one_round(cache: patient.PatientCache, key: str) -> list[object]:
+def one_round(cache: patient.FallbackCache, key: str) -> list[object]:
     """What allauth does with it."""
     return [cache.add(key, True, timeout=10), cache.add(key, True, timeout=10), cache.get(key), cache.delete(key)]
 
 
-def test_while_redis_is_away_each_process_counts_for_itself(caplog):
+def test_each_process_counts_alone_while_redis_is_away(caplog):
     url = f"redis://127.0.0.1:{free_port()}/0"
     began = time.monotonic()
     assert one_round(cache_at(url), "lock") == [True, False, True, True]
@@ -38,6 +38,6 @@ def test_while_redis_is_away_each_process_counts_for_itself(caplog):
     assert [record.message.split(" (")[0] for record in caplog.records] == ["Redis is away"]
 
 
-def test_a_small_site_keeps_its_counts_in_its_only_process():
+def test_without_redis_counts_are_kept_in_memory():
     assert type(caches["default"]).__name__ == "LocMemCache"
     assert caches["default"]._max_entries == 100_000

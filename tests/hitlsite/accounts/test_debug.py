@@ -1,4 +1,4 @@
-"""DEBUG=1 is for one's own machine: it shows details, and its key is known to everybody."""
+"""DEBUG=1 works only on this machine, because it shows details and its key is public."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def test_with_debug_a_server_listens_on_this_machine_only(settings, host):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
-def test_this_machine_has_several_names(host):
+def test_every_name_of_this_machine_is_accepted(host):
     assert is_loopback(host)

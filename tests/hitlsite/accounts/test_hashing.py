@@ -1,4 +1,4 @@
-"""Passwords are hashed on a few threads of their own, and nobody holds anything while waiting for one."""
+"""Passwords are hashed on a few threads, and no connection is held while waiting for one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def crowd(monkeypatch):
     return found
 
 
-def test_the_hashes_are_djangos():
+def test_hashes_are_those_of_django():
     hashed = make_password("secret")
     assert hashed.startswith("pbkdf2_sha256$")
     assert check_password("secret", PBKDF2PasswordHasher().encode("secret", "salt"))
@@ -48,7 +48,7 @@ def test_the_hashes_are_djangos():
     assert not check_password("guess", hashed)
 
 
-def test_many_at_once_keep_few_threads_busy(crowd):
+def test_many_log_ins_at_once_use_few_threads(crowd):
     with ThreadPoolExecutor(16) as people_at_once:
         hashed = list(people_at_once.map(make_password, ["secret"] * 16))
     assert len(set(hashed)) == 16
@@ -57,7 +57,7 @@ def test_many_at_once_keep_few_threads_busy(crowd):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_for_a_hash_holds_no_connection(client, monkeypatch):
+def test_no_connection_is_held_while_waiting_for_a_hash(client, monkeypatch):
     people.alice()
     seen = []
 
@@ -72,7 +72,7 @@ def test_who_waits_for_a_hash_holds_no_connection(client, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_transaction_holds_locks_and_does_not_queue(crowd):
+def test_hashing_inside_a_transaction_does_not_queue(crowd):
     User.objects.create_user("erin", password="secret")
     assert connection.in_atomic_block and connection.connection is not None
     assert crowd["threads"] == {threading.current_thread().name}

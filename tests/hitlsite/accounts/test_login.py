@@ -1,4 +1,4 @@
-"""Logging in: what is said, what goes on record, and what of allauth cannot be reached."""
+"""Logging in: messages, audit entries, and the parts of allauth that are not routed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_logged_in(client: Client) -> bool:
     ("name", "password"),
     [("alice", "guess"), ("nobody", people.PASSWORD), ("alice", ""), ("", ""), ("alice\0", "x"), ("a" * 151, "x")],
 )
-def test_what_does_not_fit_is_refused_in_the_same_words(client, name, password):
+def test_a_wrong_name_and_a_wrong_password_get_the_same_message(client, name, password):
     people.alice()
     refused = send(client, name, password)
     assert (refused.status_code, refusal(refused)) == (200, ["Wrong username or password."])
@@ -52,13 +52,13 @@ def test_what_does_not_fit_is_refused_in_the_same_words(client, name, password):
 
 
 @pytest.mark.parametrize("name", ["alice", '"><script>alert(1)</script>', "a" * 1000])
-def test_the_name_stays_in_its_field_and_the_password_does_not(client, name):
+def test_a_failed_log_in_keeps_the_name_but_not_the_password(client, name):
     form = parse(send(client, name, "guess").text).find("form")[-1]
     values = {one.attributes["name"]: one.attributes.get("value") for one in form.find("input")}
     assert (values["username"], values["password"]) == (name[:150], None)
 
 
-def test_an_account_that_was_closed_is_refused_in_those_words_too(client):
+def test_a_deactivated_account_gets_the_same_message(client):
     alice = people.alice()
     alice.is_active = False
     alice.save()
@@ -66,12 +66,12 @@ def test_an_account_that_was_closed_is_refused_in_those_words_too(client):
     assert not is_logged_in(client)
 
 
-def test_a_username_is_read_as_it_was_made(client):
+def test_a_username_is_normalized_as_at_creation(client):
     people.make_person("ﬁona".replace("ﬁ", "fi"))
     assert send(client, " ﬁona ").status_code == 302
 
 
-def test_log_ins_are_entries_of_the_audit_log_and_lines_of_the_log(client, caplog):
+def test_log_ins_are_audited_and_logged(client, caplog):
     people.alice()
     caplog.set_level("INFO", "hitlsite")
     send(client, "alice", "guess", REMOTE_ADDR="192.0.2.1")
@@ -86,18 +86,18 @@ def test_log_ins_are_entries_of_the_audit_log_and_lines_of_the_log(client, caplo
     ]
 
 
-def test_a_name_that_nobody_has_goes_on_no_record_as_it_may_be_a_password(client, caplog):
+def test_an_unknown_name_is_not_recorded_because_it_may_be_a_password(client, caplog):
     send(client, "hunter2\nINFO forged")
     assert entries() == [("login.failed", "", {"name": "", "address": "127.0.0.1"})]
     assert [record.getMessage() for record in caplog.records] == ["Failed log-in as nobody known from 127.0.0.1"]
 
 
-def test_an_empty_form_is_no_failed_log_in(client):
+def test_an_empty_form_does_not_count_as_a_failed_log_in(client):
     send(client, "", "")
     assert entries() == []
 
 
-def test_who_is_logged_in_is_taken_to_the_page_they_wanted(client):
+def test_a_logged_in_user_is_redirected_to_next(client):
     client.force_login(people.alice())
     assert client.get("/login/", {"next": "/workflows/"}).headers["Location"] == "/workflows/"
     assert client.get("/login/").headers["Location"] == "/"
@@ -107,7 +107,7 @@ def test_who_is_logged_in_is_taken_to_the_page_they_wanted(client):
     "elsewhere",
     ["http://testserver/", "https://shop.example/", "https://sub.desk.example/", "//testserver:1/", "/\\x.example"],
 )
-def test_the_way_on_leads_to_no_other_host_and_never_from_https_to_http(client, settings, elsewhere):
+def test_next_never_leads_to_another_host_or_to_http(client, settings, elsewhere):
     settings.ALLOWED_HOSTS = ["testserver", ".desk.example", "sub.desk.example"]
     settings.CSRF_TRUSTED_ORIGINS = ["https://shop.example"]
     people.alice()
@@ -116,14 +116,14 @@ def test_the_way_on_leads_to_no_other_host_and_never_from_https_to_http(client, 
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/html"])
-def test_the_log_in_answers_with_pages_only(client, accept):
+def test_the_log_in_responds_only_with_pages(client, accept):
     people.alice()
     for headers in ({"Accept": accept}, {"X-Requested-With": "XMLHttpRequest"}):
         assert client.get("/login/", headers=headers).headers["Content-Type"].startswith("text/html")
         assert client.post("/login/", {}, headers=headers).headers["Content-Type"].startswith("text/html")
 
 
-def test_the_admin_has_no_log_in_of_its_own(client):
+def test_the_admin_uses_the_log_in_of_the_site(client):
     User.objects.create_superuser("root", password=people.PASSWORD)
     for answer in (client.get("/admin/login/"), client.post("/admin/login/", {"username": "root", "password": "x"})):
         assert (answer.status_code, answer.headers["Location"]) == (302, "/login/?next=/admin/")
@@ -133,25 +133,25 @@ def test_the_admin_has_no_log_in_of_its_own(client):
     assert client.get("/admin/password_change/").headers["Location"] == "/password/"
 
 
-def test_who_is_no_staff_is_told_so_by_the_admin(client):
+def test_the_admin_refuses_users_who_are_not_staff(client):
     client.force_login(people.alice())
     answer = client.get("/admin/", follow=True)
     assert (answer.redirect_chain, answer.status_code) == ([("/admin/login/?next=/admin/", 302)], 403)
 
 
-def test_the_log_in_offers_a_link_by_mail_where_there_is_such_a_page(client, settings):
+def test_the_log_in_page_links_to_the_password_reset_if_it_exists(client, settings):
     assert 'href="/password/reset/"' in client.get("/login/").text
     settings.ROOT_URLCONF = __name__
     assert "Forgot" not in client.get("/login/").text
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_sign_up_and_addresses_of_mail_are_routed_nowhere(name):
+def test_sign_up_and_mail_addresses_are_not_routed(name):
     with pytest.raises(NoReverseMatch):
         reverse(f"account_{name}")
 
 
-def test_of_allauth_only_its_pages_for_log_in_and_passwords_are_routed():
+def test_only_log_in_and_password_pages_of_allauth_are_routed():
     names = {str(name) for name in get_resolver().reverse_dict if str(name).startswith(("account_", "social", "mfa_"))}
     assert names == {
         "account_login",
@@ -165,11 +165,11 @@ def test_of_allauth_only_its_pages_for_log_in_and_passwords_are_routed():
 @pytest.mark.parametrize(
     "address", ["/accounts/signup/", "/signup/", "/account/email/", "/accounts/", "/accounts/social/"]
 )
-def test_allauths_usual_addresses_are_not_there(client, address):
+def test_the_default_urls_of_allauth_do_not_exist(client, address):
     client.force_login(people.alice())
     assert client.get(address).status_code == 404
 
 
-def test_the_admin_shows_no_addresses_of_mail(client):
+def test_the_admin_does_not_show_mail_addresses(client):
     client.force_login(User.objects.create_superuser("root"))
     assert client.get("/admin/account/emailaddress/").status_code == 404

@@ -1,4 +1,4 @@
-"""Too many tries are refused for a while: here with the limits that a real site has, which other tests are free of."""
+"""Rate limits of log-ins, with the limits of a real site, which other tests switch off."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def assert_refused(answer) -> None:
     assert words == ["429", "Too many attempts. Wait 5 minutes, then try again."]
 
 
-def test_after_twenty_wrong_passwords_the_next_is_a_page_that_says_how_long_to_wait(client):
+def test_after_twenty_wrong_passwords_a_page_says_how_long_to_wait(client):
     people.alice()
     assert fail("alice") == [200] * TRIES
     assert_refused(send("alice", "guess"))
@@ -49,7 +49,7 @@ def test_after_twenty_wrong_passwords_the_next_is_a_page_that_says_how_long_to_w
     assert "_auth_user_id" not in client.session
 
 
-def test_a_stranger_locks_nobody_out():
+def test_failed_log_ins_do_not_lock_out_other_addresses():
     people.alice()
     fail("alice", 3 * TRIES, address=STRANGER)
     assert send("alice", address=HOME).status_code == 302
@@ -57,7 +57,7 @@ def test_a_stranger_locks_nobody_out():
     assert send("erin", address=STRANGER).status_code == 302
 
 
-def test_one_address_may_try_many_accounts_only_so_often():
+def test_tries_of_one_address_on_many_accounts_are_limited():
     people.alice()
     found = [status for number in range(6) for status in fail(f"person-{number}", address=STRANGER)]
     assert found == [200] * TRIES_FROM_ONE_ADDRESS + [429] * TRIES
@@ -71,27 +71,27 @@ def test_addresses_of_one_ipv6_network_count_as_one():
     assert send("alice", address="2001:db8:0:1::1").status_code == 200
 
 
-def test_addresses_of_ipv4_stay_apart_on_a_socket_of_ipv6():
+def test_mapped_ipv4_addresses_count_separately():
     fail("alice", address=f"::ffff:{STRANGER}")
     assert_refused(send("alice", address=STRANGER))
     assert send("alice", address=f"::ffff:{HOME}").status_code == 200
 
 
-def test_good_log_ins_use_nothing_up():
+def test_successful_log_ins_do_not_count():
     people.alice()
     assert [send("alice").status_code for _ in range(TRIES + 5)] == [302] * (TRIES + 5)
     fail("alice", TRIES - 1)
     assert send("alice").status_code == 302
 
 
-def test_an_account_is_the_same_in_capitals_and_with_blanks():
+def test_the_limit_ignores_case_and_spaces_in_the_username():
     people.alice()
     for name in ("alice", "ALICE", " alice", "aliCe "):
         fail(name, TRIES // 4)
     assert_refused(send("alice"))
 
 
-def test_the_admin_is_no_way_around():
+def test_the_admin_log_in_has_the_same_limit():
     people.alice()
     assert [Client().post("/admin/login/", {"username": "alice", "password": "x"}).status_code for _ in range(3)] == [
         302
@@ -99,7 +99,7 @@ def test_the_admin_is_no_way_around():
     assert AuditEntry.objects.count() == 0
 
 
-def test_what_is_refused_is_a_line_of_the_log_and_no_entry(caplog):
+def test_a_refused_try_is_logged_and_not_audited(caplog):
     fail("alice")
     before = AuditEntry.objects.count()
     send("alice")
@@ -107,7 +107,7 @@ def test_what_is_refused_is_a_line_of_the_log_and_no_entry(caplog):
     assert caplog.records[-1].getMessage() == f"Refused to check a password from {HOME}: too many were wrong"
 
 
-def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(settings):
+def test_behind_a_proxy_its_client_address_counts(settings):
     settings.TRUSTED_PROXIES = 1
     people.alice()
     for number in range(TRIES):
@@ -117,7 +117,7 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(settings):
 
 
 @pytest.mark.parametrize("forwarded", ["", "nonsense", "unix:", HOME])
-def test_proxies_that_are_not_there_or_say_nonsense_are_no_error(settings, forwarded):
+def test_missing_or_invalid_forwarded_headers_cause_no_error(settings, forwarded):
     settings.TRUSTED_PROXIES = 2
     people.alice()
     more = {"HTTP_X_FORWARDED_FOR": forwarded} if forwarded else {}
@@ -125,13 +125,13 @@ def test_proxies_that_are_not_there_or_say_nonsense_are_no_error(settings, forwa
     assert_refused(send("alice", address="10.0.0.1", **more))
 
 
-def test_without_trusted_proxies_what_a_client_says_of_itself_counts_for_nothing():
+def test_without_trusted_proxies_forwarded_headers_are_ignored():
     for number in range(TRIES):
         send("alice", "guess", HTTP_X_FORWARDED_FOR=f"203.0.113.{number}")
     assert_refused(send("alice", HTTP_X_FORWARDED_FOR="203.0.113.99"))
 
 
-def test_tries_to_change_ones_password_are_limited_too(client):
+def test_tries_to_change_a_password_are_limited_too(client):
     client.force_login(people.alice())
     form = {"oldpassword": "guess", "password1": "a new long one", "password2": "a new long one"}
     assert [client.post("/password/", form).status_code for _ in range(10)] == [200] * 10
@@ -139,14 +139,14 @@ def test_tries_to_change_ones_password_are_limited_too(client):
     assert client.get("/password/").status_code == 200
 
 
-def test_mails_to_one_address_are_limited_and_so_are_askers(client):
+def test_reset_mails_are_limited_per_recipient_and_per_client(client):
     assert [client.post("/password/reset/", {"email": "bob@example.org"}).status_code for _ in range(3)] == [302] * 3
     assert_refused(client.post("/password/reset/", {"email": "bob@example.org"}))
     others = [client.post("/password/reset/", {"email": f"{n}@example.org"}).status_code for n in range(20)]
     assert others == [302] * 17 + [429] * 3
 
 
-def test_programs_are_told_in_a_document():
+def test_programs_get_a_problem_document():
     fail("alice")
     answer = send("alice", HTTP_ACCEPT="application/json")
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (
@@ -156,6 +156,6 @@ def test_programs_are_told_in_a_document():
     )
 
 
-def test_whoever_is_told_to_wait_waits_long_enough_for_every_limit():
+def test_the_wait_covers_every_limit():
     rates = [rate for limit in ours.ACCOUNT_RATE_LIMITS.values() for rate in parse_rates(limit)]
     assert {rate.duration for rate in rates} == {ours.LIMIT_SECONDS}

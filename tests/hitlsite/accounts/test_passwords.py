@@ -1,4 +1,4 @@
-"""Everyone changes their own password in the product, and sets a new one by a link in a mail."""
+"""Changing a password, and resetting it with a link in a mail."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def last_event() -> tuple[str, str, dict[str, str]]:
     return entry.event, entry.actor_name, entry.data
 
 
-def test_every_page_leads_to_the_page_where_one_changes_the_own_password():
+def test_every_page_links_to_the_password_page():
     page = browser(people.carol()).get("/")
     (link,) = parse(page.text).find("a", class_="who")
     assert (link.attributes["href"], link.words) == ("/password/", "carol")
 
 
-def test_a_changed_password_is_on_record_and_keeps_this_browser_and_no_other():
+def test_changing_a_password_is_audited_and_ends_other_sessions():
     alice = people.alice()
     alice.set_password(people.PASSWORD)
     alice.save()
@@ -104,7 +104,7 @@ def test_a_changed_password_is_on_record_and_keeps_this_browser_and_no_other():
         ({"oldpassword": ""}, "This field is required."),
     ],
 )
-def test_a_password_that_will_not_do_is_refused_at_its_field(change, words):
+def test_an_unacceptable_password_is_refused_at_its_field(change, words):
     user = people.make_person("erin")
     refused = browser(user).post("/password/", CHANGE | change)
     assert (refused.status_code, refusals(refused)) == (200, [words])
@@ -112,7 +112,7 @@ def test_a_password_that_will_not_do_is_refused_at_its_field(change, words):
     assert user.check_password(people.PASSWORD)
 
 
-def test_who_has_no_password_here_is_told_whom_to_ask():
+def test_a_user_without_a_password_is_referred_to_an_administrator():
     user = people.make_person("erin")
     user.set_unusable_password()
     user.save()
@@ -136,7 +136,7 @@ def test_a_link_comes_by_mail_and_sets_a_new_password_once():
     assert refusals(follow(link)[1]) == [NOT_VALID]
 
 
-def test_a_link_that_is_followed_while_logged_in_is_a_reset_too():
+def test_a_reset_link_works_while_logged_in():
     user = with_mail()
     here = browser(user)
     user.refresh_from_db()
@@ -146,13 +146,13 @@ def test_a_link_that_is_followed_while_logged_in_is_a_reset_too():
     assert last_event()[0] == "password.reset"
 
 
-def test_the_link_leads_to_the_public_address_whatever_host_was_asked(settings):
+def test_the_link_uses_the_public_url_whatever_the_host_header(settings):
     settings.ALLOWED_HOSTS = ["*"]
     with_mail()
     assert ask_for_link("alice@example.org", HTTP_HOST="evil.example").startswith("/password/reset/")
 
 
-def test_a_link_is_good_for_an_hour(monkeypatch):
+def test_a_link_is_valid_for_an_hour(monkeypatch):
     user = with_mail()
     link = ask_for_link("alice@example.org")
     assert refusals(follow(link)[1]) == []
@@ -163,14 +163,14 @@ def test_a_link_is_good_for_an_hour(monkeypatch):
 
 
 @pytest.mark.parametrize("link", ["1/x", "1/set-password", "zzzzzzzzzzzzz/abc-def", "%00/x", "-/-", "1/abc-%0a"])
-def test_a_made_up_link_is_refused_in_words(link):
+def test_an_invented_link_is_refused_with_a_page(link):
     page = follow(f"/password/reset/{link}/")[1]
     assert page.status_code in {200, 404}
     if page.status_code == 200:
         assert refusals(page) == [NOT_VALID]
 
 
-def test_who_has_no_account_reads_the_same_and_gets_no_mail():
+def test_an_unknown_address_gets_the_same_page_and_no_mail():
     with_mail()
     closed = with_mail("dora", "dora@example.org")
     closed.is_active = False
@@ -184,7 +184,7 @@ def test_who_has_no_account_reads_the_same_and_gets_no_mail():
     assert [message.to for message in sent()] == [["alice@example.org"]]
 
 
-def test_an_address_that_somebody_had_before_sets_no_password():
+def test_a_former_address_cannot_reset_a_password():
     user = with_mail()
     follow(ask_for_link("alice@example.org"))
     user.email = "alice@new.example"
@@ -193,7 +193,7 @@ def test_an_address_that_somebody_had_before_sets_no_password():
     assert (len(sent()), EmailAddress.objects.count()) == (1, 0)
 
 
-def test_who_set_a_new_password_is_not_refused_for_the_tries_before(settings):
+def test_a_reset_clears_earlier_failures_of_that_account(settings):
     settings.ACCOUNT_RATE_LIMITS = ours.ACCOUNT_RATE_LIMITS
     with_mail()
     for _ in range(21):
@@ -204,7 +204,7 @@ def test_who_set_a_new_password_is_not_refused_for_the_tries_before(settings):
     assert client.post("/login/", {"username": "alice", "password": NEW}).status_code == 302
 
 
-def test_a_new_password_takes_back_no_tries_on_other_accounts(settings):
+def test_a_reset_keeps_failures_on_other_accounts(settings):
     settings.ACCOUNT_RATE_LIMITS = ours.ACCOUNT_RATE_LIMITS | {"login_failed": "20/300s/key,3/300s/ip"}
     with_mail()
     guesses = [Client().post("/login/", {"username": f"user{n}", "password": "guess"}) for n in range(4)]
@@ -214,7 +214,7 @@ def test_a_new_password_takes_back_no_tries_on_other_accounts(settings):
     assert Client().post("/login/", {"username": "user4", "password": "guess"}).status_code == 429
 
 
-def test_a_mail_server_that_is_away_is_in_the_log_and_on_no_page(monkeypatch, caplog):
+def test_a_mail_outage_is_logged_and_not_shown(monkeypatch, caplog):
     def refused(*_: object, **__: object) -> None:
         raise ConnectionRefusedError("no mail server")
 
@@ -229,13 +229,13 @@ def test_a_mail_server_that_is_away_is_in_the_log_and_on_no_page(monkeypatch, ca
 
 
 @pytest.mark.parametrize("address", ["/password/reset/", "/password/reset/sent/", "/password/reset/1/x/", "/login/"])
-def test_nothing_on_these_pages_stands_inline_and_each_has_our_policy(client, address):
+def test_these_pages_have_no_inline_code_and_have_our_policy(client, address):
     page = client.get(address)
     assert (page.status_code, inline_code(page.text)) == (200, [])
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
 
 
-def test_forms_need_their_token():
+def test_forms_need_their_csrf_token():
     with_mail()
     _, page = follow(ask_for_link("alice@example.org"))
     strict = Client(enforce_csrf_checks=True)

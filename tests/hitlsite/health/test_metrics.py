@@ -1,4 +1,4 @@
-"""`/metrics`: true figures, bounded labels, and a cost that does not grow with the tables."""
+"""`/metrics`: correct figures, bounded labels, and a cost that does not grow with the tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(found: Metrics) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_requests_are_counted_once_by_tool_and_status_however_often_somebody_looks():
+def test_requests_are_counted_once_by_tool_and_status_over_many_scrapes():
     found, asks, decides = Metrics(), alice(), bob()
     first, second, third = (make_request(asks, tool_name=name) for name in ("refund", "refund", "mail"))
     for _ in range(2):
@@ -64,7 +64,7 @@ def test_requests_are_counted_once_by_tool_and_status_however_often_somebody_loo
         assert figures["decision_seconds_count", "refund"] == 2
 
 
-def test_what_was_before_this_process_is_not_counted_as_new():
+def test_requests_from_before_the_process_started_are_not_counted():
     request = make_request(alice(), tool_name="refund")
     found = Metrics()
     assert ("requests_total", "refund", "pending") not in read(found)
@@ -72,7 +72,7 @@ def test_what_was_before_this_process_is_not_counted_as_new():
     assert read(found)["requests_total", "refund", "approved"] == 1
 
 
-def test_the_latency_is_from_asking_to_the_end():
+def test_the_latency_is_measured_from_asking_to_the_end():
     found, request = Metrics(), make_request(alice(), tool_name="refund")
     ApprovalRequest.objects.update(created_at=timezone.now() - timedelta(minutes=10))
     decide(request, bob(), Verdict.APPROVE)
@@ -85,7 +85,7 @@ def test_the_latency_is_from_asking_to_the_end():
     assert figures["decision_seconds_sum", "refund"] == taken.total_seconds()
 
 
-def test_an_ended_request_that_is_touched_again_has_not_ended_again():
+def test_touching_an_ended_request_does_not_count_it_again():
     found, request = Metrics(), make_request(alice(), tool_name="refund")
     decide(request, bob(), Verdict.APPROVE)
     assert read(found)["requests_total", "refund", "approved"] == 1
@@ -93,7 +93,7 @@ def test_an_ended_request_that_is_touched_again_has_not_ended_again():
     assert read(found)["requests_total", "refund", "approved"] == 1
 
 
-def test_more_tools_than_have_labels_share_one(monkeypatch):
+def test_tools_beyond_the_limit_share_one_label(monkeypatch):
     monkeypatch.setattr(metrics, "MAX_TOOLS", 3)
     found, asks = Metrics(), alice()
     for number in range(10):
@@ -107,7 +107,7 @@ def test_more_tools_than_have_labels_share_one(monkeypatch):
     assert figures["requests_open", "other", "normal"] == 7
 
 
-def test_a_tool_s_name_is_text_and_cannot_break_out_of_its_label():
+def test_a_tool_name_is_escaped_in_its_label():
     found = Metrics()
     name = 'x"} 1\npausepoint_up 0 \\'
     # No tool is called like this any more; rows of an older version may be.
@@ -116,7 +116,7 @@ def test_a_tool_s_name_is_text_and_cannot_break_out_of_its_label():
     assert (figures["requests_open", name, "normal"], figures["up",]) == (1, 1)
 
 
-def test_a_page_of_changes_ends_where_the_next_one_begins(monkeypatch):
+def test_pages_of_changes_have_no_gap_and_no_overlap(monkeypatch):
     monkeypatch.setattr(metrics, "PAGE", 2)
     monkeypatch.setattr(metrics, "PAGES", 2)
     found, asks, decides = Metrics(), alice(), bob()
@@ -131,7 +131,7 @@ def test_a_page_of_changes_ends_where_the_next_one_begins(monkeypatch):
     assert [read(found).get(("requests_total", "refund", "approved"), 0) for _ in range(3)] == [4, 7, 7]
 
 
-def test_what_waits_is_shown_by_its_age_and_priority():
+def test_pending_requests_are_shown_by_age_and_priority():
     asks, found = alice(), Metrics()
     for priority, minutes in ((Priority.CRITICAL, 3), (Priority.CRITICAL, 9), (Priority.LOW, 60)):
         request = make_request(asks, Kind.QUESTION, priority=priority)
@@ -151,7 +151,7 @@ def test_turns_outbox_and_processes_are_shown():
     OutboxEvent.objects.filter(channel="mail").update(delivered_at=timezone.now())
     now = timezone.now()
     for name, running in (("a", 2), ("b", 3)):
-        actions.seen(name, WorkerKind.WORKER, started_at=now, running=running)
+        actions.record_heartbeat(name, WorkerKind.WORKER, started_at=now, running=running)
     figures = read(Metrics())
     assert [figures["turns", state] for state in ("queued", "running", "suspended")] == [0, 0, 1]
     assert [figures["outbox_waiting", channel] for channel in ("webhook", "mail")] == [2, 0]
@@ -159,7 +159,7 @@ def test_turns_outbox_and_processes_are_shown():
     assert [figures["turns_running", kind] for kind in ("web", "worker")] == [0, 5]
 
 
-def test_a_count_ends_at_its_cap(monkeypatch):
+def test_a_gauge_stops_at_its_cap(monkeypatch):
     monkeypatch.setattr(metrics, "CAP", 5)
     workflow = make_workflow(alice())
     for _ in range(8):
@@ -169,7 +169,7 @@ def test_a_count_ends_at_its_cap(monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [1, 60])
-def test_it_costs_the_same_number_of_queries_however_much_there_is(rows, django_assert_num_queries):
+def test_metrics_cost_the_same_number_of_queries_for_any_number_of_rows(rows, django_assert_num_queries):
     found, asks = Metrics(), alice()
     workflow = make_workflow(asks)
     for number in range(rows):

@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz` and `/metrics`: for machines, without a log-in, and truthful when the database is away."""
+"""`/healthz`, `/readyz` and `/metrics`: without a log-in, and correct during a database outage."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from approvals import actions
-from approvals.live import echo
+from approvals.live import liveness
 from approvals.models.processes import Worker, WorkerKind
 from hitlsite.health import metrics, probes, readiness
-from hitlsite.health.probes import Probes, is_here
-from hitlsite.health.remembered import Remembered
+from hitlsite.health.cached_answer import CachedAnswer
+from hitlsite.health.probes import Probes, is_on_this_machine
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 LOCAL = ("127.0.0.1", 50000)
@@ -47,7 +47,7 @@ async def ask(app, path, *, method="GET", client=LOCAL, **headers):
 
 
 @pytest.mark.asyncio
-async def test_whether_the_process_answers_asks_no_database():
+async def test_healthz_does_not_use_the_database():
     # No database is allowed in this test.
     status, headers, body = await ask(Probes(nothing_else), "/healthz")
     assert (status, body) == (200, "ok\n")
@@ -56,8 +56,8 @@ async def test_whether_the_process_answers_asks_no_database():
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("path", probes.ADDRESSES)
-async def test_a_head_has_no_body_and_anything_else_is_refused(path, monkeypatch):
-    monkeypatch.setattr(readiness, "look", list)
+async def test_head_has_no_body_and_other_methods_are_refused(path, monkeypatch):
+    monkeypatch.setattr(readiness, "find_problems", list)
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"pausepoint_up 1.0\n")
     app = Probes(nothing_else)
     status, headers, body = await ask(app, path, method="HEAD")
@@ -67,7 +67,7 @@ async def test_a_head_has_no_body_and_anything_else_is_refused(path, monkeypatch
 
 
 @pytest.mark.asyncio
-async def test_all_other_addresses_are_the_application_s():
+async def test_all_other_paths_go_to_the_application():
     seen = []
 
     async def app(scope, receive, send):
@@ -86,11 +86,11 @@ async def test_a_process_whose_database_and_channel_layer_answer_is_ready():
 
 
 @pytest.mark.asyncio
-async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
+async def test_a_database_outage_is_reported_without_secrets(monkeypatch):
     def away():
         raise Unreachable("password=hunter2 host=db.internal")
 
-    monkeypatch.setattr(readiness, "look", away)
+    monkeypatch.setattr(readiness, "find_problems", away)
     monkeypatch.setattr(metrics.Metrics, "_count_new", lambda self: away())
     app = Probes(nothing_else)
     status, _, body = await ask(app, "/readyz")
@@ -101,7 +101,7 @@ async def test_a_database_that_is_away_is_said_without_its_secrets(monkeypatch):
 
 
 @pytest.mark.asyncio
-async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeypatch):
+async def test_a_hanging_database_blocks_one_thread_for_a_limited_time(monkeypatch):
     hung, let_go = [], threading.Event()
 
     def hang():
@@ -109,8 +109,8 @@ async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeyp
         let_go.wait(60)
         return []
 
-    monkeypatch.setattr(readiness, "look", hang)
-    monkeypatch.setattr(probes, "PATIENCE", 0.05)
+    monkeypatch.setattr(readiness, "find_problems", hang)
+    monkeypatch.setattr(probes, "TIMEOUT", 0.05)
     monkeypatch.setattr(probes, "READY_FOR", 0.0)
     app = Probes(nothing_else)
     try:
@@ -123,7 +123,7 @@ async def test_a_database_that_hangs_costs_one_thread_and_a_limited_time(monkeyp
 
 
 @pytest.mark.asyncio
-async def test_however_many_ask_one_look_is_under_way_and_a_leaving_client_does_not_end_it():
+async def test_many_clients_share_one_computation_that_a_disconnect_does_not_cancel():
     looks, go_on = [], asyncio.Event()
 
     async def look():
@@ -131,7 +131,7 @@ async def test_however_many_ask_one_look_is_under_way_and_a_leaving_client_does_
         await go_on.wait()
         return len(looks)
 
-    remembered = Remembered(look, seconds=3600)
+    remembered = CachedAnswer(look, seconds=3600)
     asking = [asyncio.create_task(remembered.get()) for _ in range(10)]
     await asyncio.sleep(0)
     asking[0].cancel()
@@ -142,68 +142,68 @@ async def test_however_many_ask_one_look_is_under_way_and_a_leaving_client_does_
 
 
 @pytest.mark.asyncio
-async def test_what_is_no_longer_good_is_looked_for_again():
+async def test_an_expired_answer_is_computed_again():
     looks = []
 
     async def look():
         looks.append(1)
         return len(looks)
 
-    remembered = Remembered(look, seconds=0)
+    remembered = CachedAnswer(look, seconds=0)
     assert [await remembered.get() for _ in range(3)] == [1, 2, 3]
 
 
 @pytest.mark.asyncio
-async def test_a_channel_layer_that_loses_everything_is_said(monkeypatch):
+async def test_a_channel_layer_that_loses_messages_is_reported(monkeypatch):
     class Deaf(InMemoryChannelLayer):
         async def send(self, channel, message):
             return None
 
     layers = [Deaf()]
-    monkeypatch.setattr(echo, "get_channel_layer", lambda: layers[0])
-    probe = echo.Echo()
-    assert await readiness.listen(probe, 0.05) == ["channel layer: no answer"]
+    monkeypatch.setattr(liveness, "get_channel_layer", lambda: layers[0])
+    probe = liveness.RoundTrip()
+    assert await readiness.check_channel_layer(probe, 0.05) == ["channel layer: no answer"]
     layers[0] = InMemoryChannelLayer()
-    assert await readiness.listen(probe, 30) == []
-    assert await readiness.listen(probe, 30) == []
+    assert await readiness.check_channel_layer(probe, 30) == []
+    assert await readiness.check_channel_layer(probe, 30) == []
 
 
 @pytest.mark.asyncio
-async def test_the_answer_to_a_look_that_was_given_up_is_not_taken_for_the_next_one(monkeypatch):
+async def test_a_late_message_of_an_earlier_check_is_ignored(monkeypatch):
     layer = InMemoryChannelLayer()
-    monkeypatch.setattr(echo, "get_channel_layer", lambda: layer)
-    probe = echo.Echo()
-    assert await readiness.listen(probe, 30) == []
+    monkeypatch.setattr(liveness, "get_channel_layer", lambda: layer)
+    probe = liveness.RoundTrip()
+    assert await readiness.check_channel_layer(probe, 30) == []
     await layer.send(probe._channel, {"type": "echo", "nonce": "of yesterday"})
-    assert await readiness.listen(probe, 30) == []
+    assert await readiness.check_channel_layer(probe, 30) == []
     # No channel is left behind, however often somebody looks.
     assert [name for name in layer.channels if name != probe._channel] == []
 
 
 @pytest.mark.django_db
-def test_a_migration_that_has_not_run_is_said():
+def test_an_unapplied_migration_is_reported():
     recorder = MigrationRecorder(connection)
     apps = sorted({app for app, _ in readiness._last_migrations()})
     assert {"approvals", "chats", "auth", "sessions"} <= set(apps)
     last = next(name for app, name in readiness._last_migrations() if app == "chats")
     recorder.record_unapplied("chats", last)
-    assert readiness.look() == ["migrations: not all are applied in chats; run `manage.py migrate`"]
+    assert readiness.find_problems() == ["migrations: not all are applied in chats; run `manage.py migrate`"]
     recorder.record_applied("chats", last)
-    assert readiness.look() == []
+    assert readiness.find_problems() == []
 
 
 @pytest.mark.django_db
-def test_without_a_living_worker_nothing_is_ready_where_workers_run_the_turns(monkeypatch):
+def test_without_a_live_worker_the_process_is_not_ready_if_workers_run_turns(monkeypatch):
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
     missing = ["workers: none was running in the last 30 s; start `manage.py worker`"]
     now = timezone.now()
-    assert readiness.look() == missing
-    actions.seen("web", WorkerKind.WEB, started_at=now, running=0)
-    assert readiness.look() == missing
-    actions.seen("worker", WorkerKind.WORKER, started_at=now, running=2)
-    assert readiness.look() == []
+    assert readiness.find_problems() == missing
+    actions.record_heartbeat("web", WorkerKind.WEB, started_at=now, running=0)
+    assert readiness.find_problems() == missing
+    actions.record_heartbeat("worker", WorkerKind.WORKER, started_at=now, running=2)
+    assert readiness.find_problems() == []
     Worker.objects.update(seen_at=now - timedelta(seconds=31))
-    assert readiness.look() == missing
+    assert readiness.find_problems() == missing
 
 
 @pytest.mark.django_db
@@ -211,7 +211,7 @@ def test_readiness_costs_four_queries_at_most(django_assert_num_queries, monkeyp
     monkeypatch.setattr(readiness, "workers_run_turns", lambda: True)
     # Whether the table of migrations is there, what is in it, whether the triggers are on, and the workers.
     with django_assert_num_queries(4):
-        readiness.look()
+        readiness.find_problems()
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ def test_readiness_costs_four_queries_at_most(django_assert_num_queries, monkeyp
         (None, False),
     ],
 )
-def test_who_is_on_this_machine(client, here):
-    assert is_here(client) is here
+def test_which_clients_are_on_this_machine(client, here):
+    assert is_on_this_machine(client) is here
 
 
 @pytest.mark.asyncio
-async def test_without_a_token_the_metrics_are_for_this_machine_and_for_nobody_behind_a_proxy(monkeypatch):
+async def test_without_a_token_only_this_machine_reads_the_metrics_and_not_through_a_proxy(monkeypatch):
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"secret of the house\n")
     app = Probes(nothing_else)
     assert (await ask(app, "/metrics"))[0] == 200
@@ -249,7 +249,7 @@ async def test_without_a_token_the_metrics_are_for_this_machine_and_for_nobody_b
 
 
 @pytest.mark.asyncio
-async def test_with_a_token_they_are_for_whoever_has_it_wherever_they_are(monkeypatch, settings):
+async def test_with_a_token_its_holder_reads_the_metrics_from_anywhere(monkeypatch, settings):
     monkeypatch.setattr(metrics.Metrics, "text", lambda self: b"secret of the house\n")
     settings.METRICS_TOKEN = "open sesame"
     app = Probes(nothing_else)

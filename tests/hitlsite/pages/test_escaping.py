@@ -1,4 +1,4 @@
-"""Text of models, tools, clients and people is escaped on every page and in every push."""
+"""Text from models, tools, clients and people is escaped on every page and in every push."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from approvals import actions as desk
-from approvals.live.batching import Shared
+from approvals.asking.answers import Answer
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.consumers import DeskConsumer
 from approvals.states import Door, Kind, Priority, Verdict
@@ -92,7 +93,7 @@ def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
     ]
     for kind, fields, ruling in rulings:
         request = make_request(bob, kind, **said, **fields)
-        desk.decide(request.pk, by=bob, via=Door.DASHBOARD, comment=evil, **ruling)
+        desk.decide(request.pk, Answer(comment=evil, **ruling), by=bob, via=Door.DASHBOARD)
         made.append(request)
     desk.end_workflow(decided, state="completed")
     return made, [workflow, decided]
@@ -122,18 +123,18 @@ def pages(user: User, *addresses: str) -> list[str]:
     return [answer.text for answer in answers]
 
 
-def test_pages_of_requests_escape_text(bob, desk_of_evil):
+def test_pages_of_the_desk_escape_it(bob, desk_of_evil):
     requests, workflows = desk_of_evil
     addresses = ["/", "/workflows/", *(one.get_absolute_url() for one in [*requests, *workflows])]
     for html in pages(bob, *addresses):
         assert_harmless(html)
 
 
-def test_pushes_of_requests_escape_text(bob, desk_of_evil, evil):
+def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
     requests, workflows = desk_of_evil
     consumer = DeskConsumer()
     consumer.scope = {"query_string": b"since=0"}
-    html = consumer.catch_up(bob, Shared())
+    html = consumer.catch_up(bob, BatchCache())
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}
@@ -142,7 +143,7 @@ def test_pushes_of_requests_escape_text(bob, desk_of_evil, evil):
     assert parse(html).find("a", class_="row-title")[0].text == evil
 
 
-def test_refused_card_escapes_text(bob, desk_of_evil, evil):
+def test_a_refused_card_escapes_the_input(bob, desk_of_evil, evil):
     requests, _ = desk_of_evil
     client = Client()
     client.force_login(bob)
@@ -180,7 +181,7 @@ def evil_chat(bob, evil, settings) -> Chat:
     return chat
 
 
-def test_pages_of_chats_escape_text(bob, evil_chat):
+def test_pages_of_chats_escape_it(bob, evil_chat):
     addresses = ["/chats/", "/", evil_chat.get_absolute_url(), f"{evil_chat.get_absolute_url()}checkpoints/"]
     addresses += [f"/chats/checkpoints/{pk}/" for pk in TurnCheckpoint.objects.values_list("pk", flat=True)]
     assert len(addresses) == 8
@@ -188,7 +189,7 @@ def test_pages_of_chats_escape_text(bob, evil_chat):
         assert_harmless(html)
 
 
-def test_pushes_of_chats_escape_text(bob, evil_chat, evil):
+def test_pushes_of_chats_escape_it(bob, evil_chat, evil):
     assert_harmless(render_push(bob, evil_chat))
     delta = render_to_string("chats/chat/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
     assert_harmless(delta)
@@ -196,7 +197,7 @@ def test_pushes_of_chats_escape_text(bob, evil_chat, evil):
     assert shown.text == evil
 
 
-def test_refused_message_escapes_text(bob, evil_chat, evil):
+def test_a_refused_message_is_escaped(bob, evil_chat, evil):
     client = Client()
     client.force_login(bob)
     for headers in ({}, {"HX-Request": "true"}):
@@ -206,7 +207,7 @@ def test_refused_message_escapes_text(bob, evil_chat, evil):
         assert parse(refused.text).find("textarea", name="text")[-1].text == evil
 
 
-def test_addresses_and_error_pages_escape_text(bob, evil):
+def test_error_pages_escape_addresses(bob, evil):
     client = Client()
     client.force_login(bob)
     for address in ("/", "/workflows/", "/chats/", "/absent/"):

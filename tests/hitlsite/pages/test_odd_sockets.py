@@ -1,4 +1,4 @@
-"""WebSocket addresses with invalid query strings are closed like those that do not exist."""
+"""WebSockets with invalid filters are closed like unknown ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     "query", ["&".join(f"p{n}=1" for n in range(2000)), "&" * 15_000, "status=%ff", "q=%00"], ids=len
 )
-async def test_inbox_socket_with_invalid_filters_is_closed(query):
+async def test_a_websocket_with_invalid_filters_is_closed_without_an_error(query):
     cookie = await run(lambda: cookie_of(bob()))
     page = dial(f"/ws/requests/?{query}", cookie=cookie)
     assert await page.connect(SOON) == (True, None)

@@ -1,4 +1,4 @@
-"""WebSockets accept only pages of this site: same scheme, host and port."""
+"""WebSockets are accepted only from pages of the same scheme, host and port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _site(settings):
     ("host", "origin"),
     [("desk.example.org", "http://desk.example.org"), ("desk.example.org:8000", "http://desk.example.org:8000")],
 )
-def test_page_of_this_site_may_connect(host, origin):
+def test_a_page_of_this_site_is_accepted(host, origin):
     assert is_same_origin(scope(origin, host))
 
 
@@ -42,21 +42,21 @@ def test_page_of_this_site_may_connect(host, origin):
         None,
     ],
 )
-def test_page_of_another_site_may_not_connect(origin):
+def test_a_page_of_another_origin_is_refused(origin):
     assert not is_same_origin(scope(origin))
 
 
-def test_page_on_another_port_may_not_connect():
+def test_a_page_on_another_port_is_refused():
     assert is_same_origin(scope("http://desk.example.org:8000", "desk.example.org:8000"))
     assert not is_same_origin(scope("http://desk.example.org", "desk.example.org:8000"))
     assert not is_same_origin(scope("http://desk.example.org:8001", "desk.example.org:8000"))
 
 
-def test_unknown_host_may_not_connect():
+def test_a_foreign_host_name_is_refused():
     assert not is_same_origin(scope("http://evil.example", "evil.example"))
 
 
-def test_forwarded_https_header_of_a_proxy_counts(settings):
+def test_behind_a_tls_proxy_its_forwarded_scheme_counts(settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     asked = scope("https://desk.example.org")
     assert not is_same_origin(asked)
@@ -65,12 +65,12 @@ def test_forwarded_https_header_of_a_proxy_counts(settings):
     assert is_same_origin(scope("https://desk.example.org", scheme="wss"))
 
 
-def test_trusted_csrf_origins_may_connect(settings):
+def test_trusted_origins_are_accepted(settings):
     settings.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org", "https://*.shop.example"]
     assert is_same_origin(scope("https://desk.example.org"))
     assert is_same_origin(scope("https://eu.shop.example"))
     assert not is_same_origin(scope("http://eu.shop.example"))
 
 
-def test_query_string_that_is_not_text_is_harmless():
+def test_an_invalid_query_string_changes_nothing():
     assert is_same_origin(scope("http://desk.example.org", query_string=b"\xff=1"))

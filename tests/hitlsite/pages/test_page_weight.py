@@ -1,4 +1,4 @@
-"""The HTML, styles and scripts of each page stay under 150 kB compressed."""
+"""The compressed HTML, styles and scripts of a page stay under 150 kB."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def weight(page: str) -> int:
     return total
 
 
-def test_every_page_stays_within_its_weight(pages):
+def test_every_page_stays_below_the_weight_limit(pages):
     weights = {address: weight(page) for address, page in pages.items()}
     assert {address: found for address, found in weights.items() if found >= LIMIT} == {}, weights

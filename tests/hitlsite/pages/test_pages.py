@@ -1,4 +1,4 @@
-"""Who sees each page, who is sent to the login, and for whom it does not exist."""
+"""Who may see each page, who is sent to the log-in, and for whom a page does not exist."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ ABSENT = {
 
 
 @pytest.mark.parametrize("page", ABSENT)
-def test_pages_are_for_their_owner_deciders_and_auditors(everybody, addresses, page):
+def test_a_page_of_alice_is_visible_to_alice_deciders_and_auditors(everybody, addresses, page):
     seen = {name: client.get(addresses[page]).status_code for name, client in everybody.items()}
     assert seen == {"Alice": 200, "Bob": 200, "Carol": 200, "Mallory": 404, "anonymous": 302}
 
 
 @pytest.mark.parametrize("page", ABSENT)
-def test_forbidden_pages_look_like_absent_ones(everybody, addresses, page):
+def test_a_forbidden_page_looks_exactly_like_an_absent_one(everybody, addresses, page):
     not_hers = everybody["Mallory"].get(addresses[page])
     absent = everybody["Mallory"].get(ABSENT[page])
     assert (not_hers.status_code, absent.status_code) == (404, 404)
@@ -86,7 +86,7 @@ def test_forbidden_pages_look_like_absent_ones(everybody, addresses, page):
     ["{request}decide/", "{request}cancel/", "{chat}messages/", "{chat}stop/", "{checkpoint}branch/"],
     ids=lambda a: a.strip("/"),
 )
-def test_forbidden_actions_look_like_actions_on_absent_rows(everybody, addresses, address):
+def test_acting_on_a_forbidden_page_looks_exactly_like_acting_on_an_absent_one(everybody, addresses, address):
     data = {"verdict": "approve", "text": "Hello?"}
     for headers in ({}, {"HX-Request": "true"}):
         not_hers = everybody["Mallory"].post(address.format(**addresses), data, headers=headers)
@@ -97,18 +97,18 @@ def test_forbidden_actions_look_like_actions_on_absent_rows(everybody, addresses
 
 
 @pytest.mark.parametrize("page", ["/", "/workflows/", "/chats/"])
-def test_lists_are_for_everyone_who_is_logged_in(everybody, page):
+def test_the_lists_are_open_to_everybody_who_is_logged_in(everybody, page):
     seen = {name: client.get(page).status_code for name, client in everybody.items()}
     assert seen == {"Alice": 200, "Bob": 200, "Carol": 200, "Mallory": 200, "anonymous": 302}
 
 
-def test_lists_show_only_what_a_person_may_see(everybody, addresses):
+def test_the_lists_show_each_person_only_what_they_may_see(everybody, addresses):
     for page, shown in (("/", addresses["request"]), ("/chats/", addresses["chat"])):
         seen = {name: f'href="{shown}"' in everybody[name].get(page).text for name in PEOPLE}
         assert seen == {"Alice": True, "Bob": True, "Carol": True, "Mallory": False}
 
 
-def test_an_anonymous_visitor_is_sent_to_the_log_in_and_from_there_to_the_page(everybody, addresses):
+def test_an_anonymous_visitor_logs_in_and_returns_to_the_page(everybody, addresses):
     carol_with_password = people.make_person("caroline", "view_approvalrequest")
     client = everybody["anonymous"]
     for address in addresses.values():
@@ -133,7 +133,7 @@ def test_an_anonymous_visitor_is_sent_to_the_log_in_and_from_there_to_the_page(e
         "{compare}",
     ],
 )
-def test_read_only_page_refuses_post(everybody, addresses, address):
+def test_a_read_only_page_refuses_post(everybody, addresses, address):
     refused = everybody["Bob"].post(address.format(**addresses))
     assert (refused.status_code, refused.headers["Allow"]) == (405, "GET")
 
@@ -141,7 +141,7 @@ def test_read_only_page_refuses_post(everybody, addresses, address):
 @pytest.mark.parametrize(
     "address", ["{request}decide/", "{request}cancel/", "{chat}messages/", "{chat}stop/", "/chats/new/"]
 )
-def test_form_address_refuses_get(everybody, addresses, address):
+def test_a_form_url_refuses_get(everybody, addresses, address):
     refused = everybody["Bob"].get(address.format(**addresses))
     assert (refused.status_code, refused.headers["Allow"]) == (405, "POST")
 
@@ -149,11 +149,11 @@ def test_form_address_refuses_get(everybody, addresses, address):
 @pytest.mark.parametrize(
     "address", [f"/workflows/{HUGE}/", f"/chats/{HUGE}/", f"/chats/{HUGE}/checkpoints/", f"/chats/checkpoints/{HUGE}/"]
 )
-def test_huge_number_is_not_found(everybody, address):
+def test_a_number_too_large_for_the_database_is_not_found(everybody, address):
     assert everybody["Alice"].get(address).status_code == 404
 
 
-def test_wrong_username_or_password_is_an_error(client):
+def test_the_log_in_page_reports_a_wrong_password(client):
     people.make_person("alice")
     refused = client.post("/login/", {"username": "alice", "password": "guess"})
     (words,) = parse(refused.text).find("p", class_="refusal")
@@ -164,13 +164,13 @@ def test_wrong_username_or_password_is_an_error(client):
 @pytest.mark.parametrize(
     "elsewhere", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
 )
-def test_login_never_redirects_to_another_site(client, elsewhere):
+def test_the_log_in_redirects_only_within_the_site(client, elsewhere):
     user = people.make_person("alice")
     entered = client.post("/login/", {"username": user.username, "password": people.PASSWORD, "next": elsewhere})
     assert (entered.status_code, entered.headers["Location"]) == (302, "/")
 
 
-def test_logout_is_a_form_and_ends_the_session(everybody):
+def test_logging_out_needs_a_form_and_ends_the_session(everybody):
     client = everybody["Alice"]
     assert client.get("/logout/").status_code == 405
     assert client.get("/").status_code == 200
@@ -179,7 +179,7 @@ def test_logout_is_a_form_and_ends_the_session(everybody):
     assert client.get("/").headers["Location"] == "/login/?next=/"
 
 
-def test_form_sent_after_logout_leads_to_the_login_and_a_page(everybody, addresses):
+def test_a_form_sent_after_the_session_ended_leads_to_the_log_in_and_an_existing_page(everybody, addresses):
     bob_with_password = people.make_person("robert", "decide_approvalrequest")
     client = everybody["anonymous"]
     for address in (f"{addresses['request']}decide/", f"{addresses['chat']}messages/", "/chats/new/"):

@@ -1,4 +1,4 @@
-"""Each page and each push takes the same number of queries with two rows and with twenty."""
+"""Each page and each push costs the same number of queries at two rows and at twenty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import actions as desk
-from approvals.live.batching import Shared
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import consumers
 from approvals.pages.consumers import DeskConsumer
@@ -117,11 +117,11 @@ def of_catching_up() -> int:
     """Count the queries of a page that reconnects after missing everything."""
     consumer, user = DeskConsumer(), bob()
     consumer.scope = {"query_string": b"since=0"}
-    return len(queries(lambda: consumer.catch_up(user, Shared())))
+    return len(queries(lambda: consumer.catch_up(user, BatchCache())))
 
 
 @pytest.mark.parametrize("people", [FEW, MANY])
-def test_push_takes_constant_queries_for_any_number_of_people(people):
+def test_a_push_costs_the_same_for_any_number_of_open_pages(people):
     made = make_request(alice())
     keys = []
     for number in range(people):
@@ -135,7 +135,7 @@ def test_push_takes_constant_queries_for_any_number_of_people(people):
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_dashboard_takes_constant_queries_for_waiting_requests(rows):
+def test_the_desk_costs_the_same_for_any_number_of_pending_requests(rows):
     waiting(rows)
     made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
     assert of_page(bob_once(), "/") == SIGNED_IN + 5
@@ -147,7 +147,7 @@ def test_dashboard_takes_constant_queries_for_waiting_requests(rows):
 
 
 @pytest.mark.parametrize("rows", [10, MANY])
-def test_request_page_takes_constant_queries(rows):
+def test_a_request_costs_the_same_for_any_number_of_earlier_decisions(rows):
     owner, decider = alice(), bob_once()
     for _ in range(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
@@ -158,14 +158,14 @@ def test_request_page_takes_constant_queries(rows):
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_dashboard_takes_constant_queries_for_completed_workflows(rows):
+def test_the_desk_costs_the_same_for_any_number_of_ended_workflows(rows):
     ended(rows)
     assert of_page(bob_once(), "/") == SIGNED_IN + 4
     assert of_page(bob_once(), "/workflows/") == SIGNED_IN + 1
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_dashboard_of_a_requester_takes_constant_queries(rows):
+def test_a_requesters_desk_costs_the_same_for_any_number_of_requests(rows):
     owner = alice()
     for _ in range(rows):
         make_request(owner)
@@ -173,7 +173,7 @@ def test_dashboard_of_a_requester_takes_constant_queries(rows):
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_workflow_page_takes_constant_queries(rows):
+def test_a_workflow_costs_the_same_for_any_number_of_steps(rows):
     made = steps(rows)
     assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 3
     last = made.requests.last()
@@ -181,14 +181,14 @@ def test_workflow_page_takes_constant_queries(rows):
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_catch_up_takes_constant_queries(rows):
+def test_catching_up_costs_the_same_for_any_number_of_changes(rows):
     waiting(rows // 2)
     ended(rows // 4)
     assert of_catching_up() == 9
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_chat_page_takes_constant_queries(rows):
+def test_a_chat_costs_the_same_for_any_length(rows):
     found = talk(rows)
     user, page = bob_once(), found.get_absolute_url()
     assert of_page(user, page) == SIGNED_IN + 8
@@ -201,7 +201,7 @@ def test_chat_page_takes_constant_queries(rows):
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
-def test_chat_list_takes_constant_queries(rows):
+def test_the_list_of_chats_costs_the_same_for_any_number_of_chats(rows):
     for number in range(rows):
         make_chat(someone(number))
     assert of_page(bob_once(), "/chats/") == SIGNED_IN + 1

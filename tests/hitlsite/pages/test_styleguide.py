@@ -1,4 +1,4 @@
-"""The styleguide shows all components, and the styles use the tokens."""
+"""The styleguide shows every component, and all styles use the tokens."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def page(db, settings):
     return get
 
 
-def test_styleguide_exists_only_with_debug(page):
+def test_the_styleguide_exists_only_with_debug(page):
     assert (page(debug=False).status_code, page(debug=True).status_code) == (404, 200)
 
 
-def test_styleguide_shows_every_kind_state_and_priority(page):
+def test_the_styleguide_shows_every_kind_state_and_priority(page):
     text = page(debug=True).content.decode()
     badges = set(re.findall(r'class="badge ([a-z]+-[a-z]+)"', text))
     words = {"kind": Kind, "status": Status, "priority": Priority, "state": WorkflowState}

@@ -1,4 +1,4 @@
-"""WebSockets at unknown addresses are refused by the protocol, without a server error."""
+"""A WebSocket to an unknown address is refused properly and causes no server error."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ODD = [
 
 
 @pytest.mark.parametrize("path", ODD)
-async def test_unknown_socket_address_is_closed_as_not_found(path):
+async def test_an_unknown_websocket_of_our_page_is_closed_as_not_found(path):
     page = dial(path)
     assert await page.connect(SOON) == (True, None)
     assert await page.closed_with() == 4404
     await page.disconnect()
 
 
-async def test_unknown_socket_address_is_denied_to_other_sites():
+async def test_an_unknown_websocket_of_another_site_is_refused():
     page = dial("/ws/nope/", origin="http://evil.example")
     assert (await page.connect(SOON))[0] is False

@@ -1,4 +1,4 @@
-"""The WebSockets of pages: who may connect, what each person receives, and what no one receives."""
+"""WebSockets of live pages: who may open one, what each person is pushed, and what nobody is."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
 from approvals.pages import consumers
@@ -63,13 +64,13 @@ def only() -> ApprovalRequest:
     return ApprovalRequest.objects.get()
 
 
-async def test_other_sites_may_not_connect():
+async def test_a_page_of_another_site_gets_no_websocket():
     cookie = await run(lambda: cookie_of(bob()))
     for origin in ("http://evil.example", "null", "https://localhost.evil.example", *OTHER_PORTS, ""):
         assert (origin, await dial("/ws/desk/", origin, cookie).connect(SOON)) == (origin, (False, 1000))
 
 
-async def test_anonymous_socket_is_closed():
+async def test_an_anonymous_websocket_is_closed():
     for path in ("/ws/desk/", "/ws/chats/1/"):
         for cookie in ("", "sessionid=made-up", "sessionid="):
             page = dial(path, cookie=cookie)
@@ -88,7 +89,7 @@ async def test_forbidden_and_absent_chats_are_closed_alike(number):
     await page.disconnect()
 
 
-async def test_dashboard_shows_new_and_decided_requests_at_once():
+async def test_a_request_is_pushed_when_it_is_asked_and_when_it_is_decided():
     by, owner = await run(bob), await run(alice)
     async with line("/ws/desk/?since=0", by) as page:
         assert await page.receive_nothing(QUIET)
@@ -103,8 +104,7 @@ async def test_dashboard_shows_new_and_decided_requests_at_once():
         assert cards(seen) == {f"request-{request.pk}": shown}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["1"]
 
-        said = {"by": by, "via": Door.DASHBOARD, "verdict": Verdict.REJECT, "comment": "No."}
-        await run(desk.decide, request.pk, **said)
+        await run(desk.decide, request.pk, Answer(Verdict.REJECT, "No."), by=by, via=Door.DASHBOARD)
         seen = await page.until("Rejected</b>")
         assert cards(seen) == {f"request-{request.pk}": []}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["0"]
@@ -114,7 +114,7 @@ async def test_dashboard_shows_new_and_decided_requests_at_once():
         assert [one.words for one in parse(seen).find("dd", id="completed-count")] == ["1"]
 
 
-async def test_push_contains_each_persons_own_buttons():
+async def test_each_person_is_pushed_only_what_they_may_see_and_do():
     owner = await run(alice)
     people = {"Alice": owner, "Bob": await run(bob), "Carol": await run(carol), "Mallory": await run(mallory)}
     async with contextlib.AsyncExitStack() as stack:
@@ -130,7 +130,7 @@ async def test_push_contains_each_persons_own_buttons():
         assert await pages["Mallory"].receive_nothing(QUIET)
 
 
-async def test_assignee_receives_the_request():
+async def test_an_assignee_is_pushed_the_request():
     owner, dora = await run(alice), await run(mallory)
     async with line("/ws/desk/", dora) as page:
         request = await run(make_request, owner, Kind.FORM, assigned_to=dora, response_schema={"type": "object"})
@@ -138,13 +138,13 @@ async def test_assignee_receives_the_request():
         assert cards(await page.until("request-")) == {f"request-{request.pk}": shown}
 
 
-async def test_connecting_registers_the_event_loop_of_notifications(monkeypatch):
+async def test_connecting_sets_the_loop_that_sends_notifications(monkeypatch):
     monkeypatch.setattr(doorbell, "_loop", None)
     async with line("/ws/desk/", await run(bob)):
         assert doorbell._loop is asyncio.get_running_loop()
 
 
-async def test_logout_closes_only_the_pages_of_that_session():
+async def test_logging_out_closes_only_the_pages_of_that_session():
     user = await run(bob)
     clients = [Client(), Client()]
     for client in clients:
@@ -158,7 +158,7 @@ async def test_logout_closes_only_the_pages_of_that_session():
         assert await other.until("request-")
 
 
-async def test_session_ends_before_its_pages_are_notified():
+async def test_the_session_is_deleted_before_its_pages_are_notified():
     client = Client()
     await run(lambda: client.force_login(bob()))
     key, found = await run(lambda: client.session.session_key), []
@@ -189,7 +189,7 @@ async def deactivate(user: User) -> None:
 
 
 @pytest.mark.parametrize("end", [end_session, change_password, deactivate], ids=lambda end: end.__name__)
-async def test_page_of_an_ended_session_receives_nothing_more(end):
+async def test_a_page_of_an_ended_session_is_pushed_nothing(end):
     user = await run(bob)
     async with line("/ws/desk/", user) as page:
         await end(user)
@@ -197,7 +197,7 @@ async def test_page_of_an_ended_session_receives_nothing_more(end):
         assert await page.closed_with() == consumers.LOGGED_OUT
 
 
-async def test_people_who_lose_the_permission_receive_no_requests_of_others():
+async def test_losing_the_permission_ends_pushes_of_other_peoples_requests():
     user, owner = await run(bob), await run(alice)
     async with line("/ws/desk/", user) as page:
         await run(user.user_permissions.clear)
@@ -205,10 +205,10 @@ async def test_people_who_lose_the_permission_receive_no_requests_of_others():
         assert await page.receive_nothing(QUIET)
 
 
-async def test_page_that_reconnects_receives_what_it_missed():
+async def test_a_reconnecting_page_is_pushed_what_it_missed():
     owner, by = await run(alice), await run(bob)
     waiting, decided = await run(make_request, owner), await run(make_request, owner)
-    await run(desk.decide, decided.pk, by=by, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+    await run(desk.decide, decided.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD)
     await run(desk.end_workflow, decided.workflow, state="completed")
     async with line(f"/ws/desk/?since={int(time.time()) - 60}", by) as page:
         html = await page.push()
@@ -223,7 +223,7 @@ async def test_page_that_reconnects_receives_what_it_missed():
         assert await page.receive_nothing(QUIET)
 
 
-async def test_page_that_missed_too_much_is_asked_to_reload():
+async def test_a_page_that_missed_too_much_is_asked_to_reload():
     owner = await run(alice)
     await run(lambda: [make_request(owner) for _ in range(consumers.CATCH_UP)])
     async with line("/ws/desk/?since=0", await run(bob)) as page:
@@ -235,7 +235,7 @@ async def test_page_that_missed_too_much_is_asked_to_reload():
         assert mark.words == "This page is out of date: reload"
 
 
-async def test_invalid_since_is_ignored():
+async def test_an_invalid_since_is_ignored():
     owner = await run(alice)
     for since in ("", "x", "-1", "1e9", "9" * 11, "9" * 12, "9" * 5000, "%00", "%D9%A3", "1.5", "1&since=x"):
         async with line(f"/ws/desk/?since={since}", owner) as page:
@@ -243,7 +243,7 @@ async def test_invalid_since_is_ignored():
             assert f"request-{request.pk}" in await page.until(f"request-{request.pk}")
 
 
-async def test_socket_ignores_incoming_messages():
+async def test_a_websocket_ignores_incoming_messages():
     owner = await run(alice)
     request = await run(make_request, owner)
     async with line("/ws/desk/", await run(bob)) as page:
@@ -253,7 +253,7 @@ async def test_socket_ignores_incoming_messages():
         assert (await run(only)).status == "pending"
 
 
-async def test_chat_page_streams_text_and_then_the_stored_message():
+async def test_a_chat_page_is_streamed_deltas_and_then_the_stored_message():
     chat = await run(lambda: make_chat(alice()))
     async with line(f"/ws/chats/{chat.pk}/", chat.owner) as page:
         assert parse(await page.push()).find("div", id="turn")[0].attributes["data-state"] == ""
@@ -273,7 +273,7 @@ async def test_chat_page_streams_text_and_then_the_stored_message():
         assert [one.words for one in parse(seen).find("article")] == ["hello", said]
 
 
-async def test_page_opened_during_a_step_gets_its_text_from_the_start(settings):
+async def test_a_page_opened_mid_turn_gets_the_text_from_the_beginning(settings):
     settings.HITL_AGENTS = [agents.PATH]
     chat = await run(lambda: make_chat(alice()))
     await run(say, chat, "recite")
@@ -291,7 +291,7 @@ async def test_page_opened_during_a_step_gets_its_text_from_the_start(settings):
         await working
 
 
-async def test_chat_page_that_reconnects_gets_all_missed_messages():
+async def test_a_reconnecting_chat_page_gets_all_missed_messages():
     chat = await run(lambda: make_chat(alice()))
     for _ in range(3):
         await run(completed, chat)

@@ -1,4 +1,4 @@
-"""Dockerfile and compose.yaml without Docker: what they say is checked, and their commands are run as processes."""
+"""Dockerfile and compose.yaml, checked without Docker."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def copied() -> list[tuple[str, str]]:
     return [(source, target) for source, target in pairs]
 
 
-def test_there_are_two_web_processes_and_two_workers_a_database_redis_and_one_migration():
+def test_the_composition_has_two_web_processes_two_workers_postgresql_redis_and_a_migration():
     commands = [" ".join(SERVICES[name]["command"]) for name in OURS]
     assert commands == [
         "python manage.py migrate --no-input",
@@ -43,7 +43,7 @@ def test_there_are_two_web_processes_and_two_workers_a_database_redis_and_one_mi
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_our_containers_can_write_nowhere_but_in_tmp_and_are_allowed_nothing(name):
+def test_our_containers_write_only_to_tmp_and_have_no_capabilities(name):
     service = SERVICES[name]
     hardened = ("read_only", "tmpfs", "cap_drop", "security_opt")
     temporary = "/tmp"  # noqa: S108 - the container's
@@ -51,12 +51,12 @@ def test_our_containers_can_write_nowhere_but_in_tmp_and_are_allowed_nothing(nam
     assert "volumes" not in service
 
 
-def test_only_the_web_processes_are_reached_from_outside_and_only_from_this_machine_unless_told():
+def test_only_web_processes_publish_ports_and_only_locally_by_default():
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert published == {"web1": ["${BIND:-127.0.0.1}:8001:8000"], "web2": ["${BIND:-127.0.0.1}:8002:8000"]}
 
 
-def test_nothing_starts_before_what_it_needs():
+def test_services_start_after_their_dependencies():
     for name in OURS:
         after = {other: how["condition"] for other, how in SERVICES[name]["depends_on"].items()}
         if name == "migrate":
@@ -66,7 +66,7 @@ def test_nothing_starts_before_what_it_needs():
     assert [name for name in ("postgres", "redis") if "healthcheck" not in SERVICES[name]] == []
 
 
-def test_no_secret_stands_in_the_composition_and_without_them_nothing_starts():
+def test_the_composition_holds_no_secret_and_refuses_to_start_without_them():
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
             if SECRET.search(name):
@@ -76,7 +76,7 @@ def test_no_secret_stands_in_the_composition_and_without_them_nothing_starts():
     assert set(re.findall(r"\$\{(\w+):\?", text)) == needed
 
 
-def test_every_setting_can_be_made_in_the_file_beside_the_composition():
+def test_every_setting_can_be_made_in_the_env_file():
     # Those for development and for the tests, and one that follows from the database.
     apart = {"DEBUG", "TEST_DATABASE", "HITL_DISPATCH"}
     known = {name for name in first_cells(REFERENCE / "settings.md") if name.isupper() and " " not in name}
@@ -84,7 +84,7 @@ def test_every_setting_can_be_made_in_the_file_beside_the_composition():
         assert known - set(SERVICES[name]["environment"]) == apart
 
 
-def test_everything_in_the_environment_is_a_setting_that_there_is():
+def test_every_variable_of_the_composition_is_a_setting():
     known = set(first_cells(REFERENCE / "settings.md"))
     for name in OURS:
         assert set(SERVICES[name]["environment"]) - known == set()
@@ -93,7 +93,7 @@ def test_everything_in_the_environment_is_a_setting_that_there_is():
     assert [name for name in sorted(read) if not re.search(rf"\b{name}\b", guide) and name not in known] == []
 
 
-def test_the_image_runs_as_nobody_in_particular_on_the_python_that_is_supported():
+def test_the_image_runs_as_an_unprivileged_user_on_a_supported_python():
     assert said("FROM") == ["python:3.11-slim AS packages", "python:3.11-slim"]
     words = [word for word, _ in LINES]
     assert said("USER") == ["10001"]
@@ -101,7 +101,7 @@ def test_the_image_runs_as_nobody_in_particular_on_the_python_that_is_supported(
     assert "--uid 10001" in DOCKERFILE
 
 
-def test_the_image_holds_what_is_needed_and_its_context_lets_that_through():
+def test_the_image_copies_exactly_the_needed_files():
     sources = [source for source, _ in copied()]
     assert [source for source in sources if not (ROOT / source).exists()] == []
     assert {"approvals", "chats", "hitlsite", "templates", "manage.py", "requirements.txt"} == set(sources)
@@ -110,7 +110,7 @@ def test_the_image_holds_what_is_needed_and_its_context_lets_that_through():
     assert [s for s in sources if not any(fnmatch(s, rule[1:]) for rule in rules if rule[0] == "!")] == []
 
 
-def test_the_image_s_health_is_that_of_the_process():
+def test_the_health_check_of_the_image_uses_healthz():
     (check,) = said("HEALTHCHECK")
     (path,) = re.findall(r"http://127\.0\.0\.1:8000(/\w+)", check)
     assert path == "/healthz"

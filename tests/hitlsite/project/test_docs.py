@@ -1,4 +1,4 @@
-"""The lists in the documentation are complete: what the code has, the docs name, and the other way round."""
+"""The lists in the documentation match the code in both directions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from approvals.access.permissions import DEFAULT_SCOPES, SCOPES
+from approvals.access.keys import DEFAULT_SCOPES, SCOPES
 from approvals.exceptions import Refusal
 from approvals.outbound.outbox import EVENTS as OUTBOX_EVENTS
 from approvals.record.audit import EVENTS

@@ -1,4 +1,4 @@
-"""Modules, functions, templates and folders stay small, and each module says what it is for."""
+"""Modules, functions, templates and folders stay small, and each module has a docstring."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_functions_are_small():
     assert {name: length for name, length in lengths.items() if length > MAX_FUNCTION} == {}
 
 
-def test_modules_say_what_they_are_for():
+def test_modules_have_docstrings():
     assert [dotted(path) for path in sources(*APPS) if path.read_text() and not ast.get_docstring(parsed(path))] == []
 
 

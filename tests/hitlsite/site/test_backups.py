@@ -42,7 +42,7 @@ def rows(path: Path) -> int:
         return int(read.execute("SELECT count(*) FROM t").fetchone()[0])
 
 
-def test_a_backup_is_one_private_file_with_everything_that_was_committed(database, tmp_path):
+def test_a_backup_is_one_private_file_with_all_committed_data(database, tmp_path):
     with closing(sqlite3.connect(database)) as writing:
         writing.execute("INSERT INTO t VALUES (1000)")
         writing.commit()
@@ -57,7 +57,7 @@ def test_a_backup_is_one_private_file_with_everything_that_was_committed(databas
         copy.execute("DELETE FROM t")
 
 
-def test_a_backup_ends_while_others_go_on_writing(database, tmp_path):
+def test_a_backup_finishes_during_writes(database, tmp_path):
     with closing(sqlite3.connect(database)) as big:
         # 32 MB: more than is copied between two commits of a desk in use.
         big.execute("CREATE TABLE b (data)")
@@ -82,7 +82,7 @@ def test_a_backup_ends_while_others_go_on_writing(database, tmp_path):
     assert 1000 <= rows(tmp_path / "copy.sqlite3") <= rows(database)
 
 
-def test_what_is_there_is_not_written_over(database, tmp_path):
+def test_an_existing_file_is_not_overwritten(database, tmp_path):
     target = tmp_path / "copy.sqlite3"
     target.write_text("the only copy of last week")
     with pytest.raises(BackupFailed, match=r"copy\.sqlite3 already exists"):
@@ -90,7 +90,7 @@ def test_what_is_there_is_not_written_over(database, tmp_path):
     assert target.read_text() == "the only copy of last week"
 
 
-def test_what_appears_meanwhile_is_not_written_over_either(database, tmp_path, monkeypatch):
+def test_a_file_that_appears_meanwhile_is_not_overwritten(database, tmp_path, monkeypatch):
     target = tmp_path / "copies" / "copy.sqlite3"
     target.parent.mkdir()
     check = backups._check
@@ -105,7 +105,7 @@ def test_what_appears_meanwhile_is_not_written_over_either(database, tmp_path, m
     assert (target.read_text(), os.listdir(target.parent)) == ("somebody else's", ["copy.sqlite3"])
 
 
-def test_of_a_damaged_database_there_is_no_backup(database, tmp_path):
+def test_a_damaged_database_is_not_backed_up(database, tmp_path):
     with closing(sqlite3.connect(database)) as whole:
         whole.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         whole.execute("PRAGMA journal_mode=DELETE")
@@ -119,7 +119,7 @@ def test_of_a_damaged_database_there_is_no_backup(database, tmp_path):
     assert os.listdir(target.parent) == []
 
 
-def test_a_row_that_refers_to_nothing_is_found(database, tmp_path):
+def test_a_broken_foreign_key_is_reported(database, tmp_path):
     with closing(sqlite3.connect(database)) as loose:
         loose.executescript("CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p REFERENCES p (id))")
         loose.executescript("INSERT INTO c VALUES (7)")
@@ -132,7 +132,7 @@ def test_a_row_that_refers_to_nothing_is_found(database, tmp_path):
     ["", "CREATE TABLE t (n)", PAUSEPOINT.replace("approvals", "wagtail")],
     ids=["nothing", "no migrations", "another project"],
 )
-def test_of_what_is_no_pausepoint_there_is_no_backup(tmp_path, tables):
+def test_a_foreign_database_is_not_backed_up(tmp_path, tables):
     empty, target = tmp_path / "typo.sqlite3", tmp_path / "copies" / "copy.sqlite3"
     target.parent.mkdir()
     empty.touch()
@@ -143,6 +143,6 @@ def test_of_what_is_no_pausepoint_there_is_no_backup(tmp_path, tables):
     assert os.listdir(target.parent) == []
 
 
-def test_a_folder_that_is_not_there_is_named(database, tmp_path):
+def test_a_missing_folder_is_reported(database, tmp_path):
     with pytest.raises(BackupFailed, match=r"Cannot write .*: No such file or directory"):
         back_up(database, tmp_path / "nowhere" / "copy.sqlite3")

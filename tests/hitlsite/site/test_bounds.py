@@ -1,4 +1,4 @@
-"""A body beyond the bound is refused before it is kept, whoever sends it and however."""
+"""A body beyond the bound is refused before it is stored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hitlsite.server.body_limit import MAX_BODY, BodyBound, declared
+from hitlsite.server.body_limit import MAX_BODY, BodyBound, declared_length
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 MIB = b"x" * (1 << 20)
@@ -24,8 +24,8 @@ MIB = b"x" * (1 << 20)
         ([(b"content-length", b"")], 0),
     ],
 )
-def test_what_a_request_says_of_its_length(sent, length):
-    assert declared(sent) == length
+def test_the_declared_length_is_parsed(sent, length):
+    assert declared_length(sent) == length
 
 
 async def through(pieces, headers=(), app=None):
@@ -54,27 +54,27 @@ async def through(pieces, headers=(), app=None):
 
 
 @pytest.mark.asyncio
-async def test_a_body_of_exactly_the_bound_is_taken():
+async def test_a_body_of_exactly_the_bound_is_accepted():
     given, sent = await through([b"x" * (MAX_BODY - 1), b"x"], [(b"content-length", str(MAX_BODY).encode())])
     assert (given, sent[0]["status"]) == (["http.request"] * 2, 200)
 
 
 @pytest.mark.asyncio
-async def test_one_that_says_that_it_is_larger_is_not_read_at_all():
+async def test_a_body_with_a_larger_declared_length_is_not_read():
     given, sent = await through([], [(b"content-length", str(MAX_BODY + 1).encode())])
     assert (given, sent[0]["status"]) == ([], 413)
     assert json.loads(sent[1]["body"])["code"] == "too_large"
 
 
 @pytest.mark.asyncio
-async def test_one_that_says_nothing_is_counted_and_cut_off():
+async def test_a_body_without_a_declared_length_is_counted_and_refused():
     given, sent = await through([MIB] * 9)
     assert given == ["http.request"] * 7 + ["http.disconnect"]
     assert [message.get("status") for message in sent] == [413, None]
 
 
 @pytest.mark.asyncio
-async def test_people_are_told_in_words():
+async def test_browsers_get_plain_text():
     headers = [(b"content-length", b"9999999"), (b"accept", b"text/html,*/*")]
     _, (start, body) = await through([], headers)
     assert dict(start["headers"])[b"content-type"] == b"text/plain; charset=utf-8"
@@ -82,7 +82,7 @@ async def test_people_are_told_in_words():
 
 
 @pytest.mark.asyncio
-async def test_an_answer_that_has_begun_is_ended_by_the_application():
+async def test_a_started_response_is_ended_by_the_application():
     async def answers_first(scope, receive, send):
         await send({"type": "http.response.start", "status": 202, "headers": []})
         while (await receive())["type"] != "http.disconnect":

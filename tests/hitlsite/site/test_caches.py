@@ -1,4 +1,4 @@
-"""What a signed-in person or a program is answered is kept by no cache, of a proxy or of the browser."""
+"""Responses to a logged-in person or an API client are not cached by proxies or browsers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 OURS = "private, no-store"
 
 
-def test_every_page_of_a_signed_in_person_says_so():
+def test_every_page_forbids_caching():
     browser, person = Client(), bob()
     browser.force_login(person)
     found = [page for page in addresses() if page not in {"/words.js", "/logout/", "/admin/logout/"}]
@@ -27,7 +27,7 @@ def test_every_page_of_a_signed_in_person_says_so():
     assert browser.get("/").headers["Cache-Control"] == OURS
 
 
-def test_so_do_the_api_s_answers_and_its_refusals():
+def test_every_api_response_forbids_caching():
     machine = Machine(bob())
     asked = machine.ask()
     replies = [machine.get("/requests"), machine.get(f"/requests/{asked['id']}"), machine.get("/nothing")]
@@ -35,7 +35,7 @@ def test_so_do_the_api_s_answers_and_its_refusals():
     assert {reply.headers["cache-control"] for reply in replies} == {OURS}
 
 
-def test_a_chat_that_a_client_asks_for_with_its_etag_may_be_kept_by_that_client_only(client):
+def test_a_chat_with_an_etag_may_be_cached_by_its_client_only(client):
     person = bob()
     client.force_login(person)
     client.post("/chats/new/", {"text": "hello", "agent": "support"})
@@ -45,5 +45,5 @@ def test_a_chat_that_a_client_asks_for_with_its_etag_may_be_kept_by_that_client_
     assert (again.status_code, again.headers["Cache-Control"]) == (304, "private, no-cache")
 
 
-def test_what_is_for_everybody_is_kept(client):
+def test_public_files_may_be_cached(client):
     assert client.get("/words.js").headers["Cache-Control"] == "max-age=3600"

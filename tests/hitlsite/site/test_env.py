@@ -1,4 +1,4 @@
-"""The environment is read strictly: an odd value is refused, and the refusal names the variable."""
+"""Environment variables are parsed strictly: an invalid value is refused with the name of the variable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ URLS = "Set it to sqlite:///path/to/file.db or postgresql://user:password@host:5
         *((word, False) for word in ("0", "False", "no", "off")),
     ],
 )
-def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found):
+def test_a_boolean_is_parsed_and_has_a_default(monkeypatch, value, found):
     monkeypatch.delenv("SWITCH", raising=False)
     if value is not None:
         monkeypatch.setenv("SWITCH", value)
@@ -73,14 +73,14 @@ def test_a_yes_or_no_is_read_and_unset_is_the_default(monkeypatch, value, found)
         ),
     ],
 )
-def test_an_odd_value_is_refused_with_the_name_of_its_variable(monkeypatch, read, value, words):
+def test_an_invalid_value_is_refused_with_the_name_of_its_variable(monkeypatch, read, value, words):
     monkeypatch.setenv("NAME", value)
     with pytest.raises(ImproperlyConfigured) as refusal:
         read()
     assert str(refusal.value) == words
 
 
-def test_a_postgresql_server_is_named_by_its_url(monkeypatch):
+def test_a_postgresql_url_is_parsed(monkeypatch):
     monkeypatch.setenv("NAME", "postgresql://desk:p%40ss@db.example:5433/pausepoint?sslmode=require")
     found = env.database("NAME", Path("x"))
     assert [found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [
@@ -101,15 +101,19 @@ def test_a_postgresql_server_is_named_by_its_url(monkeypatch):
 
 def test_texts_lists_and_paths_are_stripped_and_have_defaults(monkeypatch):
     monkeypatch.setenv("NAME", " a , ,b,")
-    assert (env.text("NAME"), env.words("NAME")) == ("a , ,b,", ["a", "b"])
+    assert (env.text("NAME"), env.comma_separated("NAME")) == ("a , ,b,", ["a", "b"])
     monkeypatch.setenv("NAME", "https://a.example, http://b.example:8000")
     assert env.origins("NAME") == ["https://a.example", "http://b.example:8000"]
     monkeypatch.setenv("NAME", " , ")
-    assert env.words("NAME", default=("x",)) == ["x"]
+    assert env.comma_separated("NAME", default=("x",)) == ["x"]
     monkeypatch.setenv("NAME", "sqlite:////var/lib/desk.db")
     assert env.database("NAME", Path("x"))["NAME"] == Path("/var/lib/desk.db")
     monkeypatch.setenv("NAME", "")
-    assert (env.text("NAME", "x"), env.words("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == ("x", ["x"], "a")
+    assert (env.text("NAME", "x"), env.comma_separated("NAME", ("x",)), env.choice("NAME", {"a"}, "a")) == (
+        "x",
+        ["x"],
+        "a",
+    )
     assert (env.origins("NAME"), env.database("NAME", Path("x"))["NAME"]) == ([], Path("x"))
 
 

@@ -1,4 +1,4 @@
-"""Names that no database can hold name nothing: they are refused in words, on every database, and are no server's error."""
+"""Names that no database can store are refused on every database and cause no server error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def program() -> Machine:
 
 
 @pytest.mark.parametrize("path", ["/api/chat/%00", "/api/chat/a%00b/stream", "/api/v1/workflows/%00"])
-def test_what_cannot_be_there_is_not_found(program, path):
+def test_an_impossible_name_is_not_found(program, path):
     answer = program.get(path)
     assert (answer.status, answer.code) == (404, "not_found")
 
@@ -26,7 +26,7 @@ def test_what_cannot_be_there_is_not_found(program, path):
     ("method", "path"),
     [("POST", "/api/chat/%00/stop"), ("POST", "/api/v1/workflows/%00/end"), ("DELETE", "/api/chat/%00")],
 )
-def test_nor_is_it_changed(program, method, path):
+def test_an_impossible_name_is_not_changed(program, method, path):
     assert 400 <= program.call(method, path, {"outcome": "completed"}).status < 500
 
 
@@ -39,13 +39,13 @@ def test_nor_is_it_changed(program, method, path):
         "/api/v1/events?thread=a%00b&after=nonsense",
     ],
 )
-def test_nor_is_it_looked_for(path):
+def test_an_impossible_name_is_not_queried(path):
     person = make_person("dora", "decide_approvalrequest", "view_approvalrequest", "view_auditentry")
     answer = machine(person, "read", "audit").get(path)
     assert 400 <= answer.status < 500, answer.text
 
 
-def test_a_page_of_such_a_name_or_a_log_in_with_it_is_no_error():
+def test_impossible_names_on_pages_and_in_log_ins_cause_no_error():
     browser = Client()
     assert browser.post("/login/", {"username": "a\0", "password": "\0"}).status_code == 200
     browser.cookies["sessionid"] = "a\0b"

@@ -1,4 +1,4 @@
-"""Nothing that a client sends begins a line of the log, or does anything to the terminal that shows it."""
+"""Text from clients cannot start a log line or control the terminal that shows it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hitlsite.logs import Line
+from hitlsite.logs import LineFormatter
 
 FORMAT = "%(levelname)s %(name)s: %(message)s"
 
@@ -19,7 +19,9 @@ def written(message: str, *args: object, error: Exception | None = None) -> str:
             raise error
         except Exception:
             found = sys.exc_info()
-    return Line(FORMAT).format(logging.LogRecord("django.request", logging.ERROR, "x.py", 1, message, args, found))
+    return LineFormatter(FORMAT).format(
+        logging.LogRecord("django.request", logging.ERROR, "x.py", 1, message, args, found)
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,11 +36,11 @@ def written(message: str, *args: object, error: Exception | None = None) -> str:
         ("/caf\u00e9/\u6771\u4eac", "/caf\u00e9/\u6771\u4eac"),
     ],
 )
-def test_what_stands_in_an_address_stays_in_its_line(sent, shown):
+def test_text_in_an_address_stays_in_its_log_line(sent, shown):
     assert written("Internal Server Error: %s", sent) == f"ERROR django.request: Internal Server Error: {shown}"
 
 
-def test_a_traceback_keeps_its_lines_and_escapes_what_is_in_them():
+def test_a_traceback_keeps_its_lines_and_escapes_their_text():
     lines = written("failed", error=ValueError("no \x1b[2J")).splitlines()
     assert lines[0] == "ERROR django.request: failed"
     assert lines[1] == "Traceback (most recent call last):"

@@ -1,4 +1,4 @@
-"""What is in the log: our own mistakes with all that led to them, once; of what clients do wrong a line at most."""
+"""What is logged: our own errors once with a traceback, errors of clients in one line at most."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ import pytest
 from django.db import connection
 
 from approvals.live import doorbell
-from approvals.live.redis_layer import PatientLayer
-from approvals.runtime.failures import Trouble
+from approvals.live.redis_layer import ReconnectingLayer
+from approvals.runtime.failures import OutageLog
 from tests.hitlsite.site.test_outages import away
 from tests.support.processes.ports import free_port
 
 
-async def test_a_ring_that_is_lost_because_redis_is_away_is_one_line(monkeypatch, caplog):
-    layer = PatientLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
+async def test_a_notification_lost_in_a_redis_outage_is_logged_in_one_line(monkeypatch, caplog):
+    layer = ReconnectingLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
     monkeypatch.setattr(doorbell, "get_channel_layer", lambda: layer)
-    monkeypatch.setattr(doorbell, "_lost", Trouble(doorbell.logger, "Rings are lost (%s).", "Rings arrive again."))
+    monkeypatch.setattr(
+        doorbell, "_outage", OutageLog(doorbell.logger, "Notifications are lost (%s).", "They arrive again.")
+    )
     await doorbell._send("desk", {"type": "news"})
     await layer.flush()
     (record,) = caplog.records
-    assert re.match(r"Rings are lost \(ConnectionError: .*127\.0\.0\.1:\d+", record.getMessage())
+    assert re.match(r"Notifications are lost \(ConnectionError: .*127\.0\.0\.1:\d+", record.getMessage())
     assert not record.exc_info
 
 
-async def test_a_ring_that_is_lost_by_a_mistake_of_ours_has_its_traceback(caplog):
+async def test_a_notification_lost_through_a_bug_is_logged_with_a_traceback(caplog):
     await doorbell._send("no group's name!", {"type": "news"})
     (record,) = caplog.records
     assert record.exc_info[0] is TypeError
 
 
 @pytest.mark.django_db
-def test_a_page_that_fails_before_its_view_while_the_database_is_away_is_one_line_too(client, caplog, settings):
+def test_a_database_outage_in_middleware_is_logged_in_one_line(client, caplog, settings):
     settings.DEBUG = False
     client.raise_request_exception = False
     client.cookies["sessionid"] = "a" * 32

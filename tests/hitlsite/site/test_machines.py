@@ -1,4 +1,4 @@
-"""Who comes in at `/api/`: keys, client tokens and sessions, how far each reaches, and from which origins."""
+"""Authentication of `/api/`: keys, client tokens, sessions, scopes and origins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from approvals.access import callers
-from approvals.access.permissions import create_key
+from approvals.actions.keys import create_key
 from approvals.models.keys import ApiKey
 from chats.models import Chat
 from tests.hitlsite.site.test_security import addresses
@@ -22,14 +22,14 @@ TOKENS = "/api/v1/client-tokens"
 SAID = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
 
 
-def test_without_a_key_or_a_session_nobody_comes_in():
+def test_a_call_without_key_or_session_is_refused():
     for token in ("", "x", "pp_", "pp_0000_x", "ppt_", "ppt_abc:def", "pp_" + "x" * 10_000):
         answer = Machine(token).post("/api/chat", SAID)
         assert (answer.status, answer.code, answer.headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
     assert Machine().get("/api/nowhere").status == 401
 
 
-def test_every_address_for_machines_wants_a_key_or_a_session_with_its_csrf_token():
+def test_every_api_path_needs_a_key_or_a_session_with_csrf_token():
     stranger, session = Browser(enforce_csrf_checks=True), Browser(enforce_csrf_checks=True)
     session.force_login(people.bob())
     found = addresses(for_machines=True)
@@ -40,12 +40,12 @@ def test_every_address_for_machines_wants_a_key_or_a_session_with_its_csrf_token
         assert (address, codes) == (address, [(401, "not_authenticated")] * 2 + [(403, "csrf")])
 
 
-def test_an_address_that_is_not_there_is_told_in_json():
+def test_an_unknown_api_path_responds_in_json():
     answer = machine(people.alice()).get("/api/nowhere")
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-def test_a_revoked_key_and_a_key_of_someone_who_left_are_no_keys():
+def test_revoked_keys_and_keys_of_inactive_users_are_refused():
     alice = people.alice()
     caller = machine(alice)
     assert caller.post("/api/chat", SAID).status == 200
@@ -72,7 +72,7 @@ def test_a_key_reaches_as_far_as_its_scopes(method, path, scope):
     assert (answer.status, answer.code, scope in answer.json["detail"]) == (403, "scope_missing", True)
 
 
-def test_when_a_key_was_used_is_noted_to_the_minute():
+def test_the_last_use_of_a_key_is_recorded_to_the_minute():
     caller = machine(people.alice())
     caller.get("/api/chat/c1")
     first = ApiKey.objects.get().last_used_at
@@ -92,7 +92,7 @@ def token_for(maker: Machine, chat: str = "c1", **given: object) -> Machine:
     return Machine(answer.json["token"])
 
 
-def test_a_client_token_is_good_for_its_chat_and_nothing_else():
+def test_a_client_token_works_only_for_its_chat():
     maker = machine(people.alice())
     tab = token_for(maker)
     Client(tab).say("hello")
@@ -104,7 +104,7 @@ def test_a_client_token_is_good_for_its_chat_and_nothing_else():
     assert (tab.post(TOKENS, {"chat": "c2"}).code, Chat.objects.count()) == ("not_allowed", 2)
 
 
-def test_a_client_token_reaches_no_further_than_the_key_that_made_it():
+def test_a_client_token_has_no_more_scopes_than_its_key():
     bob = people.bob()
     tab = token_for(machine(bob, "ask", "audit"))
     assert (tab.post("/api/chat", SAID).status, tab.get("/api/chat/c1").code) == (200, "scope_missing")
@@ -139,12 +139,12 @@ def test_a_client_token_ends_with_its_time_its_key_and_its_user(monkeypatch):
         ({"chat": "c", "seconds": True}, "seconds"),
     ],
 )
-def test_a_token_for_nothing_sensible_is_refused(body, field):
+def test_an_invalid_token_request_is_refused(body, field):
     answer = machine(people.alice()).post(TOKENS, body)
     assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", [field])
 
 
-def test_a_tampered_token_is_no_token():
+def test_a_tampered_token_is_refused():
     tab = token_for(machine(people.alice()))
     for place in (4, 10, len(tab.token) - 1):
         changed = tab.token[:place] + ("x" if tab.token[place] != "x" else "y") + tab.token[place + 1 :]
@@ -167,14 +167,14 @@ def test_a_session_needs_its_csrf_token_and_makes_a_token_for_itself():
     assert Chat.objects.get().owner.username == "alice"
 
 
-def test_a_bad_key_is_not_made_good_by_a_session():
+def test_a_session_does_not_replace_an_invalid_key():
     browser = Browser()
     browser.force_login(people.alice())
     answer = browser.get("/api/chat/c1", headers={"Authorization": "Bearer pp_0_0"})
     assert answer.status_code == 401
 
 
-def test_a_key_acts_for_its_own_user_whatever_cookies_come_along():
+def test_a_key_acts_for_its_own_user_despite_cookies():
     alice, bob = people.alice(), people.bob()
     browser = Browser(enforce_csrf_checks=True)
     browser.force_login(alice)

@@ -1,4 +1,4 @@
-"""A database that is away, and a Redis: refusals in words, work that waits, and subscriptions that are made up for."""
+"""Outages of the database: refusals, retried work, and responses that are cut off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from psycopg_pool import ConnectionPool
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.models import TurnEvent
 from hitlsite import env
@@ -39,7 +39,7 @@ def browser(client, settings):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("debug", [False, True], ids=["in production", "with DEBUG"])
-def test_a_page_says_so_in_words_and_says_when_to_try_again(browser, settings, debug):
+def test_a_page_explains_the_outage_and_when_to_try_again(browser, settings, debug):
     settings.DEBUG = debug
     with connection.execute_wrapper(away):
         answer = browser.get("/", headers={"Accept": "text/html"})
@@ -50,7 +50,7 @@ def test_a_page_says_so_in_words_and_says_when_to_try_again(browser, settings, d
 
 
 @pytest.mark.django_db
-def test_a_view_that_needs_no_log_in_says_so_too(client):
+def test_a_public_view_explains_the_outage_too(client):
     client.raise_request_exception = False
     with connection.execute_wrapper(away):
         answer = client.post("/login/", {"username": "bob", "password": "x"}, headers={"Accept": "text/html"})
@@ -58,7 +58,7 @@ def test_a_view_that_needs_no_log_in_says_so_too(client):
 
 
 @pytest.mark.django_db
-def test_a_form_sent_by_htmx_keeps_what_was_typed(browser):
+def test_an_htmx_form_keeps_its_input(browser):
     with connection.execute_wrapper(away):
         answer = browser.post("/chats/new/", {"text": "hello"}, headers={"HX-Request": "true", "Accept": "text/html"})
     assert (answer.status_code, answer.headers["HX-Reswap"]) == (503, "beforebegin")
@@ -67,7 +67,7 @@ def test_a_form_sent_by_htmx_keeps_what_was_typed(browser):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/api/v1/requests", "/api/v1/workflows", "/api/chat/c1", "/chat/suspended"])
-def test_a_machine_gets_a_problem_document(browser, path):
+def test_an_api_client_gets_a_problem_document(browser, path):
     with connection.execute_wrapper(away):
         answer = browser.get(path, headers={"Authorization": f"Bearer {KEY}"})
     assert (answer.status_code, answer.headers["Content-Type"]) == (503, "application/problem+json")
@@ -76,7 +76,7 @@ def test_a_machine_gets_a_problem_document(browser, path):
 
 
 @pytest.mark.django_db
-def test_what_is_wrong_with_ourselves_stays_a_500(browser, settings):
+def test_a_bug_stays_a_500(browser, settings):
     def broken(*_):
         raise RuntimeError("a mistake")
 
@@ -94,7 +94,7 @@ async def answered(app) -> list[dict]:
     return sent
 
 
-async def test_an_answer_that_was_waited_for_is_a_503_too():
+async def test_a_deferred_response_becomes_a_503_too():
     async def app(scope, receive, send):
         raise InterfaceError("connection already closed")
 
@@ -102,7 +102,7 @@ async def test_an_answer_that_was_waited_for_is_a_503_too():
     assert (start["status"], json.loads(body["body"])["code"]) == (503, "unavailable")
 
 
-async def test_an_answer_that_has_begun_is_cut_and_not_continued_with_another():
+async def test_a_started_response_is_cut_off_in_an_outage():
     async def app(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         away()
@@ -111,7 +111,7 @@ async def test_an_answer_that_has_begun_is_cut_and_not_continued_with_another():
         await answered(app)
 
 
-async def test_work_is_tried_until_the_database_is_back(monkeypatch):
+async def test_work_is_retried_until_the_database_is_back(monkeypatch):
     monkeypatch.setattr(database, "RETRY", 0)
     tries = []
 
@@ -121,19 +121,19 @@ async def test_work_is_tried_until_the_database_is_back(monkeypatch):
             away()
         return answer
 
-    assert (await database.insist(work, 42), len(tries)) == (42, 3)
+    assert (await database.retry(work, 42), len(tries)) == (42, 3)
 
 
-async def test_a_mistake_is_no_outage():
+async def test_a_bug_is_not_retried():
     def work():
         raise ValueError("a mistake")
 
     with pytest.raises(ValueError, match="a mistake"):
-        await database.insist(work)
+        await database.retry(work)
 
 
 @pytest.mark.django_db
-def test_events_whose_commit_was_not_heard_of_are_stored_once():
+def test_events_with_an_unconfirmed_commit_are_stored_once():
     turn = say(make_chat(alice()), "hello")
     claim, _, last = actions.claim_turn(turn.pk, owner="tests")
     first, second = (Recorded(last + n, 0, events.TextDelta("t", f"word {n}")) for n in (1, 2))
@@ -145,7 +145,7 @@ def test_events_whose_commit_was_not_heard_of_are_stored_once():
     ]
 
 
-def test_whoever_waits_for_a_connection_is_told_that_the_database_takes_none():
+def test_clients_that_wait_for_a_connection_fail_when_the_database_accepts_none():
     nowhere = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
     with (
         ConnectionPool(nowhere, open=True, **env._pool(5)) as pool,

@@ -1,4 +1,4 @@
-"""What guards every page: policy, CSRF, cookies, log-in. New addresses are covered as soon as they are in the resolver."""
+"""Protection of every page: policy, CSRF, cookies, log-in. New URLs are covered as soon as they are in the resolver."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _views_that_fail(settings):
     settings.ROOT_URLCONF = __name__
 
 
-def test_every_answer_carries_the_strict_policy_and_its_sister_headers(pages):
+def test_every_response_has_the_security_headers(pages):
     for address, answer in pages.items():
         policy = dict(rule.split(" ", 1) for rule in answer.headers["Content-Security-Policy"].split("; "))
         assert (address, policy) == (address, POLICY)
@@ -150,28 +150,28 @@ def test_every_answer_carries_the_strict_policy_and_its_sister_headers(pages):
         assert (address, others) == (address, ["DENY", "nosniff", "same-origin"])
 
 
-def test_redirects_carry_the_policy_too():
+def test_redirects_have_the_policy_too():
     answer = browser().get("/")
     assert (answer.status_code, answer.headers["Content-Security-Policy"].split("; ")[0]) == (302, "default-src 'none'")
 
 
-def test_static_files_are_served_as_what_they_are():
+def test_static_files_have_their_content_type():
     answer = browser().get("/static/pausepoint/live.js")
     kind = answer.headers["Content-Type"].split(";")[0]
     assert (answer.status_code, kind, answer.headers["X-Content-Type-Options"]) == (200, "text/javascript", "nosniff")
 
 
-def test_a_static_picture_could_run_nothing_either():
+def test_a_static_image_cannot_run_scripts():
     answer = browser().get("/static/pausepoint/icon.svg")
     assert answer.headers["Content-Security-Policy"].split("; ")[0] == "default-src 'none'"
 
 
-def test_no_page_holds_code_or_style_of_its_own(pages):
+def test_no_page_has_inline_code_or_styles(pages):
     for address, answer in pages.items():
         assert (address, inline_code(answer.text)) == (address, [])
 
 
-def test_every_address_refuses_a_form_without_its_token_in_words():
+def test_every_form_without_a_csrf_token_is_refused_with_a_page():
     found, machines = pages_and_machines()
     assert len(found) > 20
     for user in (None, bob()):
@@ -189,7 +189,7 @@ def test_every_address_refuses_a_form_without_its_token_in_words():
             assert (address, refused.status_code, refused.json()["code"]) == (address, status, code)
 
 
-def test_a_form_with_the_token_of_somebody_else_is_refused():
+def test_a_form_with_somebody_elses_token_is_refused():
     theirs = browser(carol(), enforce_csrf_checks=True)
     theirs.get("/")
     mine = browser(alice(), enforce_csrf_checks=True)
@@ -200,7 +200,7 @@ def test_a_form_with_the_token_of_somebody_else_is_refused():
         assert mine.post("/chats/new/", data).status_code == status
 
 
-def test_a_pushed_form_sends_the_pages_token_as_a_header():
+def test_a_pushed_form_sends_the_csrf_token_of_the_page():
     client = browser(alice(), enforce_csrf_checks=True)
     (body,) = parse(client.get("/chats/").text).find("body")
     (token,) = re.findall(r'{"X-CSRFToken": "(\w+)"}', body.attributes["hx-headers"])
@@ -208,14 +208,14 @@ def test_a_pushed_form_sends_the_pages_token_as_a_header():
     assert client.post("/chats/new/", data, headers={"X-CSRFToken": token}).status_code == 302
 
 
-def test_a_form_from_another_origin_is_refused_although_its_token_fits():
+def test_a_form_from_another_origin_is_refused_despite_a_valid_token():
     client = browser(alice(), enforce_csrf_checks=True)
     client.get("/chats/")
     data = {"csrfmiddlewaretoken": client.cookies["csrftoken"].value, "agent": "support", "text": "hello"}
     assert client.post("/chats/new/", data, headers={"Origin": "http://evil.example"}).status_code == 403
 
 
-def test_cookies_are_kept_from_scripts_and_from_other_sites():
+def test_cookies_are_http_only_and_same_site():
     user, client = people.alice(), browser()
     client.get("/login/")
     client.post("/login/", {"username": user.username, "password": people.PASSWORD})
@@ -223,7 +223,7 @@ def test_cookies_are_kept_from_scripts_and_from_other_sites():
     assert flags == {"sessionid": (True, "Lax"), "csrftoken": (False, "Lax")}
 
 
-def test_logging_in_makes_a_new_session():
+def test_logging_in_creates_a_new_session():
     user, client = people.alice(), browser()
     client.session.save()
     client.cookies["sessionid"] = "planted"
@@ -232,7 +232,7 @@ def test_logging_in_makes_a_new_session():
     assert client.get("/").status_code == 200
 
 
-def test_every_address_but_the_log_in_wants_a_log_in():
+def test_every_page_except_the_log_in_needs_a_log_in():
     client, (found, machines) = browser(), pages_and_machines()
     answers = {address: client.get(address) for address in found}
     places = {address: answer.headers.get("Location", "").partition("?")[0] for address, answer in answers.items()}
@@ -242,7 +242,7 @@ def test_every_address_but_the_log_in_wants_a_log_in():
     assert {(answer.status_code, answer["WWW-Authenticate"]) for answer in refused} == {(401, "Bearer")}
 
 
-def test_a_fragments_request_without_a_session_takes_the_whole_page_to_the_log_in():
+def test_an_htmx_request_without_a_session_loads_the_log_in_page():
     client = browser()
     for address in set(pages_and_machines()[0]) - OPEN - {"/admin/login/"}:
         for send in (client.get, client.post):
@@ -251,7 +251,7 @@ def test_a_fragments_request_without_a_session_takes_the_whole_page_to_the_log_i
             assert found == (address, 401, "/login/", b"")
 
 
-def test_machines_get_problem_documents_and_people_pages():
+def test_api_clients_get_problem_documents_and_people_get_pages():
     client, strange = browser(alice()), browser(carol(), enforce_csrf_checks=True)
     theirs = make_chat(bob()).get_absolute_url()
     answers = [
@@ -272,7 +272,7 @@ def test_machines_get_problem_documents_and_people_pages():
     assert client.get("/absent/").headers["Content-Type"] == "text/html; charset=utf-8"
 
 
-def test_an_error_in_a_fragment_is_a_line_and_no_page():
+def test_an_htmx_error_is_a_line_and_not_a_page():
     client = browser(alice())
     for status in (400, 403, 500):
         answer = client.get(f"/fails/{status}/", headers=HTMX)
@@ -282,7 +282,7 @@ def test_an_error_in_a_fragment_is_a_line_and_no_page():
 
 
 @pytest.mark.parametrize("address", ["/%2Fevil.example", "/%5Cevil.example", "/%2Fchats", "/chats%0d%0aX:y"])
-def test_an_address_that_lacks_its_slash_leads_nowhere_else(address):
+def test_adding_a_slash_never_redirects_to_another_site(address):
     client = browser(alice())
     assert client.get("/chats").headers["Location"] == "/chats/"
     assert client.get(address).status_code == 404

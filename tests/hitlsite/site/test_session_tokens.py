@@ -1,4 +1,4 @@
-"""A client token that a browser's session made dies with that session."""
+"""A client token made with a browser session ends with that session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def status(token: str) -> int:
     return Client().get(CHAT, headers={"Authorization": f"Bearer {token}"}).status_code
 
 
-def test_it_is_good_while_the_session_lasts_and_not_after_the_log_out():
+def test_the_token_is_valid_until_the_log_out():
     person = alice()
     browser, another = session_of(person), session_of(person)
     token, other = token_from(browser), token_from(another)
@@ -44,7 +44,7 @@ def test_it_is_good_while_the_session_lasts_and_not_after_the_log_out():
     assert (status(token), status(other)) == (401, 404)
 
 
-def test_it_dies_when_the_session_has_expired_or_was_removed():
+def test_the_token_ends_when_the_session_expires_or_is_removed():
     browser = session_of(alice())
     token = token_from(browser)
     Session.objects.update(expire_date=timezone.now())
@@ -53,7 +53,7 @@ def test_it_dies_when_the_session_has_expired_or_was_removed():
     assert status(token) == 401
 
 
-def test_it_dies_with_the_password_and_with_its_user():
+def test_the_token_ends_when_the_password_changes_or_the_user_is_deactivated():
     person = alice()
     token = token_from(session_of(person))
     User.objects.update(is_active=False)
@@ -65,7 +65,7 @@ def test_it_dies_with_the_password_and_with_its_user():
     assert status(token) == 401
 
 
-def test_it_does_not_tell_the_key_of_the_session():
+def test_the_token_does_not_reveal_the_session_key():
     browser = session_of(alice())
     key = browser.session.session_key
     claims = Signer(salt="approvals.client-token").unsign_object(token_from(browser).removeprefix("ppt_"))
@@ -73,7 +73,7 @@ def test_it_does_not_tell_the_key_of_the_session():
     assert key not in str(claims)
 
 
-def test_it_costs_one_query_to_know_who_calls(django_assert_num_queries):
+def test_finding_the_user_of_a_token_costs_one_query(django_assert_num_queries):
     token = token_from(session_of(alice()))
     with django_assert_num_queries(2):  # who calls, and the chat
         assert status(token) == 404

@@ -1,4 +1,4 @@
-"""A well-configured installation passes `check --deploy` without a word; one that is configured by halves is told what to do."""
+"""`check --deploy` is silent for a complete configuration and explains an incomplete one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def ids() -> list[str]:
     return [found.id.removeprefix("hitlsite.") for found in check_set_up()]
 
 
-def test_a_whole_set_up_gets_no_word(production):
+def test_a_complete_configuration_gets_no_warning(production):
     assert ids() == []
 
 
-def test_redis_beside_sqlite_and_postgresql_without_redis(production, monkeypatch):
+def test_redis_with_sqlite_and_postgresql_without_redis_are_reported(production, monkeypatch):
     production.REDIS_URL = "redis://127.0.0.1/0"
     assert ids() == ["W001"]
     monkeypatch.setitem(production.DATABASES["default"], "ENGINE", ENGINE + "postgresql")
@@ -45,26 +45,26 @@ def test_redis_beside_sqlite_and_postgresql_without_redis(production, monkeypatc
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:8000", "http://localhost", "http://127.1.2.3", "http://[::1]:80", ""]
 )
-def test_an_address_that_leads_to_this_machine(production, url):
+def test_a_public_url_that_leads_to_this_machine_is_reported(production, url):
     production.PUBLIC_URL = url
     assert ids() == ["W003"]
     production.DEBUG = True
     assert ids() == []
 
 
-def test_no_host_name(production):
+def test_missing_allowed_hosts_are_reported(production):
     production.ALLOWED_HOSTS = []
     assert ids() == ["W004"]
 
 
-def test_forms_over_https_that_would_be_refused(production):
+def test_an_untrusted_https_origin_is_reported(production):
     production.TRUST_FORWARDED_PROTO = False
     assert ids() == ["W005"]
     production.CSRF_TRUSTED_ORIGINS = ["https://desk.example.org"]
     assert ids() == []
 
 
-def test_a_proxy_whose_address_everybody_seems_to_have(production):
+def test_missing_trusted_proxies_are_reported(production):
     production.TRUSTED_PROXIES = 0
     assert ids() == ["W007"]
     production.PUBLIC_URL = "http://desk.example.org"
@@ -72,19 +72,19 @@ def test_a_proxy_whose_address_everybody_seems_to_have(production):
 
 
 @pytest.mark.django_db
-def test_a_second_process_on_sqlite_is_warned_of_and_a_dead_one_is_not(monkeypatch):
+def test_a_second_live_process_on_sqlite_is_reported(monkeypatch):
     warned = ["hitlsite.W006"] if connection.vendor == "sqlite" else []
     assert check_processes(databases=["default"]) == []
     here, started = socket.gethostname()[:150], timezone.now()
 
     def seen(name: str) -> list[str]:
-        actions.seen(name, WorkerKind.WEB, started_at=started, running=0)
+        actions.record_heartbeat(name, WorkerKind.WEB, started_at=started, running=0)
         return [found.id for found in check_processes(databases=["default"])]
 
     assert seen(f"{here}:{os.getpid()}:own") == []
     # No process has this number: it is above what Linux gives.
     assert seen(f"{here}:{2**22 + 1}:dead") == []
     assert seen(f"{here}:{os.getppid()}:living") == warned
-    actions.gone(f"{here}:{os.getppid()}:living")
+    actions.remove_process(f"{here}:{os.getppid()}:living")
     assert seen("another-machine:1:x") == warned
     assert check_processes(databases=None) == []

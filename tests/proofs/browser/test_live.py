@@ -14,9 +14,10 @@ pytestmark = pytest.mark.browser
 DECIDE = """
 from django.contrib.auth.models import User
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.states import Door, Verdict
 bob = User.objects.get(username="approver")
-actions.decide("{request}", by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE, comment="While you were away.")
+actions.decide("{request}", Answer(Verdict.APPROVE, "While you were away."), by=bob, via=Door.DASHBOARD)
 """
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.proofs.crash.rounds import PlayRound, play
 from tests.proofs.crash.till import make_database
 
 #: Servers that are being killed at the same time.
 AT_ONCE = 3
-
-Play = Callable[[str, Path, Path], int]
 
 
 @pytest.fixture(scope="session")
@@ -27,13 +26,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def played(
     request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Play, str], int]]:
-    """What `play` gives for a point. All chosen points are played as soon as the first is asked for, AT_ONCE at a time."""
+) -> Iterator[Callable[[PlayRound, str], int]]:
+    """Return the number of kills at a point. All chosen points are played with the first that is asked for, AT_ONCE at a time."""
     items = [item for item in request.session.items if "played" in getattr(item, "fixturenames", ())]
-    chosen = [(item.module.play, item.callspec.params["point"]) for item in items]  # type: ignore[attr-defined]
+    chosen = [(item.module.play_round, item.callspec.params["point"]) for item in items]  # type: ignore[attr-defined]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = {
-            (play, point): pool.submit(play, point, template, tmp_path_factory.mktemp("point"))
-            for play, point in chosen
+            (play_round, point): pool.submit(play, play_round, point, template, tmp_path_factory.mktemp("point"))
+            for play_round, point in chosen
         }
-        yield lambda play, point: futures[play, point].result()
+        yield lambda play_round, point: futures[play_round, point].result()

@@ -17,7 +17,7 @@ from approvals import signals
 from approvals.actions import deciding
 from approvals.outbound import outbox
 from chats import actions, doorbell
-from chats.actions import arriving, calling, delegating, ending, resuming, stepping
+from chats.actions import calling, delegating, ending, posting, resuming, stepping
 from chats.agent import events
 from chats.engine.ledger import Ledger
 from chats.models import Turn
@@ -83,15 +83,15 @@ def mid_stream(point: str, step: int) -> None:
 
 #: Name, and how to get there. "in" is inside the transaction, before its commit; the others are between two commits.
 POINTS: dict[str, Callable[[str], None]] = {
-    "arrive, in": lambda p: after(p, arriving, "start_turn"),
-    "arrive": lambda p: before(p, doorbell, "ring_work"),
+    "arrive, in": lambda p: after(p, posting, "start_turn"),
+    "arrive": lambda p: before(p, doorbell, "notify_queued"),
     "claim": lambda p: after(p, actions, "claim_turn"),
     "mid-stream": lambda p: mid_stream(p, 0),
     "step commit, in": lambda p: after(p, stepping, "_store_call"),
     "step commit": lambda p: after(p, actions, "commit_step"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: committed(p, "pause_turn"),
-    "decision commit, in": lambda p: after(p, deciding, "_release"),
+    "decision commit, in": lambda p: after(p, deciding, "_count_down"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, resuming, "resume_locked"),
     "resume": lambda p: after(p, actions, "resume_turn"),
@@ -102,8 +102,8 @@ POINTS: dict[str, Callable[[str], None]] = {
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
     "final commit": lambda p: committed(p, "finish_turn"),
-    "outbox row claimed": lambda p: after(p, outbox, "claimed"),
-    "outbox row delivered": lambda p: after(p, outbox, "handler_at"),
+    "outbox row claimed": lambda p: after(p, outbox, "claim_event"),
+    "outbox row delivered": lambda p: after(p, outbox, "load_handler"),
 }
 
 #: Between an agent and its sub-agent.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.proofs.crash.browser import words
 from tests.proofs.crash.points import NESTED
-from tests.proofs.crash.test_write_points import seen, trying, verdict
-from tests.proofs.crash.till import Till, open_requests, patiently
+from tests.proofs.crash.rounds import run_chat
+from tests.proofs.crash.till import Till
 from tests.support.services import ROUNDS
 
 pytestmark = pytest.mark.crash
@@ -19,46 +17,11 @@ pytestmark = pytest.mark.crash
 
 @pytest.mark.parametrize("point", NESTED)
 def test_a_kill_between_two_agents_loses_nothing_and_repeats_nothing(point, played):
-    assert played(play, point) == ROUNDS
-
-
-def play(point: str, template: Path, folder: Path) -> int:
-    """All rounds at one point; gives how often the server was really killed there."""
-    till = Till(folder, point)
-    shutil.copy(template, till.database)
-    try:
-        till.up()
-        till.alice.log_in()
-        till.bob.log_in()
-        for number in range(ROUNDS):
-            play_round(till, f"nested-{number}")
-        return till.kills
-    finally:
-        if till.process is not None:
-            till.process.kill()
+    assert played(play_round, point) == ROUNDS
 
 
 def play_round(till: Till, ref: str) -> None:
-    till.control.write_text(till.point)
-    kills, text = till.kills, f"have {ref} charged"
-    for _ in patiently("the message to be stored"):
-        if till.rows("SELECT 1 FROM chats_chat WHERE title = ?", text):
-            break
-        with trying(till):
-            till.alice.post("/chats/new/", agent="manager", text=text)
-    ((chat,),) = till.rows("SELECT id FROM chats_chat WHERE title = ?", text)
-    for _ in patiently("the turn to complete"):
-        till.up()
-        if till.rows("SELECT 1 FROM chats_turn WHERE chat_id = ? AND state = 'completed'", chat):
-            break
-        for request, kind in open_requests(till, chat):
-            with trying(till):
-                till.bob.post(f"/requests/{request}/decide/", **seen(till, request), **verdict(till, kind, ref))
-    for _ in patiently("the kill"):
-        till.up()
-        if till.kills > kills:
-            break
-    check(till, ref, chat)
+    check(till, ref, run_chat(till, agent="manager", text=f"have {ref} charged", ref=ref))
 
 
 def check(till: Till, ref: str, chat: int) -> None:

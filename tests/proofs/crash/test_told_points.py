@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.proofs.crash import test_nested_points, test_write_points
 from tests.proofs.crash.browser import GONE
+from tests.proofs.crash.rounds import open_till, press, verdict
 from tests.proofs.crash.till import Till, open_requests, patiently
 from tests.support.services import ROUNDS
 
@@ -20,21 +18,6 @@ OWN = ("side effect done but not recorded", "recorded, in", "recorded")
 BELOW = ("recorded", "the end below", "settling, in", "settling")
 
 pytestmark = pytest.mark.crash
-
-
-@contextlib.contextmanager
-def opened(template: Path, folder: Path, point: str) -> Iterator[Till]:
-    """A shop where the server dies at this point once it is armed."""
-    till = Till(folder, point)
-    shutil.copy(template, till.database)
-    try:
-        till.up()
-        till.alice.log_in()
-        till.bob.log_in()
-        yield till
-    finally:
-        if till.process is not None:
-            till.process.kill()
 
 
 def told(till: Till) -> dict[str, int]:
@@ -53,7 +36,7 @@ def once_each(till: Till) -> dict[str, int]:
 
 @pytest.mark.parametrize("point", OWN)
 def test_a_kill_here_leaves_no_result_untold(point, template, tmp_path):
-    with opened(template, tmp_path, point) as till:
+    with open_till(template, tmp_path, point) as till:
         for number in range(ROUNDS):
             test_write_points.play_round(till, f"told-{number}")
         assert (till.kills, told(till)) == (ROUNDS, once_each(till))
@@ -61,7 +44,7 @@ def test_a_kill_here_leaves_no_result_untold(point, template, tmp_path):
 
 @pytest.mark.parametrize("point", BELOW)
 def test_nor_does_one_between_two_agents(point, template, tmp_path):
-    with opened(template, tmp_path, point) as till:
+    with open_till(template, tmp_path, point) as till:
         for number in range(ROUNDS):
             test_nested_points.play_round(till, f"told-{number}")
         assert (till.kills, told(till)) == (ROUNDS, once_each(till))
@@ -69,7 +52,7 @@ def test_nor_does_one_between_two_agents(point, template, tmp_path):
 
 
 def test_a_stop_that_comes_before_the_next_runner_does_not_hide_the_result(template, tmp_path):
-    with opened(template, tmp_path, "recorded") as till:
+    with open_till(template, tmp_path, "recorded") as till:
         till.alice.post("/chats/new/", agent="cashier", text="charge stopped")
         ((chat,),) = till.rows("SELECT id FROM chats_chat")
         for _ in patiently("the question"):
@@ -78,8 +61,7 @@ def test_a_stop_that_comes_before_the_next_runner_does_not_hide_the_result(templ
         ((request, kind),) = waiting
         till.control.write_text("recorded")
         with contextlib.suppress(*GONE):
-            seen = test_write_points.seen(till, request)
-            till.bob.post(f"/requests/{request}/decide/", **seen, **test_write_points.verdict(till, kind, "stopped"))
+            press(till, request, **verdict(till, kind, "stopped"))
         assert till.process is not None
         till.process.wait(60)
         # Somebody had pressed Stop, and the runner was dead before it saw that.

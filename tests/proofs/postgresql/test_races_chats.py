@@ -14,7 +14,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Status, Verdict
 from chats import actions
 from chats.actions.calling import Execution
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent import registry
 from chats.agent.events import ModelFinished
 from chats.agent.loop import PlannedCall

@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access import permissions
-from approvals.actions import Asked, Origin
+from approvals.actions import AskOutcome, Origin, create_signing_secret
+from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
 from approvals.exceptions import AlreadyDecided, Conflict
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
@@ -56,7 +56,7 @@ def test_ending_a_workflow_and_deciding_its_requests_backwards_never_block_each_
 
 def ask(
     owner: User, title: str, *, key: str | None = None, call: str | None = None, kind: Kind = Kind.APPROVAL
-) -> Asked:
+) -> AskOutcome:
     """What a client asks, with a digest over all that it says."""
     origin = Origin(scope="key:1", digest=digest([title, kind.value]), idempotency_key=key)
     return actions.ask_for_client(Ask(kind=kind, title=title, tool_call_id=call), origin, by=owner)
@@ -89,7 +89,7 @@ def test_of_two_different_asks_under_one_name_at_once_one_is_asked_and_the_other
         ]
         found = race(*works * 10)
         assert failures(found, Conflict) == []
-        asked = [one for one in found if isinstance(one, Asked)]
+        asked = [one for one in found if isinstance(one, AskOutcome)]
         (request,) = {one.request for one in asked}
         assert (len(asked), {titles.index(one.request.title) for one in asked}) == (10, {titles.index(request.title)})
         assert sum(isinstance(one, Conflict) for one in found) == 10
@@ -106,7 +106,7 @@ def test_of_fifty_contrary_decisions_one_counts_and_forty_nine_are_told_whose():
     (winner,) = [place for place, one in enumerate(found) if isinstance(one, actions.Outcome)]
     assert (decision.by_id, decision.verdict) == (people[winner].pk, verdicts[winner].value)
     losers = found[:winner] + found[winner + 1 :]
-    assert {(type(one), one.decision, f"by decider{winner} at" in str(one)) for one in losers} == {
+    assert {(type(one), one.decision, f"just now by decider{winner}." in str(one)) for one in losers} == {
         (AlreadyDecided, decision, True)
     }
     request.refresh_from_db()
@@ -116,9 +116,9 @@ def test_of_fifty_contrary_decisions_one_counts_and_forty_nine_are_told_whose():
 
 def test_three_new_secrets_at_once_leave_two_that_sign_and_one_without_an_end():
     for name in ("ann", "ben", "cay"):
-        key, _ = permissions.create_key(make_person(name), name="x")
-        signing.new_secret(key)
-        found = race(*([lambda key=key: signing.new_secret(key)] * 3))
+        key, _ = create_key(make_person(name), name="x")
+        create_signing_secret(key)
+        found = race(*([lambda key=key: create_signing_secret(key)] * 3))
         assert failures(found) == []
         assert len(set(signing.secrets_of(key)) & set(found)) == 2
         assert len(signing.secrets_of(key)) == 2

@@ -35,13 +35,13 @@ class Follower:
     """Reads on from where it is."""
 
     def __init__(self) -> None:
-        self.cursor, self.heard = feed.start(""), list[int]()
+        self.cursor, self.heard = feed.start_cursor(""), list[int]()
 
     def look(self) -> list[int]:
         """The numbers of the entries that came, whole pages of them."""
         came, more = list[int](), True
         while more:
-            page = feed.read(self.cursor)
+            page = feed.read_page(self.cursor)
             self.cursor, more = page.cursor, page.more
             came += [entry.pk for entry in page.entries]
         self.heard += came
@@ -61,7 +61,7 @@ def test_a_slow_end_of_three_hundred_requests_hides_nothing_from_a_follower(monk
     large = make_workflow(owner)
     requests = [make_request(owner, workflow=large) for _ in range(300)]
     before = AuditEntry.objects.latest("pk").pk
-    until(lambda: feed.read(feed.Cursor(before)).entries, "the record up to here can be read")
+    until(lambda: feed.read_page(feed.StreamCursor(before)).entries, "the record up to here can be read")
     follower = Follower()
     # The requests end in the order of their ids: this one in the middle.
     held = sorted(request.pk for request in requests)[150]

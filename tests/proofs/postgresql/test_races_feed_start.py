@@ -28,9 +28,9 @@ def nothing_known(monkeypatch):
     monkeypatch.setattr(sequence, "AT_WORK", sequence.AT_WORK.replace("1 minute", "0 seconds"))
 
 
-def first_told(cursor: feed.Cursor) -> int:
-    until(lambda: feed.read(cursor).entries, "something is told")
-    return feed.read(cursor).entries[0].pk
+def first_told(cursor: feed.StreamCursor) -> int:
+    until(lambda: feed.read_page(cursor).entries, "something is told")
+    return feed.read_page(cursor).entries[0].pk
 
 
 @contextmanager
@@ -57,8 +57,8 @@ def test_it_is_told_however_many_have_come_behind_it(monkeypatch, behind):
     owner = alice()
     make_request(owner)
     with on_its_way(owner, behind) as (number, commit):
-        cursor = feed.start("")
-        assert list(feed.read(cursor).entries) == []
+        cursor = feed.start_cursor("")
+        assert list(feed.read_page(cursor).entries) == []
         commit()
     assert AuditEntry.objects.filter(pk=number).exists()
     assert first_told(cursor) == number
@@ -71,7 +71,7 @@ def test_with_nothing_on_its_way_a_follower_begins_behind_the_last_entry():
         make_request(owner, title="Never mind")
         raise RuntimeError("power cut")
     last = AuditEntry.objects.get(request_id=make_request(owner).pk).pk
-    assert feed.start("") == feed.Cursor(last + 1)
+    assert feed.start_cursor("") == feed.StreamCursor(last + 1)
 
 
 def test_an_old_gap_that_nothing_can_fill_is_not_where_a_follower_begins_while_others_are_at_work():
@@ -82,7 +82,7 @@ def test_an_old_gap_that_nothing_can_fill_is_not_where_a_follower_begins_while_o
     make_request(owner)
     with on_its_way(owner, 0) as (number, commit):
         # It has begun after the gap: it cannot be what is missing there.
-        assert feed.start("") == feed.Cursor(number)
+        assert feed.start_cursor("") == feed.StreamCursor(number)
         commit()
 
 
@@ -94,7 +94,7 @@ def test_a_decision_that_is_on_its_way_is_told_as_well():
         slow.until_it_waits()
         for _ in range(120):
             make_request(owner)
-        cursor = feed.start("")
+        cursor = feed.start_cursor("")
         open_the_gate()
         slow.ended()
     (ending,) = AuditEntry.objects.filter(event="request.cancelled").values_list("pk", flat=True)

@@ -13,12 +13,13 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.models import ApprovalRequest, Workflow
 from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
-from chats.actions.keeping import Recorded
+from chats.actions.writes import Recorded
 from chats.agent import events
 from chats.engine import sweep as chat_sweep
 from chats.models import Turn
@@ -87,7 +88,7 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
     turns = [lapsed() for _ in range(PEERS)]
     other = say(make_chat(alice_once()), "hello")
     rung: list[int] = []
-    doorbell.answer_with(on_work=lambda turn_id, below: rung.append(turn_id), on_stop=None)
+    doorbell.set_handlers(on_queued=lambda turn_id, below: rung.append(turn_id), on_stop=None)
     try:
         with frozen_in(*map(holding, turns)):
             chat_sweep.wake_stuck_turns()
@@ -97,7 +98,7 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
             found = asyncio.run(within(AT_ONCE, *takes, *takes, lambda: actions.claim_turn(other.pk, owner="healthy")))
             assert [each is not None for each in found] == [False] * 2 * PEERS + [True]
     finally:
-        doorbell.answer_with(on_work=None, on_stop=None)
+        doorbell.set_handlers(on_queued=None, on_stop=None)
     assert all(actions.claim_turn(turn.pk, owner="healthy") is not None for turn in turns)
 
 
@@ -130,7 +131,7 @@ def limits(monkeypatch):
 
     def keep_to(given: timeouts.Limits) -> None:
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
-        timeouts.keep_to(given)
+        timeouts.apply_limits(given)
 
     yield keep_to
     monkeypatch.undo()
@@ -193,7 +194,7 @@ def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
         Workflow.objects.select_for_update().get(pk=request.workflow_id)
 
     with frozen_in(workflow), pytest.raises(database.AWAY, match="lock timeout"):
-        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+        desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
     assert (
-        desk.decide(request.pk, by=decider, via=Door.DASHBOARD, verdict=Verdict.APPROVE).decision.verdict == "approve"
+        desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD).decision.verdict == "approve"
     )

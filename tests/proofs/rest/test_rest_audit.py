@@ -20,12 +20,6 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("audit")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def auditor(server):
     return Remote(server, "auditor", ("audit", "read"))
 
@@ -45,7 +39,7 @@ def events(auditor: Remote, query: str) -> list[str]:
     return [f"{one['event']} {one['tool_call_id']}" for one in map(json.loads, reply.body.splitlines())]
 
 
-def test_the_filters_find_what_they_say(auditor, asked):
+def test_filters_select_matching_entries(auditor, asked):
     created, decided, other = "request.created call-0", "request.decided call-0", "request.created call-1"
     assert events(auditor, "thread=t") == [created, other, decided]
     assert events(auditor, "workflow=run-0") == [created, decided]
@@ -61,7 +55,7 @@ def test_the_filters_find_what_they_say(auditor, asked):
     assert events(auditor, "thread=nowhere") == []
 
 
-def test_csv_is_there_too(auditor, asked):
+def test_csv_is_supported(auditor, asked):
     reply = auditor.send("GET", "/audit?thread=t&format=csv")
     rows = list(csv.reader(io.StringIO(reply.body, newline="")))
     assert (reply.headers["content-type"], rows[0], len(rows)) == ("text/csv; charset=utf-8", audit.COLUMNS, 4)
@@ -71,13 +65,13 @@ def test_head_sends_no_entries(auditor, asked):
     assert auditor.send("HEAD", "/audit")[:2] == (200, "")
 
 
-def test_who_may_not_view_entries_gets_none_though_the_key_has_the_scope(server):
+def test_the_scope_alone_does_not_allow_reading_entries(server):
     assert Remote(server, "requester", ("audit",)).send("GET", "/audit").refusal == (403, "not_allowed")
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("query", ["format=xml", "after=x", "request=x", "at_from=x", "limit=1", "tool=a&tool=b"])
-def test_a_filter_that_makes_no_sense_is_refused_and_not_left_out(query):
+def test_an_invalid_filter_is_refused_and_not_ignored(query):
     assert Machine(alice()).get(f"/audit?{query}").refusal == (422, "invalid")
 
 

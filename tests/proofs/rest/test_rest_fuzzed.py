@@ -1,4 +1,4 @@
-"""The OpenAPI document holds: schemathesis makes requests from it, good and bad, and looks whether the answers are in it."""
+"""The OpenAPI document is correct: schemathesis sends valid and invalid requests and checks the responses against it."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def send(case, program: Remote, *not_meant) -> None:
 
 @schema.parametrize()
 @bounded
-def test_every_answer_is_in_the_document(case, program):
+def test_every_response_matches_the_document(case, program):
     send(case, program)
 
 
 @schema.include(path_regex="{").parametrize()
 @bounded
-def test_every_answer_about_something_that_is_there_is_in_the_document(case, program):
+def test_every_response_about_existing_objects_matches_the_document(case, program):
     asked = program.ask()
     for name in case.path_parameters:
         case.path_parameters[name] = asked["id"]
@@ -64,5 +64,5 @@ def test_every_answer_about_something_that_is_there_is_in_the_document(case, pro
     send(case, program, negative_data_rejection)
 
 
-def test_a_line_break_in_an_address_leads_nowhere(program):
+def test_a_line_break_in_a_url_is_not_found(program):
     assert program.send("GET", "/requests/%0A").refusal == (404, "not_found")

@@ -1,4 +1,4 @@
-"""Waiting for a decision over HTTP: answered at once, by reading where a ring is lost, and cheap for hundreds."""
+"""Waiting for a decision over HTTP: prompt, robust to lost notifications, and cheap for hundreds of clients."""
 
 from __future__ import annotations
 
@@ -24,12 +24,6 @@ THREADS = 12
 CONNECTIONS = WAITING // 4
 #: Seconds, on a machine that is loaded; who was forgotten would wait for a minute.
 IN_TIME = 30.0
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("waiting")) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +107,9 @@ def connections_of(server: Server) -> int:
     return found.count(str(server.database.path))
 
 
-async def test_a_decision_is_there_within_a_moment(tmp_path):
+async def test_a_decision_reaches_a_waiting_client_promptly(tmp_path):
     # Nothing is read again: what comes before the time is up was rung.
-    with Server(tmp_path, prepare="from approvals import waitingroom; waitingroom.REREAD = 3600") as server:
+    with Server(tmp_path, prepare="from approvals.background import waiting_room; waiting_room.POLL = 3600") as server:
         agent, latencies = Remote(server, "admin"), []
         for _ in range(3):
             asked = agent.ask()
@@ -146,14 +140,14 @@ async def test_two_hundred_wait_on_a_handful_of_threads_and_connections(server, 
     assert held[1] <= CONNECTIONS
 
 
-async def test_where_no_ring_comes_the_rows_are_read(server, agent):
+async def test_polling_finds_a_decision_without_a_notification(server, agent):
     """Decided by another process, which cannot ring here."""
     asked = agent.ask()
     (poll,) = await asleep(agent, 1, asked["id"])
     script = (
         "from approvals import actions; from django.contrib.auth.models import User\n"
-        "from approvals.states import Door, Verdict\n"
-        f"actions.decide({asked['id']!r}, by=User.objects.get(username='admin'), via=Door.REST, verdict=Verdict.REJECT)"
+        "from approvals.asking.answers import Answer; from approvals.states import Door, Verdict\n"
+        f"actions.decide({asked['id']!r}, Answer(Verdict.REJECT), by=User.objects.get(username='admin'), via=Door.REST)"
     )
     await asyncio.to_thread(server.run, script)
     committed = time.monotonic()
@@ -168,7 +162,7 @@ async def test_when_the_time_is_up_the_request_is_still_pending(agent):
     assert (answer["status"], answer["id"], 1 <= came - began < IN_TIME) == ("pending", asked["id"], True)
 
 
-async def test_who_leaves_is_forgotten(server, agent):
+async def test_a_disconnected_client_leaves_no_thread_behind(server, agent):
     asked = agent.ask()
     for poll in await asleep(agent, 20, asked["id"]):
         poll.leave()
@@ -177,7 +171,7 @@ async def test_who_leaves_is_forgotten(server, agent):
     assert "Traceback" not in server.log.read_text()
 
 
-async def test_who_is_locked_out_while_waiting_learns_nothing(server, agent):
+async def test_a_user_deactivated_while_waiting_gets_no_answer(server, agent):
     asked = agent.ask()
     leaver = Remote(server, "approver")
     (poll,) = await asleep(leaver, 1, asked["id"])
@@ -190,7 +184,7 @@ async def test_who_is_locked_out_while_waiting_learns_nothing(server, agent):
     assert answer["code"] == "not_authenticated"
 
 
-def test_an_answer_that_is_there_is_given_at_once(agent):
+def test_an_existing_decision_is_returned_at_once(agent):
     asked = agent.ask()
     decide(agent, asked["id"], "reject")
     began = time.monotonic()
@@ -198,7 +192,7 @@ def test_an_answer_that_is_there_is_given_at_once(agent):
     assert time.monotonic() - began < IN_TIME
 
 
-def test_nobody_waits_longer_than_a_minute(agent):
+def test_a_wait_of_more_than_a_minute_is_refused(agent):
     asked = agent.ask()
     assert agent.send("GET", f"/requests/{asked['id']}?wait=61").refusal == (422, "invalid")
 

@@ -1,4 +1,4 @@
-"""Claude is asked again after waits that grow, or that it asks for."""
+"""Calls to Claude are retried after growing waits, or after the wait in `Retry-After`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A download waits for its client: a slow one costs the server no memory."""
+"""A download to a slow client uses little memory of the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def memory(server: Server) -> int:
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) // 1024
 
 
-def test_an_export_of_100_mb_to_a_client_that_does_not_read_stays_small_and_comes_whole(tmp_path):
+def test_an_export_of_100_mb_to_a_slow_client_uses_little_memory_and_is_complete(tmp_path):
     with Server(tmp_path) as server:
         server.run(FILL)
         carol = server.person("auditor")

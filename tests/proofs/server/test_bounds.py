@@ -1,4 +1,4 @@
-"""A real server refuses a body beyond the bound before it is kept."""
+"""A real server refuses a body beyond the bound before it is stored."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from contextlib import closing
 import pytest
 
 from tests.proofs.server.test_backpressure import memory
-from tests.support.processes.server import PATIENCE, Server
+from tests.support.processes.server import PATIENCE
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 MIB = b"x" * (1 << 20)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("bounds")) as running:
-        yield running
 
 
 def head(path: str, *lines: str) -> bytes:
@@ -34,7 +28,7 @@ def answer(line: socket.socket) -> bytes:
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
 @pytest.mark.parametrize("path", ["/login/", "/api/v1/requests", "/api/chat", "/nowhere"])
-def test_a_server_refuses_by_the_length_before_anything_came(server, path):
+def test_a_server_refuses_a_declared_length_before_the_body(server, path):
     with closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)) as line:
         line.sendall(head(path, "Content-Type: application/json", "Content-Length: 80000000000"))
         # Not one byte of the body was sent.
@@ -45,7 +39,7 @@ def test_a_server_refuses_by_the_length_before_anything_came(server, path):
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_a_sender_who_sends_it_all_the_same_gets_to_read_why(server):
+def test_a_client_that_sends_the_body_anyway_reads_the_refusal(server):
     with closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)) as line:
         line.sendall(head("/api/chat", f"Content-Length: {20 * len(MIB)}", "Accept: text/html"))
         for _ in range(20):
@@ -58,7 +52,7 @@ def test_a_sender_who_sends_it_all_the_same_gets_to_read_why(server):
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_one_in_chunks_without_end_is_cut_off_and_costs_no_memory(server):
+def test_an_endless_chunked_body_is_cut_off_and_uses_no_memory(server):
     before = memory(server)
     chunk = b"%x\r\n%s\r\n" % (len(MIB), MIB)
     sent = 0
@@ -76,7 +70,7 @@ def test_one_in_chunks_without_end_is_cut_off_and_costs_no_memory(server):
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_after_a_body_within_the_bound_a_connection_goes_on(server):
+def test_a_connection_stays_open_after_an_accepted_body(server):
     body = b'{"filler": "' + b"x" * 7_999_000 + b'"}'
     with closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)) as line:
         for last in (False, True):

@@ -1,4 +1,4 @@
-"""A Cedar-OS page goes on after the server was killed between pause and resume."""
+"""A Cedar-OS page continues after the server was killed between pause and resume."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def post(server: Server, key: str, path: str, body: dict[str, Any]) -> Answer:
         connection.close()
 
 
-def test_a_server_that_is_killed_between_pause_and_resume_goes_on_where_it_was(tmp_path, real_processes):  # noqa: F811
+def test_a_server_killed_between_pause_and_resume_continues_the_turn(tmp_path, real_processes):  # noqa: F811
     with Server(tmp_path) as server:
         key = server.key("approver")
         body = {"prompt": "approve payment", "threadId": "t", "additionalContext": {"order": {"data": 4711}}}

@@ -1,4 +1,4 @@
-"""Real servers keep a deadline once and on time, over restarts and with many followers."""
+"""Real servers expire a request once and on time, across restarts and with many followers."""
 
 from __future__ import annotations
 
@@ -26,16 +26,6 @@ def call(server: Server, key: str, method: str, path: str, body: Any = None, **h
     sent = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} | headers
     line.request(method, path, json.dumps(body) if body is not None else None, sent)
     return line.getresponse()
-
-
-def key_of(server: Server, folder: Path, name: str, *scopes: str) -> str:
-    file = folder / f"{name}.key"
-    server.run(
-        "from pathlib import Path; from django.contrib.auth.models import User; from approvals import auth\n"
-        f"key = auth.create_key(User.objects.get(username={name!r}), name='test', scopes={scopes!r})[1]\n"
-        f"Path({str(file)!r}).write_text(key)"
-    )
-    return file.read_text()
 
 
 def ask(server: Server, key: str, question: dict[str, Any]) -> str:
@@ -66,9 +56,9 @@ def ended_after(server: Server, request: str) -> float:
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp_path):
+def test_a_request_expires_once_and_on_time_across_a_restart(tmp_path):
     with Server(tmp_path) as server:
-        key = key_of(server, tmp_path, "requester", "ask", "read")
+        key = server.key("requester", "ask", "read")
         question = {"question": "Which colour?", "timeout": 1000, "defaultResponse": "red"}
         ids = [ask(server, key, question | {"timeout": seconds * 1000}) for seconds in (1, 3600, 3600)]
         running, away, later = ids
@@ -99,9 +89,9 @@ def test_a_deadline_is_kept_once_and_on_time_by_a_server_and_by_the_next_one(tmp
 
 @pytest.mark.server
 @pytest.mark.usefixtures("real_processes")
-def test_fifty_real_followers_cost_a_server_no_thread_each_and_hear_all_the_same(tmp_path):
+def test_fifty_followers_of_a_real_server_need_no_thread_each(tmp_path):
     with Server(tmp_path) as server:
-        key = key_of(server, tmp_path, "requester", "ask", "read")
+        key = server.key("requester", "ask", "read")
         streams = [call(server, key, "GET", "/api/v1/events") for _ in range(50)]
         assert [stream.readline() for stream in streams] == [b": connected\n"] * 50
         assert server.process is not None

@@ -26,6 +26,7 @@ import django
 django.setup()
 from django.contrib.auth.models import User
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
@@ -36,7 +37,7 @@ print("ready", flush=True)
 found = {}
 for request_id in json.loads(sys.stdin.readline()):
     try:
-        actions.decide(request_id, by=person, via=Door.DASHBOARD, verdict=Verdict(verdict))
+        actions.decide(request_id, Answer(Verdict(verdict)), by=person, via=Door.DASHBOARD)
         found[request_id] = name
     except AlreadyDecided as refusal:
         found[request_id] = "lost to " + refusal.decision.by_name
@@ -57,7 +58,7 @@ def start_decider(name: str, verdict: str) -> subprocess.Popen[str]:
     )
 
 
-def test_two_processes_on_one_database_have_one_winner_for_each_request_and_no_lock_errors():
+def test_two_processes_decide_each_request_once_without_lock_errors():
     owner, workflow = alice(), None
     verdicts = {"bob": "approve", "dora": "reject"}
     for name in verdicts:

@@ -15,20 +15,21 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 DUE = """
 from uuid import uuid4
-from approvals import outbox, signing
+from approvals.actions import create_signing_secret
 from approvals.models import OutboxEvent
-from approvals.subscriptions import WebhookEndpoint
+from approvals.models.subscriptions import WebhookEndpoint
+from approvals.outbound import outbox
 for place in range(2, 62):
     url = f"http://127.0.0.{place}:PORT/hook"
     endpoint = WebhookEndpoint.objects.create(url=url, events=["request.created"])
-    signing.new_secret(endpoint)
+    create_signing_secret(endpoint)
     for number in range(20):
         OutboxEvent.objects.create(event_id=uuid4(), name="request.created", channel="webhook", sequence=number + 1,
             stream=f"{place}-{number}", target=f"endpoint:{endpoint.pk}", lane=outbox.lane_of(url), payload={})
 """
 
 
-def test_an_end_with_messages_due_leaves_no_traceback(tmp_path):
+def test_stopping_with_due_messages_logs_no_traceback(tmp_path):
     met = threading.Event()
     with socket.create_server(("0.0.0.0", 0), backlog=500) as receiver:  # noqa: S104 - for 127.0.0.*
 

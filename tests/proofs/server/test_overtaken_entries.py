@@ -1,4 +1,4 @@
-"""GET /api/v1/events: what is heard, when, and how a stream goes on where it broke off."""
+"""GET /api/v1/events with overlapping transactions: no entry is skipped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.people import alice
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_entries_behind_one_that_is_not_visible_yet_are_held_back_until_it_is(monkeypatch):
+def test_entries_after_an_uncommitted_one_are_held_back(monkeypatch):
     owner = alice()
     asker = machine(owner, "read")
 

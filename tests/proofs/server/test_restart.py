@@ -16,15 +16,16 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 MEANWHILE = """
 from django.contrib.auth.models import User
 from approvals import actions as desk, signals
+from approvals.asking.answers import Answer
 from approvals.states import Door, Verdict
 from chats import actions
 from chats.agent.demo import support
 alice, bob = User.objects.get(username="requester"), User.objects.get(username="approver")
 chat = actions.open_chat(owner=alice, agent=support)
 actions.post_message(chat, "hello", by=alice, agent=support, via=Door.CHAT)
-desk.decide("{heard}", by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+desk.decide("{heard}", Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
 assert signals.decided.disconnect(dispatch_uid="chats.on_decided")
-desk.decide("{unheard}", by=bob, via=Door.DASHBOARD, verdict=Verdict.APPROVE)
+desk.decide("{unheard}", Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
 """
 
 
@@ -44,7 +45,7 @@ def checkpoints(server: Server, chat: int) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("end", [Server.stop, Server.kill], ids=["terminated", "killed"])
-def test_a_pause_outlives_the_server_and_its_answer_continues_the_same_message(tmp_path, end):
+def test_a_suspended_turn_survives_a_restart_and_continues_the_same_message(tmp_path, end):
     with Server(tmp_path) as server:
         alice, bob = server.person("requester"), server.person("approver")
         (refund, approval), (ask, question) = alice.pause("approve refund"), alice.pause("ask")
@@ -68,7 +69,7 @@ def test_a_pause_outlives_the_server_and_its_answer_continues_the_same_message(t
         assert assistant_parts(server, ask)[-1]["text"] == "Thank you, you chose Express. I will arrange that."
 
 
-def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_path):
+def test_a_suspended_sub_agent_survives_a_restart_and_continues(tmp_path):
     with Server(tmp_path) as server:
         alice, bob = server.person("requester"), server.person("approver")
         chat, approval = alice.pause("approve nested payment")
@@ -88,7 +89,7 @@ def test_a_pause_inside_a_sub_agent_outlives_the_server_and_goes_on_inside(tmp_p
         ]
 
 
-def test_a_turn_that_was_being_written_when_the_server_was_killed_is_taken_up_again(tmp_path):
+def test_a_turn_interrupted_by_a_kill_is_resumed(tmp_path):
     agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:
         alice = server.person("requester")

@@ -1,4 +1,4 @@
-"""`manage.py serve` as a process: its port, its end, and fifty people who press a button at once."""
+"""`manage.py serve` as a process: its port, its shutdown, and fifty people who decide at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 AT_ONCE = 50
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("serve")) as running:
-        yield running
-
-
-def test_a_port_that_is_taken_is_refused_in_one_line(server):
+def test_a_port_in_use_is_reported_in_one_line(server):
     command = [sys.executable, "manage.py", "serve", "--port", str(server.port)]
     env = environment(server.database)
     second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
@@ -68,7 +62,7 @@ def refusals(pages: list[Page]) -> Counter[str]:
     return Counter(re.search(r"This request was ([a-z ]+ by \w+)\.", text)[1] for text in texts)
 
 
-def test_of_fifty_who_approve_different_amounts_at_once_one_wins_and_the_refund_is_paid_once(server):
+def test_fifty_concurrent_approvals_with_different_amounts_pay_one_refund(server):
     chat, request = server.person("requester").pause("approve refund")
     choices = [{"verdict": "edit", "input.amount": 1000 + n, "input.orderId": "A-1001"} for n in range(AT_ONCE)]
     pages = fifty_clicks(server, request, choices)
@@ -86,7 +80,7 @@ def test_of_fifty_who_approve_different_amounts_at_once_one_wins_and_the_refund_
     assert json.loads(output)["amount"] == json.loads(edited)["amount"] == 1000 + int(comment)
 
 
-def test_of_fifty_who_approve_and_reject_at_once_one_wins_and_everybody_else_is_told_who(server):
+def test_fifty_concurrent_decisions_have_one_winner_whom_the_others_learn(server):
     chat, request = server.person("requester").pause("approve refund")
     pages = fifty_clicks(server, request, [{"verdict": "approve"}, {"verdict": "reject"}])
 
@@ -99,7 +93,7 @@ def test_of_fifty_who_approve_and_reject_at_once_one_wins_and_everybody_else_is_
     assert server.rows("SELECT state, attempt FROM chats_toolcall WHERE chat_id = ?", chat) == [ended_as[verdict]]
 
 
-def test_on_sigterm_a_short_answer_is_finished_and_a_long_one_is_handed_over_to_the_next_server(tmp_path):
+def test_on_sigterm_short_responses_finish_and_long_turns_are_handed_over(tmp_path):
     agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
     # The long one would take five minutes.
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="20") as server:

@@ -1,4 +1,4 @@
-"""Texts that are said slowly come in many deltas, before and behind a pause."""
+"""Slow texts arrive in many deltas, before and after a pause."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 EXPRESS = {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1}
 
 
-def test_slow_texts_come_in_many_deltas_before_and_behind_a_pause():
+def test_slow_texts_arrive_in_many_deltas_before_and_after_a_pause():
     alice = people.alice()
     turn = converse(alice, "ask slow")
     assert shape(turn) == ["step-start", "text", "input-available"]

@@ -1,4 +1,4 @@
-"""Long answers: no thread and no connection of Django's waits with them, and a client that leaves ends them."""
+"""Streams use no thread and no database connection each, and end when the client disconnects."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 ASK = """
 from django.contrib.auth.models import User
-from approvals import actions, auth, signing
-from approvals.asks import Ask
+from approvals import actions
+from approvals.asking.asks import Ask
 from approvals.states import Kind
 owner = User.objects.get(username="requester")
-key, _ = auth.create_key(owner, name="agent")
-secret = signing.new_secret(key)
+key, _ = actions.create_key(owner, name="agent")
+secret = actions.create_signing_secret(key)
 workflow = actions.open_workflow(scope=f"key:{key.pk}", key="run-1", title="A refund", source="api", owner=owner)
 ask = Ask(kind=Kind.APPROVAL, title="Refund 4711?", input={"amount": 120}, callback_url=%r)
 request = actions.request_approval(workflow, ask, requested_by=owner)
@@ -59,7 +59,7 @@ def test_a_server_killed_while_it_delivers_sends_the_same_message_again(tmp_path
     assert len(there.got) == 2
 
 
-def test_a_decision_whose_server_died_before_it_could_deliver_is_delivered_by_the_next(tmp_path):
+def test_the_next_server_delivers_a_decision_after_a_crash(tmp_path):
     port = free_port()
     with Server(tmp_path, HITL_WEBHOOK_ALLOW_PRIVATE="1") as server:
         request, secret = ask(server, Receiver(port=port).url(), tmp_path / "asked")
@@ -74,9 +74,12 @@ def test_a_decision_whose_server_died_before_it_could_deliver_is_delivered_by_th
             assert server.stop() == 0
 
 
-def test_a_server_is_not_kept_from_stopping_by_a_silent_receiver(tmp_path):
+def test_a_silent_receiver_does_not_prevent_stopping(tmp_path):
     # Only the end of the server ends this delivery.
-    patient = {"prepare": "from approvals import posting; posting.SECONDS = 300", "HITL_WEBHOOK_ALLOW_PRIVATE": "1"}
+    patient = {
+        "prepare": "from approvals.outbound import http_post; http_post.SECONDS = 300",
+        "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
+    }
     with Receiver(lambda got: silent) as there, Server(tmp_path, **patient) as server:
         request, _ = ask(server, there.url(), tmp_path / "asked")
         server.person("approver").decide(request, verdict="approve")
@@ -86,7 +89,7 @@ def test_a_server_is_not_kept_from_stopping_by_a_silent_receiver(tmp_path):
 
 RULE = """
 from django.contrib.auth.models import User
-from approvals.subscriptions import NotificationRule
+from approvals.models.subscriptions import NotificationRule
 person = User.objects.get(username="approver")
 person.email = "bob@example.org"
 person.save()
@@ -94,7 +97,7 @@ NotificationRule.objects.create(person=person)
 """
 
 
-def test_a_server_tells_people_by_itself(tmp_path):
+def test_a_server_notifies_people_by_mail(tmp_path):
     with Server(tmp_path, PUBLIC_URL="https://desk.example.org") as server:
         server.run(RULE)
         request, _ = ask(server, "https://app.example.org/", tmp_path / "asked")

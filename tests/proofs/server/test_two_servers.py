@@ -1,4 +1,4 @@
-"""Two servers on one database: whoever is first wins, on whichever server; a restart in between loses nothing."""
+"""Two servers on one database: the first decision wins on either, and a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def all_at_once(works: list[Any]) -> list[Answer]:
         return [future.result() for future in [pool.submit(work) for work in works]]
 
 
-def test_of_fifty_answers_on_two_servers_one_counts_and_the_others_are_told_which(tabs):
+def test_fifty_answers_on_two_servers_have_one_winner_that_the_others_learn(tabs):
     tabs[0].say("ask")
     asked = tabs[1].read()["messages"][-1]
     works = [
@@ -86,7 +86,7 @@ def test_of_fifty_answers_on_two_servers_one_counts_and_the_others_are_told_whic
     assert [part["output"] for part in last["parts"] if "output" in part] == [winner]
 
 
-def test_of_contrary_rulings_one_is_carried_out_and_runs_once(tabs, servers):
+def test_one_of_two_contrary_decisions_wins_and_runs_once(tabs, servers):
     tabs[0].say("approve refund")
     asked = tabs[1].read()["messages"][-1]
     approval = asked["parts"][-1]["approval"]
@@ -105,7 +105,7 @@ def test_of_contrary_rulings_one_is_carried_out_and_runs_once(tabs, servers):
     assert servers[0].value(results, call["toolCallId"]) == 1
 
 
-def test_a_first_message_sent_twice_to_two_servers_is_taken_once(tabs):
+def test_a_first_message_sent_to_two_servers_is_accepted_once(tabs):
     message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
     works = [
         lambda tab=tab: tab.send("POST", "/api/chat", {"id": tab.chat, "message": message}) for tab in [*tabs, *tabs]

@@ -23,7 +23,7 @@ print(calls, kinds, AuditEntry.objects.filter(event="tool.result").count())
 """
 PROTECTED = """
 from django.db import DatabaseError, connection, transaction
-from approvals import append_only
+from approvals.runtime import append_only
 from approvals.models import AuditEntry
 refused = []
 for change in (lambda: AuditEntry.objects.all().delete(), lambda: AuditEntry.objects.update(body="{}")):
@@ -32,7 +32,7 @@ for change in (lambda: AuditEntry.objects.all().delete(), lambda: AuditEntry.obj
             change()
     except DatabaseError as error:
         refused.append("is append-only" in str(error))
-print(append_only.missing(connection), refused)
+print(append_only.missing_triggers(connection), refused)
 """
 
 

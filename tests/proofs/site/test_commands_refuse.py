@@ -1,4 +1,4 @@
-"""Commands without a database to work on, or with arguments that are no text: one line that says what to do."""
+"""Commands without a usable database or with invalid arguments print one line that says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cookies stay on HTTPS where the address of the site is."""
+"""Cookies are restricted to HTTPS when the public URL uses it."""
 
 from __future__ import annotations
 

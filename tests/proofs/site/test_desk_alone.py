@@ -20,7 +20,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import resolve, reverse
 from approvals import actions
-from approvals.asks import Ask
+from approvals.asking.asks import Ask
 from approvals.models import AuditEntry, Decision
 from approvals.states import Kind
 
@@ -77,7 +77,7 @@ def test_the_desk_works_without_chats(tmp_path):
         "asked": [True, True],
         "outcome": [True, True, True],
         "chats": [False, False, False],
-        "chats page": "nowhere",
+        "chats page": "unknown_address",
         "installed": False,
         "imported": False,
         "tables": [],

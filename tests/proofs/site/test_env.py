@@ -1,4 +1,4 @@
-"""A site with an odd environment refuses to start, and its last line names the variable."""
+"""A site with an invalid environment refuses to start, and the last line names the variable."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def check(**environment: str) -> subprocess.CompletedProcess[str]:
     [
         ({}, "SECRET_KEY is not set. Set it to a long random text, or set DEBUG=1 to try Pausepoint on this machine."),
         ({"DEBUG": "0", "SECRET_KEY": " "}, "SECRET_KEY is not set. Set it to a long random text"),
-        *(({"SECRET_KEY": weak}, "SECRET_KEY is too easy to guess: use at least 32 characters") for weak in WEAK),
+        *(({"SECRET_KEY": weak}, "SECRET_KEY is too easy to guess. Use at least 32 characters") for weak in WEAK),
         ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is not valid. Set it to 1 or 0."),
-        ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not known."),
-        ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not understood. "),
+        ({"DEBUG": "1", "HITL_PROVIDER": "oracle"}, "HITL_PROVIDER='oracle' is not valid. "),
+        ({"DEBUG": "1", "DATABASE_URL": "oracle://db"}, "DATABASE_URL is not valid. "),
     ],
 )
 def test_the_site_refuses_to_start_and_its_last_line_says_why(environment, words):

@@ -118,4 +118,4 @@ def test_a_mail_server_that_must_encrypt_gets_no_plain_mail(tls, ssl):
 )
 def test_an_odd_number_is_refused(name, value):
     said = run(**{name: value})
-    assert f"{name}='{value}' is not a whole number from " in said.stderr.splitlines()[-1]
+    assert f"{name}='{value}' is not valid. Set it to a whole number from " in said.stderr.splitlines()[-1]

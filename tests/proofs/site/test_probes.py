@@ -1,4 +1,4 @@
-"""A real server says when its database goes away, and when it is back."""
+"""A real server reports when its database goes away and when it is back."""
 
 from __future__ import annotations
 

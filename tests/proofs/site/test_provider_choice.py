@@ -20,11 +20,11 @@ LOADED = """
 import sys
 from django.core.management import call_command
 call_command("check", verbosity=0)
-import hitlsite.asgi, chats.runner, chats.providers
+import hitlsite.asgi, chats.engine.runner, chats.providers
 chats.providers.current()
 print(sorted({"anthropic", "httpx2"} & set(sys.modules)))
 """
-SCRIPTED = "scripted|Answers come from the scripted provider: it works offline, and no model is asked."
+SCRIPTED = "scripted|Replies come from the scripted provider, which works offline and asks no model."
 
 
 def said_by(code, **environment):
@@ -41,7 +41,7 @@ def said_by(code, **environment):
     ("environment", "expected"),
     [
         ({}, SCRIPTED),
-        ({"ANTHROPIC_API_KEY": "sk-ant-x"}, "anthropic|Answers come from Claude (claude-sonnet-5-5)."),
+        ({"ANTHROPIC_API_KEY": "sk-ant-x"}, "anthropic|Replies come from Claude (claude-sonnet-5-5)."),
         ({"ANTHROPIC_API_KEY": "sk-ant-x", "HITL_PROVIDER": "scripted"}, SCRIPTED),
     ],
     ids=["no key", "a key", "a key, but scripted"],

@@ -1,4 +1,4 @@
-"""A Redis that goes away and comes back: what was subscribed to meanwhile is heard."""
+"""Groups joined during a Redis outage receive messages when Redis is back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import contextlib
 import pytest
 from redis.exceptions import RedisError
 
-from approvals.live.redis_layer import PatientLayer
+from approvals.live.redis_layer import ReconnectingLayer
 from tests.support.processes.redis_server import RedisServer, started
 from tests.support.processes.server import PATIENCE
 
@@ -21,7 +21,7 @@ def redis():
 
 
 async def test_what_was_subscribed_to_while_redis_was_away_is_heard_when_it_is_back(redis):
-    layer = PatientLayer(hosts=[redis.url])
+    layer = ReconnectingLayer(hosts=[redis.url])
     # One before it goes, and one while it is away: both are heard, and neither raised.
     redis.start()
     early = await layer.new_channel()
@@ -48,7 +48,7 @@ async def test_what_was_subscribed_to_while_redis_was_away_is_heard_when_it_is_b
 
 
 async def test_a_page_that_closes_while_redis_is_away_is_forgotten_there(redis):
-    layer = PatientLayer(hosts=[redis.url])
+    layer = ReconnectingLayer(hosts=[redis.url])
     redis.start()
     channel = await layer.new_channel()
     await layer.group_add("news", channel)

@@ -1,4 +1,4 @@
-"""`check --deploy`, run as an operator does, on installations that are configured well and by halves."""
+"""`check --deploy` on complete and incomplete installations, run as an operator does."""
 
 from __future__ import annotations
 

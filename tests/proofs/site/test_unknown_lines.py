@@ -1,4 +1,4 @@
-"""WebSockets to addresses that do not exist do not fill the log of a real server."""
+"""WebSockets to unknown addresses do not fill the log of a real server."""
 
 from __future__ import annotations
 

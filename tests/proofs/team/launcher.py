@@ -29,7 +29,7 @@ def main(*words: str) -> None:
         claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=float(lease)), timedelta(seconds=float(lease) / 4)
         outbox.CLAIM = timedelta(seconds=float(lease))
     if patience := os.environ.get("PULSE_PATIENCE"):
-        liveness.PATIENCE = float(patience)
+        liveness.TIMEOUT = float(patience)
     hold_where_told()
     for point, install in (WEB | WORKER).items():
         install(point)

@@ -21,5 +21,5 @@ if __name__ == "__main__":
     from approvals.live import liveness
     from chats.engine import streams
 
-    liveness.REREAD = waiting_room.REREAD = streams.POLL = followers.POLL = NEVER
+    liveness.POLL = waiting_room.POLL = streams.POLL = followers.POLL = NEVER
     call_command("serve", port=int(sys.argv[1]), skip_checks=True)

@@ -1,4 +1,4 @@
-"""A worker that is told to end while its database is away ends all the same."""
+"""A worker that is stopped during a database outage ends anyway."""
 
 from __future__ import annotations
 

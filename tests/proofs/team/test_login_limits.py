@@ -1,4 +1,4 @@
-"""The limits of log-ins across processes: counted in Redis together, and by each process alone while Redis is away."""
+"""Rate limits of log-ins across processes: shared through Redis, and per process while Redis is away."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_sixteen_at_once_from_one_address_all_get_in(servers):
 
 
 def test_redis_is_tried_again_after_a_while_and_shared(redis, monkeypatch):
-    monkeypatch.setattr(patient.PatientCache, "_away_until", time.monotonic() + 60)
+    monkeypatch.setattr(patient.FallbackCache, "_away_until", time.monotonic() + 60)
     here, there = cache_at(redis.url), cache_at(redis.url)
     here.set("tries", [1.0], 300)
-    monkeypatch.setattr(patient.PatientCache, "_away_until", time.monotonic())
+    monkeypatch.setattr(patient.FallbackCache, "_away_until", time.monotonic())
     assert there.get("tries") is None
     here.set("tries", [3.5, 2.0], 300)
     assert (there.get("tries"), there.get("absent", [])) == ([3.5, 2.0], [])

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 REQUESTS, AT_ONCE = 20, 50
 KEYS = f"""
 from django.contrib.auth.models import Permission, User
-from approvals.auth import create_key
+from approvals.management.commands.createkey import create_key
 may = Permission.objects.get(codename="decide_approvalrequest")
 for place in range({AT_ONCE}):
     user = User.objects.create_user(f"decider{{place}}")

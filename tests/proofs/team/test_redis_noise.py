@@ -1,4 +1,4 @@
-"""Pages that come and go while Redis is started anew again and again: nothing breaks, and the log is a line."""
+"""Pages open and close while Redis restarts repeatedly: nothing breaks, and the log has one line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import logging
 import pytest
 
 from approvals.live import redis_layer
-from approvals.live.redis_layer import PatientLayer
-from approvals.runtime.failures import Trouble
+from approvals.live.redis_layer import ReconnectingLayer
+from approvals.runtime.failures import OutageLog
 from tests.support.processes.server import PATIENCE
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
@@ -21,8 +21,8 @@ PAGES, OUTAGES = 30, 3
 
 async def test_subscriptions_and_reading_never_make_the_connection_anew_at_once(redis, caplog, monkeypatch):
     words = "Redis is away (%s)."
-    monkeypatch.setattr(redis_layer, "_away", Trouble(redis_layer.logger, words, "Redis is back."))
-    layer = PatientLayer(hosts=[redis.url])
+    monkeypatch.setattr(redis_layer, "_away", OutageLog(redis_layer.logger, words, "Redis is back."))
+    layer = ReconnectingLayer(hosts=[redis.url])
     redis.start()
 
     over = asyncio.Event()

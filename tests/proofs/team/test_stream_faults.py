@@ -1,4 +1,4 @@
-"""A PostgreSQL that loses its last commits, workers with wrong clocks or frozen in a transaction: streams stay whole."""
+"""Lost commits, wrong clocks and frozen workers: streams stay complete."""
 
 from __future__ import annotations
 

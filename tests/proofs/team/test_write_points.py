@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from tests.proofs.crash.browser import words
-from tests.proofs.crash.test_write_points import STORY, verdict
+from tests.proofs.crash.rounds import verdict
+from tests.proofs.crash.test_write_points import STORY
 from tests.proofs.team.desk import STARTING, Desk, copied_database
 from tests.proofs.team.points import VICTIMS
 from tests.support.processes.server import Person, until

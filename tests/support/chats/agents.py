@@ -1,4 +1,4 @@
-"""Agents of the tests, with scripts for what the demo's agent never does; listed through `settings.HITL_AGENTS`."""
+"""Agents for tests, with scripts for what the demo's agent never does. List them in `settings.HITL_AGENTS`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _broken(_: Any) -> Question:
 
 too_many = Tool(name="tooMany", description="Asks with 101 options.", input_model=count.input_model, ask=_too_many)
 broken = Tool(name="broken", description="Cannot make its question.", input_model=count.input_model, ask=_broken)
-#: Said with a pause between two words, this takes minutes: for what has to happen while a model speaks.
+#: A text that takes minutes with a pause between two words, for tests that act during an answer.
 RECITAL = "This goes on and on. " * 1000
 DELIVERY = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": False, "fieldName": "f"}
 
@@ -172,7 +172,7 @@ boss = Agent(
 
 
 def deep(levels: int) -> Agent:
-    """An agent that asks an agent that asks an agent, so many times."""
+    """Return an agent with so many levels of sub-agents below it."""
     below = accountant
     for level in range(levels):
         below = Agent(

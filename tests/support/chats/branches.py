@@ -1,4 +1,4 @@
-"""Branches, made by the product's own action; and all rows, to see that none has changed."""
+"""Make branches with the real action, and read all rows to see that none has changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def checkpoints(turn: Turn) -> Any:
 
 
 def branch(turn: Turn, ordinal: int, *, by: User | None = None, token: str | None = None) -> Chat:
-    """A new chat from the turn's checkpoint of that number."""
+    """Return a new chat from the turn's checkpoint with that ordinal."""
     chat = Chat.objects.get(pk=turn.chat_id)
     return actions.branch_chat(
         chat,
@@ -46,5 +46,5 @@ def branch(turn: Turn, ordinal: int, *, by: User | None = None, token: str | Non
 
 
 def rows() -> dict[str, dict[Any, str]]:
-    """Every row of the chats and of the desk, as text by its key."""
+    """Return every row of both apps as text, by table and primary key."""
     return {table.__name__: {row["id"]: repr(row) for row in table.objects.values()} for table in TABLES}

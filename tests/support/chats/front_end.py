@@ -10,12 +10,12 @@ from django.contrib.auth.models import User
 
 from tests.support.machines import Answer, Machine, machine, together
 
-#: What the package sends along in any case.
+#: What the package always sends.
 CONTEXT = {"stateSetters": {}, "setters": {}, "schemas": {}}
 
 
 class FrontEnd:
-    """One page with one thread; an empty one is what Cedar sends where the app gave none."""
+    """A page with one thread. Cedar sends an empty thread if the app gave none."""
 
     def __init__(self, caller: Machine, thread: str = "thread-1") -> None:
         self.machine, self.thread = caller, thread
@@ -28,7 +28,7 @@ class FrontEnd:
         return self.machine.post("/chat/stream", self.body(prompt, **given))
 
     def ask(self, prompt: str, /, **given: Any) -> Answer:
-        """The same without streaming."""
+        """Send a message without streaming."""
         return self.machine.post("/chat", self.body(prompt, **given))
 
     def resume(self, run: dict[str, Any], data: Any, *, stream: bool = True, **given: Any) -> Answer:
@@ -39,12 +39,12 @@ class FrontEnd:
         return self.machine.acall("POST", "/chat/resume" + ("/stream" if stream else ""), body)
 
     def paused(self, prompt: str) -> dict[str, Any]:
-        """Say something that makes the assistant ask once; the suspension."""
+        """Send a message that makes the assistant ask once; return the suspension."""
         (run,) = runs(self.say(prompt))
         return run
 
     def open_runs(self, thread: str | None = None) -> list[str]:
-        """The ids of what waits."""
+        """Return the ids of the pending runs."""
         query = "" if thread is None else f"?threadId={thread}"
         return [run["runId"] for run in self.machine.get(f"/chat/suspended{query}").json["object"]]
 
@@ -54,14 +54,14 @@ def front_end(user: User, *scopes: str, thread: str = "thread-1") -> FrontEnd:
 
 
 def shown(answer: Answer) -> list[str | dict[str, Any]]:
-    """What the chat shows of a stream: texts, put together as Cedar does, and objects, in their order."""
+    """Return what the chat shows of a stream: texts, joined as Cedar does, and objects, in order."""
     assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8"), answer.text
     assert "\r" not in answer.text
     assert answer.text.endswith("\n\n"), "Cedar drops a last event without its blank line"
     items: list[str | dict[str, Any]] = []
-    *told, last = [event for event in answer.text.split("\n\n") if event.strip() and not event.startswith(":")]
+    *payloads, last = [event for event in answer.text.split("\n\n") if event.strip() and not event.startswith(":")]
     assert last == "event: done\ndata:"
-    for event in told:
+    for event in payloads:
         assert event.startswith("data: ") and "\n" not in event
         _take(items, json.loads(event.removeprefix("data: ")))
     return items
@@ -83,14 +83,14 @@ def _take(items: list[str | dict[str, Any]], data: Any) -> None:
 
 
 def runs(answer: Answer) -> list[dict[str, Any]]:
-    """The suspensions of a stream, each of which Cedar takes for one."""
+    """Return the suspensions of a stream."""
     found = [item for item in shown(answer) if isinstance(item, dict) and item["type"] == "humanInTheLoop"]
     assert all({"runId", "stepPath"} <= set(run) and run["status"] == "suspended" for run in found)
     return found
 
 
 def refusal(answer: Answer) -> str:
-    """The words of a refused stream, which are all that it holds."""
+    """Return the error line of a refused stream, which holds nothing else."""
     (item,) = shown(answer)
     assert isinstance(item, dict)
     assert (item["type"], item["state"]) == ("progress_update", "error")

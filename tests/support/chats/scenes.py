@@ -1,4 +1,4 @@
-"""Chats in any state, made by the product's own actions, one after the other and without a runner: for tests of what is shown."""
+"""Make chats in any state with the real actions and without a runner, for tests of pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from approvals.models import ApprovalRequest
 from chats import actions
-from chats.actions.keeping import Claim
+from chats.actions.writes import Claim
 from chats.agent.agent import Agent
 from chats.agent.demo import SHIPPING, support
 from chats.agent.events import ModelFinished
@@ -30,14 +30,14 @@ def use(tool: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def begin(turn: Turn) -> Claim:
-    """A runner has taken the turn."""
+    """Claim a turn as a runner does."""
     claimed = actions.claim_turn(turn.pk, owner="a test")
     assert claimed is not None
     return claimed[0]
 
 
 def answer(turn: Turn, *blocks: dict[str, Any], agent: Agent = support, output: Any = "done") -> Turn:
-    """The model answers with these blocks; its tools give `output`; then the turn pauses, or ends where nothing waits."""
+    """Commit an answer with these blocks and `output` for its tools; then pause the turn, or finish it if nothing waits."""
     claim = begin(turn)
     index = turn.steps.count()
     reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
@@ -55,17 +55,17 @@ def answer(turn: Turn, *blocks: dict[str, Any], agent: Agent = support, output: 
 
 
 def completed(chat: Chat, said: str = "hello", *blocks: dict[str, Any]) -> Turn:
-    """A turn that has ended."""
+    """Return a completed turn."""
     return answer(say(chat, said), *(blocks or [text("Hello back.")]))
 
 
 def paused(chat: Chat, *blocks: dict[str, Any]) -> Turn:
-    """A turn that waits: for the approval of a refund, unless it is told what for."""
+    """Return a suspended turn: it waits for the approval of a refund, unless blocks are given."""
     return answer(say(chat, "please"), *(blocks or [text("I will."), use("issueRefund", REFUND)]))
 
 
 def asked(owner: Any, tool: str = "askUser", value: dict[str, Any] = SHIPPING) -> tuple[Chat, ApprovalRequest]:
-    """A chat that waits for the answer to one question."""
+    """Return a chat that waits for one answer, and its request."""
     chat = make_chat(owner)
     (request,) = open_requests(paused(chat, use(tool, value)))
     return chat, request

@@ -1,4 +1,4 @@
-"""Run turns in tests the way the server does: the real runner, the real scripted provider, the real database."""
+"""Run turns in tests as the server does: with the real runner, scripted provider and database."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints
@@ -22,7 +23,7 @@ from chats.states import TurnState
 
 
 def make_chat(owner: User, public_id: str = "") -> Chat:
-    """A chat with the first agent of the settings."""
+    """Return a chat with the first listed agent."""
     agent = next(iter(registry.load(tuple(settings.HITL_AGENTS)).values()))
     return actions.open_chat(owner=owner, agent=agent, public_id=public_id)
 
@@ -34,7 +35,7 @@ def say(chat: Chat, text: str) -> Turn:
 
 
 def run(turn: Turn) -> Turn:
-    """Let the turn go as far as it can; gives it as stored afterwards."""
+    """Run a turn until it rests; return it as stored."""
     asyncio.run(_advance(turn.pk))
     turn = reload(turn)
     return run(turn) if turn.state == TurnState.QUEUED else turn
@@ -46,13 +47,13 @@ def reload(turn: Turn) -> Turn:
 
 async def _advance(turn_id: int) -> None:
     await runner.advance(turn_id, asyncio.Event())
-    # The ledger's last batch may still be on its way to the database.
+    # The ledger's last batch may not be stored yet.
     rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     await asyncio.gather(*rest, return_exceptions=True)
 
 
 def converse(owner: User, text: str) -> Turn:
-    """A new chat with one message, run to its pause or end."""
+    """Start a chat with one message; return its turn at its pause or end."""
     return run(say(make_chat(owner), text))
 
 
@@ -62,7 +63,7 @@ def only_request(turn: Turn) -> ApprovalRequest:
 
 
 def decide(request: ApprovalRequest, by: User, verdict: Verdict, **given: Any) -> Decision:
-    return desk.decide(request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **given).decision
+    return desk.decide(request.pk, Answer(verdict, **given), by=by, via=Door.DASHBOARD).decision
 
 
 def overdue(request: ApprovalRequest) -> None:
@@ -71,7 +72,7 @@ def overdue(request: ApprovalRequest) -> None:
 
 
 def parts(turn: Turn) -> list[dict[str, Any]]:
-    """The parts of the turn's message."""
+    """Return the parts of the turn's message."""
     return list(Message.objects.get(chat=turn.chat_id, message_id=turn.message_id).parts)
 
 
@@ -80,7 +81,7 @@ def tool_parts(turn: Turn) -> list[dict[str, Any]]:
 
 
 def shape(turn: Turn) -> list[str]:
-    """The message in short: types of parts, and states of tool parts."""
+    """Return the message in short: types of parts, and states of tool parts."""
     return [part["state"] if part["type"].startswith("tool-") else part["type"] for part in parts(turn)]
 
 
@@ -89,13 +90,13 @@ def last_text(turn: Turn) -> str:
 
 
 def chunks(turn: Turn, event: str) -> list[dict[str, Any]]:
-    """The stored chunks of one sort, in order."""
+    """Return the stored events of one type, in order."""
     stored = turn.events.order_by("seq").values_list("chunk", flat=True)
     return [chunk for chunk in stored if chunk["event"] == event]
 
 
 def kinds(turn: Turn) -> list[str]:
-    """The kinds of the turn's checkpoints in order."""
+    """Return the kinds of the turn's checkpoints, in order."""
     return list(checkpoints_of(turn).values_list("kind", flat=True))
 
 
@@ -104,13 +105,13 @@ def checkpoints_of(turn: Turn) -> Any:
 
 
 def folded(turn: Turn) -> list[list[dict[str, Any]]]:
-    """The whole parts of each checkpoint."""
+    """Return the message's parts at each checkpoint."""
     rows = list(checkpoints_of(turn))
     return [checkpoints.fold(rows[: place + 1]) for place in range(len(rows))]
 
 
 def results_on_record(turn: Turn) -> dict[str, int]:
-    """How many `tool.result` entries each call of the turn has."""
+    """Return the number of `tool.result` audit entries of each call."""
     ids = list(turn.tool_calls.values_list("tool_call_id", flat=True))
     entries = AuditEntry.objects.filter(event="tool.result", scope=turn.chat.scope)
     return {call_id: entries.filter(tool_call_id=call_id).count() for call_id in ids}

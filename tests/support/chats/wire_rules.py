@@ -1,4 +1,4 @@
-"""What every AI SDK client since ai 6.0.0 accepts: the chunks with their fields, and their order."""
+"""The chunks, fields and order that every AI SDK client since ai 6.0.0 accepts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAST = {"finish", "error", "abort"}
 
 
 def problems(chunks: Sequence[dict[str, Any]]) -> list[str]:
-    """Everything that a strict client would refuse, or show wrongly."""
+    """Return everything that a strict client would refuse or show wrongly."""
     found = [problem for chunk in chunks for problem in _field_problems(chunk)]
     if not chunks or chunks[0]["type"] != "start" or not chunks[0].get("messageId"):
         found.append("does not begin with a start that names the message")

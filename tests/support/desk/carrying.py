@@ -8,28 +8,28 @@ from django.contrib.auth.models import Group, User
 from django.core import mail
 from django.utils import timezone
 
-from approvals.access.permissions import create_key
+from approvals.actions import create_signing_secret
+from approvals.actions.keys import create_key
 from approvals.models import OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import LastNotice, NotificationRule, WebhookEndpoint
 from approvals.outbound import notifications, outbox, webhooks
-from approvals.outbound.delivery_lanes import Couriers
+from approvals.outbound.delivery_lanes import DeliveryLanes
 from approvals.outbound.outbox import EVENTS
-from approvals.outbound.signing import new_secret
 from approvals.states import Channel
 from tests.support.desk.requests import make_workflow
 
 
-def carry(couriers: Couriers | None = None) -> None:
+def carry(lanes: DeliveryLanes | None = None) -> None:
     """Deliver what is due now, and wait until all of it has ended."""
-    couriers = couriers or Couriers(webhooks.due_jobs, notifications.due_jobs)
-    notifications.spread_due()
-    untried = outbox.heads(Channel.WEBHOOK).filter(attempts=0)
+    lanes = lanes or DeliveryLanes(webhooks.due_jobs, notifications.due_jobs)
+    notifications.spread_due_notices()
+    untried = outbox.head_events(Channel.WEBHOOK).filter(attempts=0)
     while True:
-        couriers.deliver_due()
-        assert couriers.idle(60)
+        lanes.deliver_due()
+        assert lanes.idle(60)
         # On a loaded machine a round may be over before the first of a stream has arrived, and the next one waits for it.
-        if not untried.filter(next_attempt_at__lte=timezone.now()).exclude(lane__in=couriers._shut()).exists():
+        if not untried.filter(next_attempt_at__lte=timezone.now()).exclude(lane__in=lanes._shut()).exists():
             return
 
 
@@ -43,13 +43,13 @@ def later(wait: timedelta = timedelta(days=1)) -> None:
 def make_endpoint(url: str, **changes: object) -> tuple[WebhookEndpoint, str]:
     """An endpoint that is told everything, and its secret."""
     endpoint = WebhookEndpoint.objects.create(**{"name": "billing", "url": url, "events": list(EVENTS)} | changes)
-    return endpoint, new_secret(endpoint)
+    return endpoint, create_signing_secret(endpoint)
 
 
 def make_key(user: User) -> tuple[ApiKey, str]:
     """An API key, and the secret that signs its webhooks."""
     key, _ = create_key(user, name="agent")
-    return key, new_secret(key)
+    return key, create_signing_secret(key)
 
 
 def workflow_of(key: ApiKey, name: str = "run-1") -> Workflow:

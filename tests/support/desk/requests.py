@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.states import Door, Kind, Verdict
@@ -38,8 +39,12 @@ def make_request(
     return actions.request_approval(workflow, make_ask(kind, **changes), requested_by=owner)
 
 
-def decide(request: ApprovalRequest, by: User, verdict: Verdict, **said: Any) -> actions.Outcome:
-    return actions.decide(request.pk, by=by, via=Door.DASHBOARD, verdict=verdict, **said)
+def decide(
+    request: ApprovalRequest, by: User, verdict: Verdict, *, shown_digest: str | None = None, **given: Any
+) -> actions.Outcome:
+    """Answer with this verdict and these fields of `Answer`, on the dashboard."""
+    answer = Answer(verdict, **given)
+    return actions.decide(request.pk, answer, by=by, via=Door.DASHBOARD, shown_digest=shown_digest)
 
 
 def cancel(request: ApprovalRequest, by: User, comment: str = "") -> actions.Outcome:

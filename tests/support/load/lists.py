@@ -14,7 +14,6 @@ from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.pages.context import ended_cursor, suspended_cursor
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
-from approvals.runtime.cursors import Mark
 
 #: A read of a whole table, as PostgreSQL and SQLite say it; U0 is the table of a subquery.
 SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|chats)_\w+|U\d+)\b(?! USING| VIRTUAL)")
@@ -27,7 +26,7 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     middle = every[every.count() // 2]
     deep_waiting = waiting[waiting.count() // 2]
     deep_ended = ended[ended.count() // 2]
-    mark = Mark(middle.created_at, middle.pk)
+    cursor = queries.RequestCursor(middle.created_at, middle.pk)
     asked = queries.matching_requests_for
     return {
         "desk: first page of what waits": waiting[: PAGE + 1],
@@ -44,7 +43,7 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
         "desk: an asker's own, ended": queries.ended_workflows_for(owner)[: PAGE + 1],
         "desk: changed since a moment": queries.changed_since(decider, middle.created_at + timedelta(hours=1))[:51],
         "requests: first page": asked(decider, Wanted())[: PAGE + 1],
-        "requests: deep page": asked(decider, Wanted(), after=mark)[: PAGE + 1],
+        "requests: deep page": asked(decider, Wanted(), after=cursor)[: PAGE + 1],
         "requests: that wait": asked(decider, Wanted(status="pending"))[: PAGE + 1],
         "requests: that were withdrawn (none)": asked(decider, Wanted(status="cancelled"))[: PAGE + 1],
         "requests: of one tool": asked(decider, Wanted(tool_name="tool-7"))[: PAGE + 1],

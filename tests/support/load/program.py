@@ -15,8 +15,9 @@ ASK = {"kind": "approval", "title": "Refund order 4711?", "tool_name": "refund",
 IDLE = 20.0
 KEY = """
 from django.contrib.auth.models import User
-from approvals.access import permissions
-print(permissions.create_key(User.objects.get(username={name!r}), name="a program", scopes=permissions.SCOPES)[1], end="")
+from approvals.access.keys import SCOPES
+from approvals.actions import create_key
+print(create_key(User.objects.get(username={name!r}), name="a program", scopes=SCOPES)[1], end="")
 """
 
 

@@ -1,4 +1,4 @@
-"""A fresh clone of the project after its set-up command, and a shell that knows nothing of Pausepoint."""
+"""A fresh clone of the project after its set-up command, with a clean shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases for real servers, each with the demo's people and conversations: a file, or one of a PostgreSQL's own."""
+"""Databases for real servers with the demo's people and conversations, on SQLite or PostgreSQL."""
 
 from __future__ import annotations
 

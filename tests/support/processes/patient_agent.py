@@ -1,4 +1,4 @@
-"""An agent whose answer takes as long as WORD_SECONDS per word says: for tests that stop the server in its middle."""
+"""An agent that writes one word every WORD_SECONDS, for tests that stop the server in the middle."""
 
 from __future__ import annotations
 

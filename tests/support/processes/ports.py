@@ -1,4 +1,4 @@
-"""Ports for servers that are started by tests, each given once."""
+"""Free ports for servers of tests, each used once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests, started from the binaries that are there; a directory of its own, gone with the process."""
+"""A real PostgreSQL for tests, with a data directory that is removed at the end of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Redis for tests, on a free port; gone with the process."""
+"""A real Redis for tests on a free port, stopped at the end of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real `manage.py serve` on a database of its own, and people who talk to it over HTTP, without JavaScript."""
+"""A real `manage.py serve` with a database of its own, and people who use it over HTTP without JavaScript."""
 
 from __future__ import annotations
 
@@ -135,10 +135,10 @@ class Server:
     def wait_for_turn(self, chat: int, state: str) -> None:
         until(lambda: self.turn(chat) == state, f"chat {chat} is {state}")
 
-    def key(self, name: str) -> str:
-        """A new key of this person's that may ask, decide and read."""
+    def key(self, user: str, *scopes: str, name: str = "tests") -> str:
+        """Return a new API key of `user`, which may ask, decide and read unless scopes are given."""
         file = self.log.with_suffix(".key")
-        make = "from django.contrib.auth.models import User; from approvals.access.permissions import create_key\n"
+        make = "from django.contrib.auth.models import User; from approvals.actions import create_key\n"
         make += f"_, key = create_key(User.objects.get(username={name!r}), name='tests', scopes=('ask', 'decide', 'read'))\n"
         self.run(make + f"open({str(file)!r}, 'w').write(key)")
         return file.read_text()

@@ -1,4 +1,4 @@
-"""What may be posted: every shape that the real clients send, and nothing else, in bounded time."""
+"""Bodies: every shape that the real clients send is accepted, and nothing else, in bounded time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BODIES = st.fixed_dictionaries(
 
 
 @given(BODIES | JSON)
-def test_any_json_is_read_or_refused_in_words(body):
+def test_any_json_is_accepted_or_refused_as_invalid(body):
     try:
         posted = ai_sdk_body.read(body)
     except Invalid as refusal:
@@ -55,7 +55,7 @@ def test_any_json_is_read_or_refused_in_words(body):
         assert posted.last["role"] in ai_sdk_body.ROLES
 
 
-def test_the_answering_message_is_the_one_that_is_named_else_the_last():
+def test_the_answering_message_is_the_named_or_the_last_one():
     user, first, second = (
         user_message("x", "u1"),
         *({"id": id, "role": "assistant", "parts": []} for id in ("a1", "a2")),
@@ -122,7 +122,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_body_is_refused_with_a_code_and_leaves_nothing_behind(name):
+def test_an_invalid_body_is_refused_and_stores_nothing(name):
     raw, status, code = HOSTILE[name]
     answer = machine(people.alice()).post("/api/chat", None, raw=raw)
     assert (answer.status, answer.code) == (status, code)
@@ -133,7 +133,7 @@ def test_a_hostile_body_is_refused_with_a_code_and_leaves_nothing_behind(name):
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
 )
-def test_only_json_is_taken(kind):
+def test_only_json_is_accepted(kind):
     answer = machine(people.alice()).post("/api/chat", None, raw=b"a=b", headers={"content-type": kind})
     assert (answer.status, answer.code) == (415, "not_json")
 
@@ -149,7 +149,7 @@ def test_only_json_is_taken(kind):
         ("GET", "/api/v1/client-tokens", "POST"),
     ],
 )
-def test_a_wrong_method_is_told_the_right_one(method, path, allowed):
+def test_a_wrong_method_gets_the_allowed_ones(method, path, allowed):
     answer = machine(people.alice()).call(method, path)
     assert (answer.status, answer.code, answer.headers["allow"]) == (405, "method_not_allowed", allowed)
 
@@ -161,7 +161,7 @@ def test_a_chat_may_have_any_id(chat):
     assert (len(client.messages), Chat.objects.get().public_id) == (2, chat)
 
 
-def test_several_texts_and_white_space_stay_as_they_were_sent():
+def test_several_texts_and_white_space_are_stored_as_sent():
     client = Client(machine(people.alice()))
     parts = [{"type": "text", "text": "  hello\r\n"}, {"type": "text", "text": "there "}]
     client.messages = [{"id": "u1", "role": "user", "parts": parts}]
@@ -170,7 +170,7 @@ def test_several_texts_and_white_space_stay_as_they_were_sent():
     assert client.messages[0]["parts"] == parts
 
 
-def test_the_persistence_recipe_sends_only_the_last_message():
+def test_a_client_may_send_only_the_last_message():
     client = Client(machine(people.alice()))
     answer = client.machine.post("/api/chat", {"id": "c1", "message": user_message("ask", "u1")})
     assert answer.types[-1] == "finish"

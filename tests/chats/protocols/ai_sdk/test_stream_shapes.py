@@ -1,4 +1,4 @@
-"""Golden transcripts: every shape that a response can have, chunk for chunk, with ids replaced by names."""
+"""Golden transcripts of every shape of response, chunk by chunk, with ids replaced by names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DELIVERY = {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1
 
 
 def shape(answer: Answer) -> list[str]:
-    """A transcript in short: deltas in a row are one, ids are left out, tools and results are named."""
+    """Return a short transcript: deltas are merged, ids left out, tools and results named."""
     assert problems(answer.chunks) == []
     lines: list[str] = []
     for chunk in answer.chunks:
@@ -60,14 +60,14 @@ def test_plain_text(client):
     assert shape(client.say("hello")) == ["start", *step(*TEXT), *STOP]
 
 
-def test_a_server_tool_and_what_is_said_about_it(client):
-    told = "tool-output-available json"
-    assert shape(client.say("weather")) == ["start", *step(*TEXT, *used("getWeather"), told), *AFTERWARDS]
+def test_a_server_tool_and_the_answer(client):
+    result = "tool-output-available json"
+    assert shape(client.say("weather")) == ["start", *step(*TEXT, *used("getWeather"), result), *AFTERWARDS]
 
 
 def test_a_server_tool_that_fails(client):
-    told = "tool-output-error The archive does not answer, so invoice "
-    assert shape(client.say("fail tool")) == ["start", *step(*TEXT, *used("lookUpInvoice"), told), *AFTERWARDS]
+    result = "tool-output-error The archive does not answer, so invoice "
+    assert shape(client.say("fail tool")) == ["start", *step(*TEXT, *used("lookUpInvoice"), result), *AFTERWARDS]
 
 
 def test_a_question_and_the_same_message_after_its_answer(client):
@@ -92,7 +92,7 @@ def test_two_questions_at_once(client):
     assert shape(client.answer("none")) == ["start", *AFTERWARDS]
 
 
-def test_an_approval_asked_for_and_given(client):
+def test_an_approval_requested_and_given(client):
     asked = ["tool-approval-request"]
     assert shape(client.say("approve refund")) == ["start", *step(*TEXT, *used("issueRefund"), *asked), *PAUSE]
     assert shape(client.rule(True)) == ["start", "tool-output-available json", *AFTERWARDS]
@@ -117,14 +117,14 @@ def test_weather_question_and_approval_in_one_step(client):
     assert shape(client.rule(True)) == ["start", "tool-output-available json", *AFTERWARDS]
 
 
-def test_an_answer_in_the_tools_own_shape_is_told_back(client):
+def test_an_answer_in_the_tools_output_shape_is_streamed_back(client):
     client.say("ask human")
     answer = client.answer("Offer a free return")
     assert shape(answer) == ["start", "tool-output-available json", *AFTERWARDS]
     assert answer.chunks[1]["output"]["response"] == "Offer a free return"
 
 
-def test_a_late_answer_beside_a_new_one_is_told_what_is_stored(client):
+def test_the_stored_result_of_a_late_answer_is_streamed_beside_a_new_one(client):
     client.say("ask parallel")
     other = Client(client.machine)
     other.read()

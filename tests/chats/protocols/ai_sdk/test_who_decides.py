@@ -1,4 +1,4 @@
-"""Who decides through an AI SDK client: a chat's owner who may, under the name of the key; nobody what is critical."""
+"""Who may decide through an AI SDK client, and under which name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def paused(text: str, caller: Machine) -> Client:
     return client
 
 
-def test_a_chats_owner_who_may_decide_approves_their_own_agents_call():
+def test_an_owner_who_may_decide_can_approve_their_own_agents_call():
     client = paused("approve refund", machine(people.bob()))
     assert client.rule(True, "Go.").status == 200
     decision = Decision.objects.get()
@@ -28,7 +28,7 @@ def test_a_chats_owner_who_may_decide_approves_their_own_agents_call():
     assert ToolCall.objects.get().attempt == 1
 
 
-def test_a_chats_owner_who_may_not_decide_answers_and_approves_nothing():
+def test_an_owner_who_may_not_decide_can_answer_but_approve_nothing():
     alice = people.alice()
     refused = paused("approve refund", machine(alice)).rule(True)
     assert (refused.status, refused.code, ApprovalRequest.objects.get().status) == (403, "not_allowed", "pending")
@@ -40,7 +40,7 @@ def test_a_chats_owner_who_may_not_decide_answers_and_approves_nothing():
 
 
 @pytest.mark.parametrize("approved", [True, False])
-def test_what_is_critical_leads_to_its_page(approved):
+def test_a_critical_request_can_only_be_decided_on_its_page(approved):
     client = paused("approve refund", machine(people.bob()))
     ApprovalRequest.objects.update(priority="critical")
     link = ApprovalRequest.objects.get().public_url
@@ -50,7 +50,7 @@ def test_what_is_critical_leads_to_its_page(approved):
     assert (ApprovalRequest.objects.get().status, client.read()["status"]) == ("pending", "suspended")
 
 
-def test_a_page_with_a_token_of_a_session_speaks_as_its_person():
+def test_a_session_token_acts_as_its_person():
     bob, browser = people.bob(), Browser()
     browser.force_login(bob)
     session = callers.Caller(user=bob, scopes=callers.ALL, session_key=browser.session.session_key)
@@ -59,7 +59,7 @@ def test_a_page_with_a_token_of_a_session_speaks_as_its_person():
     assert Decision.objects.get().by_name == "bob"
 
 
-def test_a_key_that_stops_a_turn_stands_in_the_record():
+def test_the_audit_log_names_the_key_that_stopped_a_turn():
     client = paused("ask", machine(people.bob()))
     assert client.machine.post(f"{client.address}/stop", None).json == {"stopped": True}
     stopped = AuditEntry.objects.filter(event__in=["turn.stopped", "request.cancelled", "tool.result"])

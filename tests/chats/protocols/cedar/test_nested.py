@@ -1,4 +1,4 @@
-"""Runs inside of sub-agents: their path is the whole one, they are resumed inside, and what is new above is told."""
+"""Runs of sub-agents: their full path, and what streams back when they are resumed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def boss(settings, page) -> FrontEnd:
 
 
 @pytest.mark.parametrize("spelling", ["cashier.sendPayment", ["cashier", "sendPayment"], [["cashier", "sendPayment"]]])
-def test_a_nested_payment_is_approved_by_its_whole_path(page, spelling):
+def test_a_nested_payment_is_approved_by_its_full_path(page, spelling):
     run = page.paused("approve nested payment")
     assert run["stepPath"] == [["cashier", "sendPayment"]]
     details = {"amount": 5000, "recipient": "ACME Ltd", "type": "transfer"}
@@ -45,7 +45,7 @@ def test_three_levels_down_the_path_names_every_step(boss):
     assert shown(boss.resume(run, YES)) == ["Done. The accountant says: paid 5, to Ann"]
 
 
-def test_two_at_once_are_two_runs_and_neither_is_told_of_twice(boss):
+def test_two_parallel_runs_are_each_sent_once(boss):
     first, second = runs(boss.say("both"))
     assert sorted([first["stepPath"], second["stepPath"]]) == [
         [["accountant", "pay"]],
@@ -56,6 +56,6 @@ def test_two_at_once_are_two_runs_and_neither_is_told_of_twice(boss):
     assert (text.startswith("Both. "), boss.open_runs()) == (True, [])
 
 
-def test_what_asks_below_is_listed_for_a_page_that_was_loaded_anew(boss):
+def test_runs_of_sub_agents_are_listed_after_a_reload(boss):
     run = boss.paused("let the clerk ask")
     assert boss.open_runs("thread-1") == [run["runId"]]

@@ -1,4 +1,4 @@
-"""Many at once, and a server that dies between question and answer: one winner, one side effect, nothing lost."""
+"""Simultaneous resumes, cancellations and messages have one winner and one side effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def page() -> FrontEnd:
     return front_end(people.bob())
 
 
-def test_of_four_resumes_at_once_one_wins_and_the_others_are_told_so(page):
+def test_one_of_four_simultaneous_resumes_wins(page):
     run = page.paused("approve payment")
     answers = together(*(page.aresume(run, YES) for _ in range(4)))
     won = [answer for answer in answers if "The payment is settled" in "".join(map(str, shown(answer)))]
@@ -35,7 +35,7 @@ def test_of_four_resumes_at_once_one_wins_and_the_others_are_told_so(page):
     assert (Decision.objects.count(), ToolCall.objects.get().attempt) == (1, 1)
 
 
-def test_of_a_yes_and_a_no_at_once_one_counts_in_documents_too(page):
+def test_one_of_a_simultaneous_approval_and_rejection_wins(page):
     run = page.paused("approve payment")
     words = (YES, NO, YES, NO)
     answers = together(*(page.aresume(run, word, stream=False) for word in words))
@@ -44,14 +44,14 @@ def test_of_a_yes_and_a_no_at_once_one_counts_in_documents_too(page):
     assert ToolCall.objects.get().attempt == (1 if Decision.objects.get().verdict == "approve" else 0)
 
 
-def test_two_runs_resumed_at_once_show_what_follows_once(page):
+def test_two_simultaneous_resumes_stream_the_continuation_once(page):
     first, second = runs(page.say("ask parallel"))
     answers = together(page.aresume(first, "Express"), page.aresume(second, "Nothing"))
-    told = ["".join(item for item in shown(answer) if isinstance(item, str)) for answer in answers]
-    assert sorted(told) == ["", "Thank you. You said: Express and Nothing."]
+    texts = ["".join(item for item in shown(answer) if isinstance(item, str)) for answer in answers]
+    assert sorted(texts) == ["", "Thank you. You said: Express and Nothing."]
 
 
-def test_a_resume_and_a_cancel_at_once_leave_one_end(page):
+def test_a_simultaneous_resume_and_cancel_have_one_winner(page):
     run = page.paused("approve payment")
     cancelling = page.machine.acall("POST", "/chat/cancel", {"runId": run["runId"]})
     resumed, cancelled = together(page.aresume(run, YES, stream=False), cancelling)
@@ -59,7 +59,7 @@ def test_a_resume_and_a_cancel_at_once_leave_one_end(page):
     assert ApprovalRequest.objects.get().status == ("approved" if resumed.status == 200 else "cancelled")
 
 
-def test_of_many_messages_at_once_in_one_thread_one_is_taken(page):
+def test_one_of_many_simultaneous_messages_in_a_thread_is_accepted(page):
     said = [page.machine.acall("POST", "/chat", page.body("hello")) for _ in range(4)]
     answers = together(*said)
     assert {answer.status for answer in answers} <= {200, 409}
@@ -67,7 +67,7 @@ def test_of_many_messages_at_once_in_one_thread_one_is_taken(page):
     assert Chat.objects.count() == 1
 
 
-def test_messages_without_a_thread_never_get_into_each_others_way(page):
+def test_simultaneous_messages_without_a_thread_are_all_accepted(page):
     page.thread = ""
     answers = together(*(page.machine.acall("POST", "/chat", page.body("hello")) for _ in range(4)))
     assert [answer.status for answer in answers] == [200] * 4

@@ -1,4 +1,4 @@
-"""Resuming runs: yes, no, answers and edits; what is told afterwards; what is refused, and how."""
+"""Resuming runs: approvals, rejections, answers and edits, what streams back, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions as desk
+from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 from chats.models import ToolCall
@@ -26,18 +27,18 @@ def page() -> FrontEnd:
     return front_end(people.bob())
 
 
-def test_a_yes_runs_the_payment_and_shows_only_what_is_new(page):
+def test_an_approval_runs_the_payment_and_streams_only_what_is_new(page):
     run = page.paused("approve payment")
     (text,) = shown(page.resume(run, YES))
     assert text.startswith("The payment is settled: status sent")
     decision = Decision.objects.get()
     assert (decision.verdict, decision.by_name, decision.via, decision.door) == (
-        "approve", "API key test of bob", "cedar", "Cedar-OS front end",
+        "approve", "API key test of bob", "cedar", "Cedar-OS",
     )  # fmt: skip
     assert ToolCall.objects.get().attempt == 1
 
 
-def test_a_no_comes_with_the_persons_words(page):
+def test_a_rejection_carries_the_feedback(page):
     run = page.paused("approve payment")
     (text,) = shown(page.resume(run, NO))
     assert "Their reason: too much" in text
@@ -45,7 +46,7 @@ def test_a_no_comes_with_the_persons_words(page):
     assert Decision.objects.get().comment == "too much"
 
 
-def test_a_document_says_the_same(page):
+def test_a_document_holds_the_same_as_a_stream(page):
     run = page.paused("approve payment")
     answer = page.resume(run, YES, stream=False)
     assert answer.status == 200
@@ -53,7 +54,7 @@ def test_a_document_says_the_same(page):
     assert "object" not in answer.json
 
 
-def test_the_input_can_be_edited_on_the_way(page):
+def test_the_input_can_be_edited(page):
     run = page.paused("approve payment")
     edited = {"transactionDetails": {"amount": 5, "recipient": "John Doe", "type": "card"}}
     page.resume(run, {"approved": True, "input": edited})
@@ -61,7 +62,7 @@ def test_the_input_can_be_edited_on_the_way(page):
     assert Decision.objects.get().verdict == "edit"
 
 
-def test_a_question_takes_any_json_that_says_something(page):
+def test_a_question_takes_any_json_that_is_not_empty(page):
     run = page.paused("ask")
     (text,) = shown(page.resume(run, {"selected": ["Express"]}))
     assert text == "Thank you, you chose Express. I will arrange that."
@@ -81,7 +82,7 @@ def test_a_resumed_run_that_asks_again_comes_back_as_a_new_run(page):
     assert shown(page.resume(second, "Gift wrap")) == ["Thank you, I have both: Gift wrap it is."]
 
 
-def test_of_two_runs_the_last_one_goes_on(page):
+def test_the_last_of_two_decisions_continues_the_turn(page):
     first, second = runs(page.say("ask parallel"))
     (note,) = shown(page.resume(second, "Nothing"))
     assert note == {
@@ -91,15 +92,15 @@ def test_of_two_runs_the_last_one_goes_on(page):
     assert shown(page.resume(first, "Express")) == ["Thank you. You said: Express and Nothing."]
 
 
-def test_what_was_decided_on_the_dashboard_is_gone_on_with_and_a_late_word_is_refused(page):
+def test_a_resume_after_a_decision_on_the_dashboard_is_refused(page):
     run = page.paused("approve payment")
-    desk.decide(run["runId"], by=User.objects.get(), via=Door.DASHBOARD, verdict=Verdict.REJECT)
+    desk.decide(run["runId"], Answer(Verdict.REJECT), by=User.objects.get(), via=Door.DASHBOARD)
     assert refusal(page.resume(run, YES)).startswith("This request was rejected just now by bob.")
     answer = page.resume(run, YES, stream=False)
     assert (answer.status, answer.code, answer.json["decision"]["via"]) == (409, "already_decided", "dashboard")
 
 
-def test_resuming_twice_is_refused_even_with_the_same_word(page):
+def test_resuming_twice_is_refused_even_with_the_same_answer(page):
     run = page.paused("approve payment")
     page.resume(run, YES)
     assert refusal(page.resume(run, YES)).startswith("This request was approved just now by API key test of bob")
@@ -107,7 +108,7 @@ def test_resuming_twice_is_refused_even_with_the_same_word(page):
     assert ToolCall.objects.get().attempt == 1
 
 
-def test_after_the_deadline_nothing_is_taken(page):
+def test_a_resume_after_the_deadline_is_refused(page):
     run = page.paused("approve payment")
     overdue(ApprovalRequest.objects.get())
     assert page.open_runs() == []
@@ -127,7 +128,7 @@ def test_an_unknown_run_is_not_found(page, run_id):
 
 
 @pytest.mark.parametrize("sent", ["sendPayment", ["sendPayment"], [["sendPayment"]]])
-def test_the_step_path_is_taken_in_all_three_spellings(page, sent):
+def test_the_step_path_is_accepted_in_three_forms(page, sent):
     run = page.paused("approve payment")
     assert page.resume(run, YES, stream=False, stepPath=sent).status == 200
 
@@ -144,7 +145,7 @@ def test_another_step_path_is_refused(page, sent):
     assert page.open_runs() == [run["runId"]]
 
 
-def test_a_nested_path_is_sent_as_one_list_and_taken_joined(page):
+def test_a_nested_path_is_sent_as_a_list_and_accepted_joined(page):
     run = page.paused("approve payment")
     ApprovalRequest.objects.update(step_path=["parent", "child", "step"])
     (listed,) = page.machine.get("/chat/suspended").json["object"]
@@ -171,7 +172,7 @@ NO_ANSWERS = {
 
 
 @pytest.mark.parametrize("name", NO_ANSWERS)
-def test_what_is_no_answer_to_an_approval_is_refused_and_it_stays_open(page, name):
+def test_invalid_approval_data_is_refused_and_the_request_stays_pending(page, name):
     run = page.paused("approve payment")
     answer = page.resume(run, NO_ANSWERS[name], stream=False)
     assert (answer.status, answer.code) == (422, "invalid")
@@ -181,21 +182,21 @@ def test_what_is_no_answer_to_an_approval_is_refused_and_it_stays_open(page, nam
 
 
 @pytest.mark.parametrize("data", [None, "", {}, [], {"approved": True}, {"approved": "false"}])
-def test_what_says_nothing_is_no_answer_to_a_question(page, data):
+def test_an_empty_answer_to_a_question_is_refused(page, data):
     run = page.paused("ask")
     answer = page.resume(run, data, stream=False)
     assert (answer.status, answer.code) == (422, "invalid")
     assert page.open_runs() == [run["runId"]]
 
 
-def test_an_answer_has_to_meet_the_questions_schema(page):
+def test_an_answer_has_to_match_the_questions_schema(page):
     run = page.paused("ask human")
     answer = page.resume(run, {"response": "free return"}, stream=False)
     assert (answer.status, list(answer.json["errors"])) == (422, ["resumeData"])
     assert shown(page.resume(run, "free return")) == ["I was told: free return"]
 
 
-def test_a_resume_without_its_data_or_its_run_is_refused(page):
+def test_a_resume_without_data_or_run_id_is_refused(page):
     run = page.paused("approve payment")
     body = {"runId": run["runId"], "stepPath": run["stepPath"]}
     assert page.machine.post("/chat/resume", body).code == "invalid"
@@ -204,7 +205,7 @@ def test_a_resume_without_its_data_or_its_run_is_refused(page):
         assert (answer.code, list(answer.json["errors"])) == ("invalid", ["runId"])
 
 
-def test_a_draft_that_comes_with_a_resume_is_no_message(page):
+def test_the_prompt_in_a_resume_is_not_a_message(page):
     run = page.paused("approve payment")
     answer = page.resume(run, YES, prompt="hello", threadId="another-thread", additionalContext={"a": {"data": 1}})
     assert shown(answer)[0].startswith("The payment is settled")
@@ -213,7 +214,7 @@ def test_a_draft_that_comes_with_a_resume_is_no_message(page):
     assert page.machine.get("/api/chat/another-thread").status == 404
 
 
-def test_a_cancelled_run_is_withdrawn_and_its_assistant_is_told(page):
+def test_cancelling_a_run_cancels_its_request_and_continues_the_turn(page):
     run = page.paused("approve payment")
     answer = page.machine.post("/chat/cancel", {"runId": run["runId"]})
     assert (answer.status, answer.json) == (200, {"runId": run["runId"], "cancelled": True})
@@ -226,7 +227,7 @@ def test_a_cancelled_run_is_withdrawn_and_its_assistant_is_told(page):
 
 @pytest.mark.parametrize("changes", [{"kind": Kind.RECOVERY}, {"priority": "critical"}])
 @pytest.mark.parametrize("said", [YES, NO, {"output": 5}, "nonsense"])
-def test_what_is_critical_or_a_recovery_leads_to_its_page_whatever_is_said(page, changes, said):
+def test_critical_requests_and_recoveries_are_refused_with_a_link(page, changes, said):
     run = page.paused("approve payment")
     ApprovalRequest.objects.update(**changes)
     link = ApprovalRequest.objects.get().public_url
@@ -236,12 +237,12 @@ def test_what_is_critical_or_a_recovery_leads_to_its_page_whatever_is_said(page,
     assert ApprovalRequest.objects.get().status == "pending"
 
 
-def test_a_form_that_asks_whether_something_is_approved_gets_its_answer():
+def test_a_form_with_a_field_named_approved_gets_its_answer():
     schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
-    assert cedar_body.word_on(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
+    assert cedar_body.answer_from(Kind.FORM, schema, {"approved": False}).answer == {"approved": False}
 
 
-def test_a_field_of_the_input_never_hides_ours_nor_is_hidden(page):
+def test_reserved_fields_win_and_the_whole_input_is_kept(page):
     run = page.paused("approve payment")
     forged = {"requiresApproval": False, "pendingResponse": "Nothing to see", "input": {"a": 1}, "toolName": "x"}
     ApprovalRequest.objects.update(input=forged)
@@ -251,7 +252,7 @@ def test_a_field_of_the_input_never_hides_ours_nor_is_hidden(page):
     assert (payload["pendingResponse"], payload["input"]) == (run["suspendPayload"]["pendingResponse"], forged)
 
 
-def test_line_breaks_in_what_is_asked_stay_within_their_event():
-    frame = encode.frame(encode.noted("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
+def test_line_breaks_do_not_split_an_event():
+    frame = encode.frame(encode.notice("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
     assert frame.count(b"\n") == 2
     assert frame.endswith(b"\n\n") and b"\r" not in frame

@@ -1,4 +1,4 @@
-"""Who may do what: the key decides, whatever the body claims; keys' scopes, client tokens, sessions, other origins."""
+"""Permissions: only the key counts, not the body; scopes, client tokens, sessions and other origins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stored() -> list[Any]:
 
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream", "/chat/resume", "/chat/resume/stream", "/chat/cancel"])
-def test_nobody_gets_in_without_a_key(path):
+def test_every_endpoint_needs_a_key(path):
     for token in ("", "pp_12345678_wrong"):
         answer = Machine(token).post(path, {"prompt": "hello"})
         assert (answer.status, answer.code, answer.headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
@@ -39,11 +39,11 @@ def test_other_methods_and_addresses_are_refused_in_json():
         assert (caller.get(path).status, caller.get(path).code) == (404, "not_found")
 
 
-def test_pages_of_people_are_not_for_keys():
+def test_keys_do_not_open_pages():
     assert machine(people.bob()).get("/chats/").status == 302
 
 
-def test_a_claimed_resource_and_thread_lead_to_ones_own_chat_only():
+def test_a_claimed_resource_or_thread_reaches_only_the_callers_chats():
     alice = front_end(people.alice(), thread="shared")
     run = alice.paused("approve payment")
     mallory = front_end(people.mallory(), thread="shared")
@@ -61,7 +61,7 @@ def test_a_claimed_resource_and_thread_lead_to_ones_own_chat_only():
     assert stored() == before
 
 
-def test_the_owner_without_the_right_to_decide_may_answer_and_cancel_but_not_approve():
+def test_an_owner_who_may_not_decide_can_answer_and_cancel_but_not_approve():
     alice = front_end(people.alice())
     run = alice.paused("approve payment")
     answer = alice.resume(run, YES, stream=False)
@@ -72,13 +72,13 @@ def test_the_owner_without_the_right_to_decide_may_answer_and_cancel_but_not_app
     assert shown(alice.resume(alice.paused("ask human"), "fine")) == ["I was told: fine"]
 
 
-def test_an_approver_may_resume_what_somebody_else_asked_and_follows_it():
+def test_an_approver_may_resume_and_follow_another_persons_run():
     run = front_end(people.alice()).paused("approve payment")
     (text,) = shown(front_end(people.bob()).resume(run, YES))
     assert text.startswith("The payment is settled")
 
 
-def test_who_was_only_asked_to_answer_is_not_told_what_the_chat_says():
+def test_an_assignee_who_may_not_read_the_chat_gets_no_stream():
     run = front_end(people.alice()).paused("ask human")
     dora = people.make_person("dora")
     ApprovalRequest.objects.update(assigned_to=dora)
@@ -86,21 +86,21 @@ def test_who_was_only_asked_to_answer_is_not_told_what_the_chat_says():
     assert note == {"type": "progress_update", "state": "complete", "text": "Recorded."}
 
 
-def test_who_was_assigned_an_approval_without_the_right_to_decide_does_not():
+def test_an_assignee_without_the_right_to_decide_cannot_approve():
     run = front_end(people.alice()).paused("approve payment")
     dora = people.make_person("dora")
     ApprovalRequest.objects.update(assigned_to=dora)
     assert front_end(dora).resume(run, YES, stream=False).code == "not_allowed"
 
 
-def test_an_auditor_sees_a_run_but_may_not_touch_it():
+def test_an_auditor_may_read_a_run_but_not_resume_it():
     run = front_end(people.alice()).paused("ask human")
     carol = front_end(people.carol())
     assert carol.resume(run, "x", stream=False).code == "not_allowed"
     assert carol.machine.post("/chat/cancel", {"runId": run["runId"]}).code == "not_allowed"
 
 
-def test_a_request_that_no_chat_asked_is_no_run():
+def test_a_request_from_outside_the_chats_is_not_a_run():
     caller = machine(people.bob())
     asked = caller.post("/api/v1/requests", {"kind": "approval", "title": "Deploy?", "tool_name": "deploy"}).json
     page = FrontEnd(caller)
@@ -108,7 +108,7 @@ def test_a_request_that_no_chat_asked_is_no_run():
     assert (answer.status, answer.code, page.open_runs()) == (404, "not_found", [])
 
 
-def test_each_act_needs_its_scope():
+def test_each_endpoint_needs_its_scope():
     bob = people.bob()
     reader, asker = FrontEnd(machine(bob, "read")), FrontEnd(machine(bob, "ask"))
     run = asker.paused("approve payment")
@@ -120,7 +120,7 @@ def test_each_act_needs_its_scope():
     assert FrontEnd(machine(bob, "decide")).resume(run, YES, stream=False).status == 200
 
 
-def test_a_key_that_may_not_answer_does_not_answer_by_typing():
+def test_a_key_without_the_decide_scope_cannot_answer_by_message():
     page = front_end(people.alice(), "ask")
     page.paused("ask human")
     assert page.ask("Offer a free return").code == "approval_pending"
@@ -156,7 +156,7 @@ def test_a_session_needs_the_csrf_token():
 
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream", "/chat/resume/stream", "/chat/suspended", "/chat/cancel"])
-def test_a_page_on_a_listed_origin_gets_its_preflight_answered(path, settings):
+def test_a_preflight_from_a_listed_origin_is_answered(path, settings):
     settings.CORS_ALLOWED_ORIGINS = [ORIGIN]
     asked = {
         "origin": ORIGIN,

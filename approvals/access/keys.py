@@ -1,0 +1,51 @@
+"""API keys of callers: their shape, their scopes, and which one is behind a Bearer token."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from approvals.models.keys import ApiKey
+from approvals.runtime.async_commit import async_commit
+
+#: The shape of what `actions.create_key` makes.
+KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
+SCOPES = ("ask", "decide", "read", "audit")
+DEFAULT_SCOPES = ("ask", "read")
+#: Prefix of the scope of requests that a key has asked; the id of the key follows.
+KEY_SCOPE = "key:"
+#: How exactly the last use of a key is known.
+USE_INTERVAL = timedelta(minutes=1)
+
+
+def find_key(text: str) -> ApiKey | None:
+    """Return the live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
+    # A text of another shape is not looked up: it may hold characters that no database accepts.
+    shape = KEY.fullmatch(text)
+    if shape is None:
+        return None
+    key = ApiKey.objects.select_related("user").filter(prefix=shape["prefix"], revoked_at=None).first()
+    if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, hash_of(text)):
+        return None
+    return key
+
+
+def record_use(key: ApiKey) -> None:
+    """Store when a key was last used, to the minute: a busy client must not cost one write per request."""
+    now = timezone.now()
+    if key.last_used_at is not None and now - key.last_used_at <= USE_INTERVAL:
+        return
+    with transaction.atomic():
+        # If this write is lost, the next use of the key stores it again.
+        async_commit()
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+
+
+def hash_of(text: str) -> str:
+    """Return the hash that is stored of a key. It is a fast one: the secret holds 256 random bits."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,44 @@
+"""Make and end the secrets that sign webhooks."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from approvals.models.subscriptions import SigningSecret
+from approvals.outbound import signing
+from approvals.outbound.signing import Owner
+
+#: How long the previous secret keeps signing, so that a receiver can change over without losing anything.
+OVERLAP = timedelta(days=1)
+
+
+def create_signing_secret(owner: Owner) -> str:
+    """Make a secret and return it, `whsec_…`, to be shown once.
+
+    The previous one signs too for OVERLAP; older ones end at once.
+    """
+    nonce, now = secrets.token_urlsafe(32), timezone.now()
+    text = signing.secret_text(nonce)
+    with transaction.atomic():
+        # Without this lock, two at once would each end the other's predecessor only, and leave three valid.
+        type(owner)._default_manager.select_for_update(no_key=True).get(pk=owner.pk)
+        previous = list(signing.valid_secrets(owner))
+        _expire(previous[1:], at=now)
+        _expire(previous[:1], at=now + OVERLAP)
+        SigningSecret.objects.create(
+            **signing.owner_column(owner), nonce=nonce, fingerprint=signing.fingerprint_of(text)
+        )
+    return text
+
+
+def end_old_signing_secrets(owner: Owner) -> int:
+    """Let only the newest secret sign from now on; return how many were ended."""
+    return _expire(list(signing.valid_secrets(owner))[1:], at=timezone.now())
+
+
+def _expire(found: list[SigningSecret], *, at: datetime) -> int:
+    return SigningSecret.objects.filter(pk__in=[secret.pk for secret in found]).update(expires_at=at)

@@ -1,0 +1,13 @@
+"""Titles of questions that come as one text, such as those of AgentForge's `ask-human`."""
+
+from __future__ import annotations
+
+MAX_TITLE = 200
+
+
+def title_and_message(text: str) -> tuple[str, str]:
+    """Return a title of at most MAX_TITLE characters, and the whole text as the message unless the title is all of it."""
+    first_line = text.strip().splitlines()[0] if text.strip() else "Question"
+    if first_line == text.strip() and len(first_line) <= MAX_TITLE:
+        return first_line, ""
+    return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text

@@ -1,0 +1,101 @@
+"""Refuse what a client cannot know: tool parts that contradict the stored call beyond what an answer may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.models import ApprovalRequest
+from approvals.runtime.canonical import same_json
+from approvals.states import Kind, Status
+from chats.exceptions import Forged
+from chats.models import ToolCall
+from chats.states import CallState
+
+#: The states in which a part answers its call, or repeats how it ended. Parts in other states say nothing.
+_ANSWERS = frozenset({"approval-responded", "output-available", "output-error", "output-denied"})
+_ENDED_WITHOUT_OUTPUT = frozenset({CallState.FAILED, CallState.CANCELLED})
+
+
+def check_part(part: Mapping[str, Any], call: ToolCall) -> None:
+    """Raise Forged if a tool part (AI SDK UIMessage, shape checked) says of its call what only the server can say."""
+    asked, state = call.approval, part["state"]
+    if state not in _ANSWERS:
+        return
+    if state == "output-available" and "output" not in part:
+        raise Forged(_("The output is missing."), call.tool_call_id)
+    if asked is None or call.attempt:
+        _check_run(part, call)
+    elif asked.kind == Kind.APPROVAL:
+        _check_approval(part, call, asked)
+    else:
+        _check_question(part, call, asked)
+
+
+def contradicts(part: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether a checked part of a call whose request has ended says something else than how it ended."""
+    match part["state"]:
+        case "approval-responded":
+            approved = call.approval is not None and call.approval.status == Status.APPROVED
+            return bool(part["approval"]["approved"] != approved)
+        case "output-available":
+            return not _repeats_output(part, call)
+        case "output-error":
+            return call.state not in _ENDED_WITHOUT_OUTPUT
+        case _:
+            return False
+
+
+def _check_run(part: Mapping[str, Any], call: ToolCall) -> None:
+    """The server runs or ran this call itself, so a client can only repeat its outcome."""
+    match part["state"]:
+        case "approval-responded" if call.approval is not None:
+            _check_approval(part, call, call.approval)
+        case "output-available" if _repeats_output(part, call):
+            return
+        case "output-error" if call.state in _ENDED_WITHOUT_OUTPUT:
+            return
+        case _:
+            problem = _("%(name)s runs on the server, so a client cannot send its outcome.")
+            raise Forged(problem % {"name": call.name}, call.tool_call_id)
+
+
+def _check_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
+    match part["state"]:
+        case "output-error" if call.state in _ENDED_WITHOUT_OUTPUT:
+            return
+        case "output-denied" if call.state == CallState.DENIED:
+            return
+        case "approval-responded":
+            pass
+        case _:
+            problem = _("%(name)s is waiting for approval, so a client cannot send its outcome.")
+            raise Forged(problem % {"name": call.name}, call.tool_call_id)
+    approval = part.get("approval")
+    given = approval if isinstance(approval, dict) else {}
+    if given.get("id") != str(asked.pk):
+        raise Forged(_("This approval id belongs to a different call."), call.tool_call_id)
+    if not isinstance(given.get("approved"), bool) or not isinstance(given.get("reason") or "", str):
+        raise Forged(_("An approval must be true or false, and its reason must be text."), call.tool_call_id)
+    _check_input(part, call, asked)
+
+
+def _check_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
+    if part["state"] in {"approval-responded", "output-denied"}:
+        problem = _("%(name)s is a question. Send its answer as the output.")
+        raise Forged(problem % {"name": call.name}, call.tool_call_id)
+    if part["state"] == "output-error" and not isinstance(part.get("errorText", ""), str):
+        raise Forged(_("An error must be text."), call.tool_call_id)
+    _check_input(part, call, asked)
+
+
+def _check_input(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
+    """A person who was shown another input than the stored one did not answer this request."""
+    if asked.status == Status.PENDING and "input" in part and not same_json(part["input"], call.input):
+        raise Forged(_("The input differs from the stored input, which is the one to decide on."), call.tool_call_id)
+
+
+def _repeats_output(part: Mapping[str, Any], call: ToolCall) -> bool:
+    return call.state == CallState.SUCCEEDED and same_json(part["output"], call.output)

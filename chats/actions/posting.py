@@ -1,0 +1,206 @@
+"""What people send to a chat: a message, an edit of an earlier message, or a request for another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals import actions as desk
+from approvals.access import permissions
+from approvals.asking.answers import Answer
+from approvals.models import ApprovalRequest
+from approvals.models.actors import Actor
+from approvals.runtime.canonical import clean_text
+from approvals.states import Door, Kind, Verdict
+from chats import queries
+from chats.actions.ending import stop_turn
+from chats.actions.writes import add_message, start_turn
+from chats.agent.agent import Agent
+from chats.exceptions import (
+    ApprovalPending,
+    BadMessage,
+    ChatNotFound,
+    ChatPruned,
+    HistoryDiffers,
+    MessageKnown,
+    TurnRunning,
+    UnknownMessage,
+)
+from chats.models import Chat, Message, Turn
+from chats.queries import projection
+from chats.states import CEDAR, CHAT, TurnState
+
+MAX_TEXT = 20_000
+MAX_ID = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a message did: it started `turn`, or it answered a request of `turn`."""
+
+    turn: Turn
+    answered: ApprovalRequest | None = None
+
+
+def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
+    """Return the owner's chat with that public id; create it on first use. BadMessage for an invalid id."""
+    if len(public_id) > MAX_ID or public_id != clean_text(public_id):
+        raise BadMessage(_("A chat id must be text of at most %(limit)s characters.") % {"limit": MAX_ID})
+    chat, _created = Chat.objects.get_or_create(
+        owner=owner, public_id=public_id or uuid4().hex, defaults={"agent": agent.name}
+    )
+    return chat
+
+
+def post_message(
+    chat: Chat, text: str, *, by: Actor, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
+) -> Arrival:
+    """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
+
+    `context` is checked JSON that their page sent along. It is stored with a new message, but not with an answer.
+    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, TurnRunning, ApprovalPending.
+    """
+    text = clean_text(text.strip())
+    _check_texts([text])
+    with transaction.atomic():
+        locked = _lock(chat, by)
+        current = queries.unfinished_turn(locked)
+        if current is None:
+            return Arrival(_begin(locked, uuid4().hex, [text], agent, via, context))
+    # Outside the transaction, so that a refusal does not roll back an expiry.
+    return Arrival(current, _answer_open_question(current, text, by, via))
+
+
+def add_user_message(
+    chat: Chat,
+    message_id: str,
+    texts: Sequence[str],
+    *,
+    by: Actor,
+    agent: Agent,
+    via: Door,
+    in_place_of: str = "",
+    context: Mapping[str, Any] | None = None,
+) -> Turn:
+    """Store a client's new message as it was sent, and return the turn that answers it.
+
+    `in_place_of` is the id of an earlier message of the user's. It and all later messages are removed from the conversation
+    first, and their pending requests are cancelled.
+    Raises MessageKnown, UnknownMessage, BadMessage, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
+    """
+    _check_texts(texts)
+    with transaction.atomic():
+        locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
+        if in_place_of:
+            edited = _shown(locked, in_place_of, "user")
+            _cut(locked, edited.position, by=by, via=via)
+        if locked.shown.filter(message_id=message_id).exists():
+            raise MessageKnown
+        _refuse_unfinished(locked)
+        return _begin(locked, message_id, texts, agent, via, context)
+
+
+def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door) -> Turn:
+    """Start another turn for a message of the user's, after removing all later messages and cancelling their requests.
+
+    Raises UnknownMessage, HistoryDiffers (it is not a user's message), ChatNotFound, ChatPruned, TurnRunning.
+    """
+    with transaction.atomic():
+        locked = _lock_to_cut(chat, by)
+        _cut(locked, _shown(locked, message_id, "user").position + 1, by=by, via=via)
+        return start_turn(locked, "", agent, source=_source(via))
+
+
+def _lock_to_cut(chat: Chat, by: Actor) -> Chat:
+    """Lock the chat's unfinished turn, which may have to be stopped, and then the chat: the order in which a turn ends."""
+    if (current := queries.unfinished_turn(chat)) is not None:
+        Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
+    return _lock(chat, by)
+
+
+def _lock(chat: Chat, by: Actor) -> Chat:
+    if chat.owner_id != by.pk:
+        raise ChatNotFound
+    if chat.root_id is not None:
+        raise BadMessage(_("Only an agent writes in this conversation. Write in the chat that started it."))
+    locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
+    if locked.pruned_at is not None:
+        raise ChatPruned
+    return locked
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    length = sum(map(len, texts))
+    if not any(text.strip() for text in texts) or length > MAX_TEXT:
+        raise BadMessage(
+            _("A message must have 1 to %(limit)s characters. This one has %(length)s.")
+            % {"limit": f"{MAX_TEXT:,}", "length": f"{length:,}"}
+        )
+
+
+def _begin(
+    chat: Chat, message_id: str, texts: Sequence[str], agent: Agent, via: Door, context: Mapping[str, Any] | None
+) -> Turn:
+    add_message(chat, message_id, "user", projection.user_parts(texts, context))
+    return start_turn(chat, " ".join(texts), agent, source=_source(via))
+
+
+def _source(via: Door) -> str:
+    return CEDAR if via == Door.CEDAR else CHAT
+
+
+def _shown(chat: Chat, message_id: str, role: str) -> Message:
+    found = chat.shown.filter(message_id=message_id).first()
+    if found is None:
+        raise UnknownMessage
+    if found.role != role:
+        raise HistoryDiffers
+    return found
+
+
+def _cut(chat: Chat, position: int, *, by: Actor, via: Door) -> None:
+    """Remove the messages from `position` on from the conversation. TurnRunning."""
+    current = queries.unfinished_turn(chat)
+    if current is not None:
+        if current.state != TurnState.SUSPENDED:
+            raise TurnRunning
+        # No request may stay pending without the message that asked it.
+        stop_turn(chat, by=by, via=via)
+    chat.shown.filter(position__gte=position).update(cut_at=timezone.now())
+
+
+def _refuse_unfinished(chat: Chat) -> None:
+    """Raise ApprovalPending or TurnRunning if the chat's last turn has not ended."""
+    current = queries.unfinished_turn(chat)
+    if current is None:
+        return
+    waiting = queries.open_requests(current)
+    raise ApprovalPending(waiting) if current.state == TurnState.SUSPENDED and waiting else TurnRunning
+
+
+def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> ApprovalRequest:
+    """Answer the turn's only pending request, if it is a question that takes text and has no options.
+
+    Raises ApprovalPending for any other requests, TurnRunning without one.
+    """
+    if turn.state != TurnState.SUSPENDED:
+        raise TurnRunning
+    waiting = queries.open_requests(turn)
+    if (
+        len(waiting) != 1
+        or waiting[0].kind != Kind.QUESTION
+        or waiting[0].options
+        or not waiting[0].allow_text
+        or not permissions.may_answer(by, waiting[0])
+    ):
+        raise ApprovalPending(waiting) if waiting else TurnRunning
+    question = waiting[0]
+    desk.decide(question.pk, Answer(Verdict.RESPOND, answer=text), by=by, via=via, seen=question)
+    return question

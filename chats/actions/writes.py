@@ -1,0 +1,211 @@
+"""Writes that several actions share: messages, checkpoints, stream events, results of calls, and notifications."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Max, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from approvals import actions as desk
+from approvals.models import Workflow
+from approvals.models.actors import Signatory
+from approvals.outbound import outbox
+from approvals.record import audit
+from approvals.runtime.canonical import MAX_BYTES, digest
+from approvals.states import Door
+from chats import checkpoints, doorbell, queries, queue
+from chats.agent import events
+from chats.agent.agent import Agent
+from chats.exceptions import LeaseLost
+from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.queries import projection
+from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
+
+#: A message holds all steps of a turn, each of which may have MAX_BYTES.
+MAX_MESSAGE_BYTES = 200 * MAX_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries."""
+
+    turn_id: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A stream event with its position: `seq` counts over the whole turn, `step` is the index of its step."""
+
+    seq: int
+    step: int
+    event: events.Event
+
+
+def lock_claimed_turn(claim: Claim) -> tuple[Turn, int]:
+    """Lock the turn of a runner; return it with the last stored `seq` of its stream. LeaseLost if another runner has it.
+
+    Call it first in a runner's transaction.
+    """
+    stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+    turns = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner")
+    turn = turns.annotate(stored=Coalesce(Subquery(stored), 0)).get(pk=claim.turn_id)
+    if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
+        raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
+    return turn, turn.stored
+
+
+def lock_workflow(turn: Turn) -> Workflow | None:
+    """Lock the workflow of a turn and its sub-agents, if it exists: after the turns, and before any event is enqueued."""
+    return desk.lock_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
+
+
+def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> None:
+    """Store the events that the database lacks; `turn` and `last_seq` are from `lock_claimed_turn`.
+
+    `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
+    was committed asynchronously, so the missing events are those after `last_seq`.
+    """
+    missing = [item for item in recorded if item.seq > last_seq]
+    rows = (
+        TurnEvent(turn_id=turn.pk, seq=item.seq, attempt=turn.attempt, step=item.step, chunk=events.to_json(item.event))
+        for item in missing
+    )
+    # While this thread waited for the lock, another thread of the same runner may have stored some of them.
+    TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:
+    """Rebuild the turn's message from its steps; return the message's parts."""
+    parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk], closing=closing)
+    known = turn.chat.shown.filter(message_id=turn.message_id)
+    if parts and not known.update(parts=parts):
+        add_message(turn.chat, turn.message_id, "assistant", parts)
+    return parts
+
+
+def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]]) -> Message:
+    """Append a message. The caller has locked the chat or the turn."""
+    last = chat.messages.aggregate(last=Max("position"))["last"]
+    position = 0 if last is None else last + 1
+    return Message.objects.create(chat=chat, message_id=message_id, role=role, parts=parts, position=position)
+
+
+def write_checkpoint(
+    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
+) -> TurnCheckpoint:
+    """Store the message's parts as the turn's next checkpoint."""
+    earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
+    before = list(earlier)
+    kept, tail = checkpoints.difference(checkpoints.fold(before), parts)
+    return TurnCheckpoint.objects.create(
+        chat_pk=turn.chat_id,
+        turn_pk=turn.pk,
+        run_id=turn.run_id,
+        message_id=turn.message_id,
+        ordinal=len(before),
+        kind=kind,
+        finish_reason=reason,
+        stopped=turn.stopped,
+        error=turn.error,
+        kept=kept,
+        tail=tail,
+        digest=digest(parts, max_bytes=MAX_MESSAGE_BYTES),
+    )
+
+
+def close_call(
+    call: ToolCall, state: CallState, *, output: Any = None, error_text: str = "", by: Signatory | None = None, via: str
+) -> None:
+    """Close a call: change its state, and record its one `tool.result` audit entry."""
+    assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
+    call.state, call.output, call.error_text, call.finished_at = state, output, error_text, timezone.now()
+    call.save(update_fields=["state", "output", "error_text", "finished_at"])
+    record_result(call, actor=by, via=via)
+
+
+def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
+    """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
+    result = desk.ToolResult(
+        state=call.state,
+        input=call.input,
+        input_digest=digest(call.input),
+        executed_digest=call.executed_digest,
+        output=call.output,
+        error_text=call.error_text,
+        executions=call.attempt,
+    )
+    event = _event_data(call.turn) | {"tool_name": call.name}
+    desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via)
+
+
+def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
+    """Put an event of a turn into the outbox, in the open transaction."""
+    stream = outbox.stream_of(turn.chat.scope, str(turn.top.run_id))
+    outbox.enqueue(event, stream=stream, data=_event_data(turn) | data)
+
+
+def _event_data(turn: Turn) -> dict[str, Any]:
+    """Return the data that all events of a turn have."""
+    return {
+        "run_id": str(turn.top.run_id),
+        "thread_id": turn.top.chat.public_id,
+        "agent": turn.agent,
+        "message_id": turn.message_id,
+    }
+
+
+def audit_subject(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
+    """Return what an audit entry about a turn, or about one of its calls, refers to."""
+    return audit.Subject(
+        scope=turn.chat.scope,
+        run_id=str(turn.top.run_id),
+        request_id=str(call.approval_id) if call is not None and call.approval_id else None,
+        thread_id=turn.top.chat.public_id,
+        agent=turn.agent,
+        tool_name=call.name if call is not None else "",
+        tool_call_id=call.tool_call_id if call is not None else "",
+    )
+
+
+def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any) -> Turn:
+    """Queue a turn that answers `text`. `below` holds `parent_call`, `root` and `depth` of a sub-agent's turn."""
+    turn = Turn.objects.create(
+        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
+    )
+    chat.title = chat.title or text.strip()[:80].partition("\n")[0]
+    chat.updated_at = timezone.now()
+    chat.save(update_fields=["title", "updated_at"])
+    queue_turn(turn.pk)
+    notify_after_commit(chat.pk)
+    return turn
+
+
+def notify_after_commit(chat_pk: int) -> None:
+    """Notify the chat's pages once the open transaction is committed."""
+    transaction.on_commit(functools.partial(doorbell.notify_chat, chat_pk), robust=True)
+
+
+def notify_all_after_commit(turn: Turn) -> None:
+    """Notify the pages of the turn's chat and of the chats above it, which show its requests too."""
+    notify_after_commit(turn.chat_id)
+    if turn.parent_call is not None:
+        notify_all_after_commit(turn.parent_call.turn)
+
+
+def queue_turn(turn_id: int) -> None:
+    """Have a queued turn run once the open transaction is committed."""
+    if queue.in_use():
+        queue.put(turn_id)
+    else:
+        transaction.on_commit(functools.partial(doorbell.notify_queued, turn_id), robust=True)
+
+
+RUNNER = Door.SYSTEM.value

@@ -1,0 +1,129 @@
+"""Ask the model: stream its answer to followers, and commit it as a step before any of its tools run."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Sequence
+
+from django.utils.translation import gettext
+
+from approvals.runtime import database
+from chats import actions, queries
+from chats.actions.stepping import CUT_OFF
+from chats.actions.writes import Claim, Recorded
+from chats.agent import events, loop
+from chats.agent.agent import Agent
+from chats.agent.loop import PlannedCall
+from chats.agent.provider import ModelMessage, Provider, ProviderError
+from chats.engine.ledger import Ledger, rests_with
+from chats.exceptions import StopRequested
+from chats.models import Turn
+from chats.providers import current
+from chats.states import FinishReason
+
+FINISH_REASONS = {
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "refusal": FinishReason.CONTENT_FILTER,
+}
+
+
+def finish_reason(agent: Agent, steps: int, stop_reason: str) -> FinishReason:
+    """Return the reason with which a turn of so many steps ends after a model's stop reason."""
+    over_limit = steps > agent.max_steps
+    return FinishReason.OTHER if over_limit else FINISH_REASONS.get(stop_reason, FinishReason.OTHER)
+
+
+class ModelSteps:
+    """The steps that one runner adds to a turn. Setting `stop` cuts an answer short."""
+
+    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
+        self._claim, self._turn, self._ledger, self._stop = claim, turn, ledger, stop
+        self._texts: list[str] = []
+        self._step_open = False
+
+    @property
+    def uncommitted_text(self) -> str:
+        """The text of an answer that was streamed and not committed."""
+        return "".join(self._texts)
+
+    async def ask(self, agent: Agent, index: int) -> bool:
+        """Commit the model's next answer as step `index`; return whether the turn rests with it.
+
+        Raises StopRequested, ProviderError and LeaseLost.
+        """
+        self._end_open_step()
+        self._ledger.step, self._step_open, self._texts = index, True, []
+        if index >= agent.max_steps:
+            self._ledger.record(events.StepStarted(index))
+            return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
+        history = await database.run(queries.model_history, self._turn)
+        provider = current()
+        answer = asyncio.create_task(self._stream(agent, provider, history, index))
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+            answer.cancel()
+        if not answer.done():
+            await asyncio.wait({answer})
+        if answer.cancelled():
+            raise StopRequested
+        return await self._commit(agent, index, answer.result(), provider.name)
+
+    async def _stream(
+        self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
+    ) -> events.ModelFinished:
+        """Record the model's events; return its whole answer."""
+        async for event in loop.stream_step(agent, provider, history, index):
+            if isinstance(event, events.ModelFinished):
+                return event
+            if isinstance(event, events.TextDelta):
+                self._texts.append(event.text)
+            self._ledger.record(event)
+        raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
+
+    async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
+        planned = loop.plan_calls(agent, finished.blocks)
+        if finished.stop_reason != "tool_use":
+            for call in planned:
+                self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
+        close = self._closing_action(agent, index, finished, planned)
+
+        def commit(recorded: Sequence[Recorded], next_seq: int) -> Sequence[Recorded] | None:
+            arguments = (self._claim, index, finished, planned, recorded)
+            step = functools.partial(actions.commit_step, *arguments, provider=provider)
+            return step() if close is None else actions.in_one_commit(step, functools.partial(close, (), next_seq))
+
+        added = await self._ledger.commit(commit)
+        self._texts = []
+        return rests_with(added)
+
+    def _closing_action(
+        self, agent: Agent, index: int, finished: events.ModelFinished, planned: Sequence[PlannedCall]
+    ) -> Callable[[Sequence[Recorded], int], list[Recorded]] | None:
+        """Return the pause or the end that directly follows a step; None if there is more to do first."""
+        if not planned and finished.stop_reason != "pause_turn":
+            reason = finish_reason(agent, index + 1, finished.stop_reason)
+            return functools.partial(actions.finish_turn, self._claim, reason, index)
+        # A call that failed at once is recorded in the step's commit, but a pause locks the workflow before it records.
+        waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
+        if waits and finished.stop_reason == "tool_use":
+            return functools.partial(actions.pause_turn, self._claim, agent, index)
+        return None
+
+    def _limit_answer(self, agent: Agent) -> events.ModelFinished:
+        """Record and return the answer in place of the model's once the agent has used up its steps."""
+        text = f"I have taken {agent.max_steps} steps, which is as far as I may go in one turn. Tell me how to go on."
+        for event in (events.TextStarted("limit"), events.TextDelta("limit", text), events.TextEnded("limit")):
+            self._ledger.record(event)
+        return events.ModelFinished([{"type": "text", "text": text}], "end_turn", "")
+
+    def _end_open_step(self) -> None:
+        if self._step_open:
+            self._ledger.record(events.StepEnded(self._ledger.step))
+            self._step_open = False

@@ -1,0 +1,124 @@
+"""Follow a turn for a Cedar-OS client: as a stream, or as one document once the turn rests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+
+from approvals.live import sse
+from approvals.live.streaming import deferred_response, streamed_response
+from approvals.runtime import database
+from approvals.states import Kind
+from chats import actions, queries
+from chats.engine import streams
+from chats.models import Turn
+from chats.protocols.cedar import encode, runs
+from chats.protocols.cedar.encode import AnswerStream, Payload, Suspension
+from chats.protocols.cedar.runs import Run
+from chats.states import TurnState
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a client gets: `opening`, then a turn from its events after `after`; without a turn only `opening`.
+
+    `known` are ids of pending requests that the client knows already.
+    """
+
+    turn: Turn | None
+    after: int = 0
+    opening: Sequence[Payload] = ()
+    known: frozenset[UUID] = frozenset()
+
+
+def document(request: HttpRequest, reply: Reply) -> HttpResponse:
+    async def later() -> HttpResponse:
+        body = encode.answer([payload async for payload in _payloads(request, reply)])
+        if reply.turn is not None:
+            body |= {"id": reply.turn.message_id, "threadId": reply.turn.chat.public_id}
+        return JsonResponse(body)
+
+    return deferred_response(request, later)
+
+
+def stream(request: HttpRequest, reply: Reply) -> HttpResponse:
+    async def frames() -> AsyncIterator[bytes]:
+        async for payload in _payloads(request, reply):
+            yield encode.frame(payload)
+        yield encode.DONE
+
+    pieces = sse.with_keep_alive(frames())
+    return streamed_response(request, pieces, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
+
+
+async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload]:
+    """Yield the whole reply, up to the turn's next pause or its end."""
+    for payload in reply.opening:
+        yield payload
+    if reply.turn is None:
+        return
+    answer, seen = AnswerStream(), reply.after
+    rest: list[Payload] | None = None
+    while rest is None:
+        async for number, event in streams.follow(reply.turn.pk, seen):
+            seen = number
+            for payload in answer.encode(event):
+                yield payload
+        # None means that the turn goes on already, because somebody decided at once.
+        rest = await database.retry(_last_payloads, request, reply, answer)
+    for payload in rest:
+        yield payload
+
+
+def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> list[Payload] | None:
+    """Return the last payloads of a turn that rests; None if it goes on."""
+    assert reply.turn is not None
+    turn = Turn.objects.get(pk=reply.turn.pk)
+    match turn.state:
+        case TurnState.SUSPENDED:
+            waiting = queries.open_requests(turn)
+            if not waiting and actions.resume_turn(turn.pk):
+                return None
+            return suspensions(request, runs.runs_of([asked for asked in waiting if asked.pk not in reply.known]))
+        case TurnState.QUEUED | TurnState.RUNNING:
+            return None
+        case TurnState.STOPPED if not answer.closed:
+            return [encode.error_line(encode.STOPPED)]
+        case TurnState.FAILED if not answer.closed:
+            return [encode.error_line(turn.error)]
+        case _:
+            return []
+
+
+def suspensions(request: HttpRequest, found: Sequence[Run]) -> list[Payload]:
+    """Return the `humanInTheLoop` objects of pending runs whose deadline has not passed."""
+    now = timezone.now()
+    # The sweep expires overdue requests within a second; nobody can answer them any more.
+    live = [run for run in found if run.request.deadline_at is None or run.request.deadline_at > now]
+    return [encode.suspended(_suspension(request, run), now=now) for run in live]
+
+
+def _suspension(request: HttpRequest, run: Run) -> Suspension:
+    asked = run.request
+    return Suspension(
+        run_id=str(asked.pk),
+        step_path=run.path,
+        kind=asked.kind,
+        title=asked.title,
+        message=asked.message,
+        tool_name=asked.tool_name,
+        input=asked.input,
+        response_schema=asked.response_schema,
+        text=run.text,
+        priority=asked.priority,
+        url=asked.public_url,
+        thread_id=asked.workflow.thread_id,
+        workflow_id=asked.workflow.key,
+        asked_at=asked.created_at,
+        deadline_at=asked.deadline_at,
+        approves=asked.kind in {Kind.APPROVAL, Kind.RECOVERY},
+    )

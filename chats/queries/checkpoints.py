@@ -1,0 +1,47 @@
+"""Checkpoints of chats, and the parts of the message at each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import QuerySet
+
+from approvals.access.permissions import Person
+from chats import checkpoints
+from chats.exceptions import ChatNotFound, ChatPruned
+from chats.models import Chat, TurnCheckpoint
+from chats.queries.chats import get_chat_for
+
+
+def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
+    """The checkpoints of a chat, the oldest first."""
+    return TurnCheckpoint.objects.filter(chat_pk=chat.pk).order_by("id")
+
+
+def get_checkpoint_for(user: Person, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
+    """Return the chat, the checkpoint and its parts. ChatNotFound, ChatPruned."""
+    found = TurnCheckpoint.objects.filter(pk=pk).first()
+    if found is None:
+        raise ChatNotFound
+    chat = get_chat_for(user, found.chat_pk)
+    if (chat.root or chat).pruned_at is not None:
+        raise ChatPruned
+    return chat, found, parts_at(found)
+
+
+def parts_at(checkpoint: TurnCheckpoint) -> list[dict[str, Any]]:
+    """Return the message's parts at a checkpoint."""
+    earlier = TurnCheckpoint.objects.filter(
+        chat_pk=checkpoint.chat_pk, message_id=checkpoint.message_id, ordinal__lte=checkpoint.ordinal
+    )
+    return checkpoints.fold(earlier.order_by("ordinal"))
+
+
+def group_by_message(found: Iterable[TurnCheckpoint]) -> dict[str, list[TurnCheckpoint]]:
+    """Return checkpoints by message id, in the given order."""
+    grouped: dict[str, list[TurnCheckpoint]] = defaultdict(list)
+    for checkpoint in found:
+        grouped[checkpoint.message_id].append(checkpoint)
+    return dict(grouped)

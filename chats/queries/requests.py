@@ -1,0 +1,37 @@
+"""The requests of chats: what a turn waits for, and what its calls asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from approvals.models import ApprovalRequest
+from approvals.queries import UNREAD
+from chats.history import pending_approvals, pending_tool_calls
+from chats.models import Chat, Turn
+from chats.queries import subagents
+from chats.queries.projection import tool_part
+from chats.queries.steps import call_view
+
+
+def open_requests(turn: Turn) -> list[ApprovalRequest]:
+    """Return the pending requests of a turn and of the sub-agents below it."""
+    return own_open_requests(turn) + [asked for below in subagents.open_requests(turn).values() for asked in below]
+
+
+def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
+    """Return the pending requests of the turn's own calls, in the order of the calls."""
+    calls = list(turn.tool_calls.select_related("approval__decision", "recovery").order_by("id"))
+    parts = [tool_part(call_view(call)) for call in calls]
+    chain = [{"id": turn.message_id, "role": "assistant", "parts": parts}]
+    waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
+    # A recovery asks about the outcome of a call; no part of the message shows it.
+    asked = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
+    # A request may have ended a moment before its call takes the outcome.
+    return [request for pair in asked for request in pair if request is not None and request.pending]
+
+
+def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:
+    """Return the requests of these calls by toolCallId: of each call its latest."""
+    found = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
+    ordered = found.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
+    return {str(request.tool_call_id): request for request in ordered}

@@ -1,0 +1,79 @@
+"""Stored steps and tool calls: as views for the projection, and as the history that the model is shown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from approvals.models import ApprovalRequest, Decision
+from approvals.queries import UNREAD
+from approvals.states import Kind, Status
+from chats.agent.provider import ModelMessage
+from chats.models import Step, ToolCall, Turn
+from chats.queries.projection import CallView, StepView, model_messages, user_message
+
+
+def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
+    """Return the steps of these turns with their calls, by turn id."""
+    calls: dict[int, list[CallView]] = defaultdict(list)
+    rows = ToolCall.objects.filter(turn__in=turns).select_related("approval__decision", "recovery__decision")
+    rows = rows.defer(f"approval__{UNREAD}", f"recovery__{UNREAD}")
+    for call in rows.order_by("id"):
+        calls[call.step_id].append(call_view(call))
+    views: dict[int, list[StepView]] = defaultdict(list)
+    for step in Step.objects.filter(turn__in=turns).order_by("turn_id", "index"):
+        views[step.turn_id].append(StepView(step.blocks, calls[step.pk], step.provider, step.model))
+    return views
+
+
+def call_view(call: ToolCall) -> CallView:
+    """Return a call with the decision about it."""
+    asked = call.approval if call.approval is not None and call.approval.kind == Kind.APPROVAL else None
+    decision = decision_of(asked)
+    approved = None
+    if asked is not None and asked.status != Status.PENDING:
+        approved = asked.status == Status.APPROVED
+    reason = decision.comment if decision is not None else ""
+    if asked is not None and asked.status == Status.EXPIRED:
+        reason = "Nobody decided before the deadline."
+    return CallView(
+        tool_call_id=call.tool_call_id,
+        name=call.name,
+        input=call.input,
+        state=call.state,
+        output=call.output,
+        error_text=call.error_text,
+        approval_id=str(asked.pk) if asked is not None else "",
+        approved=approved,
+        reason=reason,
+        edited_input=decision.edited_input if decision is not None else None,
+        declined=asked is None and call.approval is not None and call.approval.status == Status.REJECTED,
+    )
+
+
+def decision_of(request: ApprovalRequest | None) -> Decision | None:
+    """Return the decision of a request; None if it is pending, or if there is no request."""
+    return getattr(request, "decision", None)
+
+
+def model_history(turn: Turn) -> list[ModelMessage]:
+    """Return the chat up to and including this turn, as the model is shown it."""
+    turns = {found.message_id: found.pk for found in turn.chat.turns.order_by("id")}
+    views = step_views(list(turns.values()))
+    history: list[ModelMessage] = []
+    shown = list(turn.chat.shown.order_by("position"))
+    latest = next((message.pk for message in reversed(shown) if message.role == "user"), None)
+    for message in shown:
+        if message.role == "user":
+            history.append(user_message(message.parts, current=message.pk == latest))
+        elif message.message_id in turns:
+            history += model_messages(views[turns[message.message_id]])
+    return history
+
+
+def tool_parts_of(turn: Turn) -> dict[str, dict[str, Any]]:
+    """Return the tool parts of the turn's stored message, by toolCallId."""
+    message = turn.chat.shown.filter(message_id=turn.message_id).first()
+    parts = message.parts if message is not None else []
+    return {part["toolCallId"]: part for part in parts if "toolCallId" in part}

@@ -1,0 +1,81 @@
+"""Turns: which one a chat is at, how far it is, and its stored events."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Max
+
+from chats.models import Chat, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.states import UNFINISHED, CallState, TurnState
+
+
+def unfinished_turn(chat: Chat) -> Turn | None:
+    return chat.turns.filter(state__in=UNFINISHED).first()
+
+
+def unfinished_turns(cap: int) -> dict[str, int]:
+    """Return the number of turns by unfinished state; `cap` means that many or more."""
+    return {state: Turn.objects.filter(state=state).order_by()[:cap].count() for state in sorted(UNFINISHED)}
+
+
+def last_turn(chat: Chat) -> Turn | None:
+    return chat.turns.order_by("-id").first()
+
+
+def running_turn(chat_pk: int) -> tuple[int, int] | None:
+    """Return the id of the chat's queued or running turn, and the last `seq` of its committed steps; None without one."""
+    turn = Turn.objects.filter(chat=chat_pk, state__in=[TurnState.QUEUED, TurnState.RUNNING]).first()
+    if turn is None:
+        return None
+    committed = turn.events.filter(step__lt=turn.steps.count()).aggregate(last=Max("seq"))["last"]
+    return turn.pk, committed or 0
+
+
+def first_response(chat: Chat) -> Turn | None:
+    """Return the chat's queued or running turn if it has not paused yet."""
+    turn = chat.turns.filter(state__in=[TurnState.QUEUED, TurnState.RUNNING]).first()
+    if turn is None or TurnCheckpoint.objects.filter(chat_pk=chat.pk, message_id=turn.message_id).exists():
+        return None
+    return turn
+
+
+def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:
+    """Return the ids of the turns of this turn's sub-agents whose calls are not settled, by state."""
+    found: dict[str, list[int]] = defaultdict(list)
+    below = Turn.objects.filter(parent_call__turn=turn_id, parent_call__state=CallState.DELEGATED)
+    for pk, state in below.values_list("pk", "state"):
+        found[state].append(pk)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The number of committed steps of a turn; the stop reason and the calls of the last one."""
+
+    steps: int
+    stop_reason: str
+    calls: Sequence[ToolCall]
+
+
+def progress_of(turn_id: int) -> Progress:
+    last = Step.objects.filter(turn=turn_id).order_by("-index").first()
+    if last is None:
+        return Progress(0, "", [])
+    return Progress(
+        last.index + 1, last.stop_reason, list(last.tool_calls.select_related("approval__decision").order_by("id"))
+    )
+
+
+def last_seq(turn: Turn) -> int:
+    """Return the `seq` of the last stored event of a turn; 0 without one."""
+    return turn.events.aggregate(last=Max("seq"))["last"] or 0
+
+
+def events_after(turn_id: int, seq: int, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
+    """Return stored events (seq, JSON) of a turn after `seq`, at most `limit`."""
+    rows = TurnEvent.objects.filter(turn=turn_id, seq__gt=seq).order_by("seq")
+    return list(rows.values_list("seq", "chunk")[:limit])

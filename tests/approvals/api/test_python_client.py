@@ -1,0 +1,205 @@
+"""The Python client without a network: repeats, refusals, and how fields are serialized."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pausepoint
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pausepoint import Answer, Call, Lost, Pause
+
+from approvals.api.rest.documents import NewRequest
+
+PENDING = {"id": "r1", "status": "pending", "url": "https://desk/requests/r1/"}
+MADE = {"verdict": "edit", "by": "bob", "comment": "half", "answer": None}
+APPROVED = {
+    "id": "r1",
+    "status": "approved",
+    "decision": {**MADE, "approved_input": {"amount": 60}, "approved_digest": "sha256:1"},
+}
+EXPIRED = {
+    "id": "r1",
+    "status": "expired",
+    "decision": {
+        **MADE,
+        "verdict": "expire",
+        "by": None,
+        "answer": "M",
+        "approved_input": None,
+        "approved_digest": None,
+    },
+}
+
+
+def said(document: Any, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(document).encode())
+
+
+def carry_out(talk: pausepoint.Talk[Any], heard: Sequence[Any]) -> tuple[Any, list[Call], list[Pause]]:
+    """Tell the talk, call by call, what is heard; its result, its calls and its pauses."""
+    left, calls, pauses, last = list(heard), [], [], None
+    while True:
+        try:
+            step = talk.send(last)
+        except StopIteration as done:
+            assert left == []
+            return done.value, calls, pauses
+        if isinstance(step, Pause):
+            pauses.append(step)
+            last = None
+        else:
+            calls.append(step)
+            last = left.pop(0)
+
+
+def asking(title: str = "Pay?", key: str = "", **asked: Any) -> dict[str, Any]:
+    """The one call that asking makes."""
+    _, (call,), _ = carry_out(pausepoint._ask(60, title, key, asked), [said(PENDING, 201)])
+    return call
+
+
+failures = st.lists(
+    st.one_of(st.just(Lost("gone")), st.sampled_from(sorted(pausepoint.PASSING)).map(lambda n: Answer(n, b"<html>"))),
+    max_size=8,
+)
+
+
+@given(failures)
+def test_the_same_request_is_sent_until_it_is_answered(lost):
+    talk = pausepoint._await_human(1000, "Pay?", "", None, {"input": {"amount": 120}})
+    outcome, calls, pauses = carry_out(talk, [*lost, said(PENDING, 201), *lost, said(PENDING), said(APPROVED)])
+    posts, gets = calls[: len(lost) + 1], calls[len(lost) + 1 :]
+    assert posts == [posts[0]] * len(posts)
+    assert len(posts[0].headers["Idempotency-Key"]) == 36
+    assert {(call.method, call.path.partition("?")[0], call.content) for call in gets} == {
+        ("GET", "/requests/r1", None)
+    }
+    assert (outcome.input, outcome.digest, outcome.by) == ({"amount": 60}, "sha256:1", "bob")
+    assert (outcome.approved, outcome.edited, outcome.timed_out) == (True, True, False)
+    assert len(pauses) == 2 * len(lost)
+    assert all(0 < pause.seconds <= 1.5 * pausepoint.LONGEST_PAUSE for pause in pauses)
+
+
+def test_pauses_grow_and_respect_retry_after():
+    busy = Answer(429, b"", retry_after=7)
+    _, _, pauses = carry_out(pausepoint._end(1000, "w", "completed"), [busy, *[Lost("gone")] * 7, said({})])
+    seconds = [pause.seconds for pause in pauses]
+    assert seconds[0] == 7
+    assert seconds[-1] > 5 * 0.25
+
+
+@pytest.mark.parametrize(
+    ("heard", "words"), [(Lost("ConnectError"), "ConnectError"), (Answer(503, b""), "it answered 503")]
+)
+def test_a_desk_that_stays_away_is_reported_as_unreachable(monkeypatch, heard, words):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(pausepoint.time, "monotonic", lambda: next(clock))
+    with pytest.raises(pausepoint.Unreachable, match=words):
+        carry_out(pausepoint._end(20, "w", "completed"), [heard] * 50)
+
+
+def test_a_refusal_is_raised_with_its_code_and_the_fields():
+    problem = {"code": "invalid", "detail": "Not like this.", "errors": {"title": "is too long"}}
+    with pytest.raises(pausepoint.Refused, match=r"422 invalid: Not like this\. title: is too long\.") as refused:
+        carry_out(pausepoint._ask(60, "Pay?", "", {}), [said(problem, 422)])
+    assert (refused.value.status, refused.value.code, refused.value.problem) == (422, "invalid", problem)
+
+
+@pytest.mark.parametrize("answer", [Answer(200, b"<html>"), Answer(301, b""), said([1]), said("x", 404)])
+def test_a_response_of_another_server_is_refused(answer):
+    with pytest.raises(pausepoint.Refused, match="not from Pausepoint"):
+        carry_out(pausepoint._ask(60, "Pay?", "", {}), [answer])
+
+
+def test_exactly_the_fields_of_the_api_can_be_given():
+    assert set(pausepoint.Asked.__annotations__) | {"title"} == set(NewRequest.model_fields)
+
+
+def test_fields_are_serialized_as_the_api_expects():
+    call = asking(
+        kind="question",
+        options=["S", {"label": "M", "id": "m"}],
+        timeout=timedelta(hours=1, microseconds=1),
+        deadline=datetime(2026, 11, 21, 12, tzinfo=UTC),
+    )
+    assert call.body == {
+        "kind": "question",
+        "title": "Pay?",
+        "options": [{"label": "S"}, {"label": "M", "id": "m"}],
+        "timeout": 3_600_001,
+        "deadline": "2026-11-21T12:00:00+00:00",
+    }
+    assert asking(timeout=5000).body["timeout"] == 5000
+
+
+def test_a_request_is_identified_by_its_tool_call_or_a_given_or_generated_key():
+    assert asking(tool_call_id="call-1").headers == {}
+    assert asking(tool_call_id="call-1", key="k").headers == {"Idempotency-Key": "k"}
+    assert asking().headers["Idempotency-Key"] != asking().headers["Idempotency-Key"]
+
+
+def test_a_request_that_has_ended_is_not_waited_for():
+    outcome, calls, _ = carry_out(pausepoint._await_human(60, "Size?", "k", None, {}), [said(EXPIRED)])
+    assert (outcome.status, outcome.answer, outcome.by, outcome.timed_out, len(calls)) == (
+        "expired",
+        "M",
+        None,
+        True,
+        1,
+    )
+
+
+def test_waiting_ends_after_the_given_time():
+    with pytest.raises(pausepoint.StillWaiting, match="https://desk/requests/r1/") as waiting:
+        carry_out(pausepoint._wait(60, "r1", 0), [said(PENDING)])
+    assert waiting.value.request_id == "r1"
+
+
+def test_cancelling_twice_succeeds_but_not_after_a_decision():
+    gone = {"code": "already_decided", "decision": {"verdict": "cancel"}}
+    cancelled = {**EXPIRED, "status": "cancelled"}
+    outcome, calls, _ = carry_out(pausepoint._cancel(60, "r1", ""), [said(gone, 409), said(cancelled)])
+    assert (outcome.status, [call.method for call in calls]) == ("cancelled", ["POST", "GET"])
+    with pytest.raises(pausepoint.Refused):
+        carry_out(pausepoint._cancel(60, "r1", ""), [said({**gone, "decision": {"verdict": "approve"}}, 409)])
+
+
+def test_no_result_is_reported_for_an_unapproved_request():
+    outcome = pausepoint._outcome(EXPIRED)
+    with pytest.raises(ValueError, match="not approved"):
+        carry_out(pausepoint._report(60, outcome, {"output": 1}), [])
+
+
+@pytest.mark.parametrize("kind", [pausepoint.Desk, pausepoint.AsyncDesk])
+def test_the_address_of_the_desk_is_required(kind, monkeypatch):
+    monkeypatch.delenv("PAUSEPOINT_URL", raising=False)
+    monkeypatch.setenv("PAUSEPOINT_KEY", "pp_x")
+    with pytest.raises(ValueError, match="PAUSEPOINT_URL"):
+        kind()
+    with pytest.raises(ValueError, match="begin with https"):
+        kind("desk.example.com")
+    monkeypatch.setenv("PAUSEPOINT_URL", "https://desk.example.com/")
+    assert kind().base == "https://desk.example.com/api/v1"
+
+
+def test_an_empty_tool_call_id_is_left_out():
+    assert len(asking(tool_call_id=None).headers["Idempotency-Key"]) == 36
+    assert asking(tool_call_id="call-1").headers == {}
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\x00", "schlüssel"])
+def test_a_value_that_no_header_can_carry_is_refused_at_once(value):
+    with pytest.raises(ValueError, match="idempotency_key may contain only printable ASCII"):
+        asking(key=value)
+    with pytest.raises(ValueError, match="key may contain only printable ASCII"):
+        pausepoint.Desk("http://desk", value)
+
+
+def test_an_id_stays_one_segment_of_the_url():
+    _, (call,), _ = carry_out(pausepoint._end(60, "a/../b?c", "completed"), [said({})])
+    assert call.path == "/workflows/a%2F..%2Fb%3Fc/end"
