@@ -15,7 +15,7 @@ $(VENV)/ready: requirements.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt docs/requirements.txt
+$(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt
 	@echo 'Installing tests/requirements.txt' >&2
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
@@ -43,7 +43,7 @@ SLOWEST := tests/proofs/team tests/proofs/browser
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
-proofs: $(VENV)/ready-for-tests
+proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 	$(PY) -m pytest $(or $(ARGS),$(SLOWEST) tests/contract tests/proofs -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED))
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 

@@ -33,6 +33,12 @@ def loaded() -> Any:
 builder = loaded()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def generator() -> None:
+    if importlib.util.find_spec("zensical") is None:
+        missing("no Zensical", "`make docs` and `make proofs` install docs/requirements.txt.")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("documentation")
@@ -101,7 +107,7 @@ with sync_playwright() as playwright:
         page.goto(sys.argv[2] + path, wait_until="networkidle")
     page.keyboard.press("/")
     page.keyboard.type("checkpoint")
-    page.wait_for_timeout(500)
+    page.wait_for_load_state("networkidle")
 """
 
 
