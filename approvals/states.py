@@ -63,7 +63,27 @@ OUTCOMES: dict[Verdict, Status] = {
     Verdict.EXPIRE: Status.EXPIRED,
 }
 
-#: Names of verdicts in other tools (LangChain, MCP, Claude), accepted on input.
+#: Labels of decided requests that follow the words on the buttons of their kind.
+_LABELS = {
+    (Kind.QUESTION, Status.REJECTED): _("Declined"),
+    (Kind.FORM, Status.REJECTED): _("Declined"),
+    (Kind.RECOVERY, Status.APPROVED): _("Run again"),
+    (Kind.RECOVERY, Status.ANSWERED): _("Marked as succeeded"),
+    (Kind.RECOVERY, Status.REJECTED): _("Marked as failed"),
+}
+
+
+def status_label(kind: str, status: str) -> str:
+    """Return the label of a status for a request of this kind, such as “Declined” for a rejected question."""
+    return str(_LABELS.get((Kind(kind), Status(status)), Status(status).label))
+
+
+def verdict_label(kind: str, verdict: str) -> str:
+    """Return the label of a verdict on a request of this kind, such as “Declined” for a rejected question."""
+    return str(_LABELS.get((Kind(kind), OUTCOMES[Verdict(verdict)]), Verdict(verdict).label))
+
+
+#: Other tools' words for the verdicts (LangChain, MCP, Claude), accepted on input.
 ALIASES: dict[str, Verdict] = {
     "accept": Verdict.APPROVE,
     "allow": Verdict.APPROVE,

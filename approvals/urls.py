@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.pages import inbox, people, request, review, workflows
+from approvals.pages import assignees, inbox, request, review, workflows
 from approvals.pages.insights import views as insights
 
 app_name = "approvals"
@@ -17,10 +17,10 @@ urlpatterns = [
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
-    path("requests/<uuid:pk>/claim/", people.claim, name="claim"),
-    path("requests/<uuid:pk>/release/", people.release, name="release"),
-    path("requests/<uuid:pk>/assign/", people.assign, name="assign"),
-    path("requests/<uuid:pk>/comments/", people.comment, name="comment"),
+    path("requests/<uuid:pk>/claim/", assignees.claim, name="claim"),
+    path("requests/<uuid:pk>/release/", assignees.release, name="release"),
+    path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
+    path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
     path("workflows/", workflows.workflows, name="workflows"),

@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.urls import re_path
 
-from approvals.pages.live import NOT_FOUND
+from approvals.pages.consumers import NOT_FOUND
 from approvals.routing import websocket_urlpatterns as desk
 
 if apps.is_installed("chats"):

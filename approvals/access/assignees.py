@@ -17,7 +17,7 @@ LAPSES = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """What `approvals/_holder.html` shows: `name` has claimed the request, empty for nobody; `refusal` says why a try failed."""
+    """The context of `approvals/people/_assignee.html`. `name` is empty if no one has claimed the request."""
 
     name: str = ""
     mine: bool = False

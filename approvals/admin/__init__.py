@@ -1,5 +1,5 @@
 """What administrators see and may change."""
 
-from approvals.admin import desk, subscriptions
+from approvals.admin import records, subscriptions
 
-__all__ = ["desk", "subscriptions"]
+__all__ = ["records", "subscriptions"]

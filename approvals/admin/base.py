@@ -1,4 +1,4 @@
-"""Parts of the admin that both apps use: pages that only show, and filters that take a text instead of listing a table."""
+"""Base classes of the admin for both apps: read-only pages, and filters with a text field instead of a list of values."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ else:
 
 
 class OwnFilters(Base):
-    """A list that takes its own filters and no other."""
+    """A list that accepts only its own filters."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """The filters of the list and nothing else: `tool_name__regex=(((` would reach the database as it stands."""
+        """Allow only the filters of the list: others, such as `tool_name__regex=(((`, would reach the database unchecked."""
         allowed: set[str] = set()
         filters: Sequence[Any] = self.list_filter
         for shown in filters:
@@ -43,7 +43,7 @@ class OwnFilters(Base):
 
 
 class DeskAdmin(OwnFilters):
-    """A list of what the desk keeps, which may be long."""
+    """A list that may be long, so it neither counts all rows nor shows facets."""
 
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
@@ -51,7 +51,7 @@ class DeskAdmin(OwnFilters):
 
 
 class ReadOnlyAdmin(DeskAdmin):
-    """Shows rows and changes none, whoever asks: they are written by `actions` and nobody else."""
+    """Shows rows without changing them, also to superusers: only `actions` writes them."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -64,7 +64,7 @@ class ReadOnlyAdmin(DeskAdmin):
 
 
 class TextFilter(admin.ListFilter):
-    """A field to type into: rows whose column equals the text."""
+    """A filter with a text field, for rows whose column equals the text."""
 
     template = "admin/text_filter.html"
     title: StrPromise | str = ""
@@ -75,7 +75,7 @@ class TextFilter(admin.ListFilter):
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
         given = params.pop(self.parameter_name, "")
-        # Django 5 hands over lists of values, older admins plain ones.
+        # Since Django 5 the parameters are lists of values.
         text = given[-1] if isinstance(given, list) else given
         self.used_parameters[self.parameter_name] = str(text)[:MAX_TEXT].strip()
 
@@ -90,7 +90,7 @@ class TextFilter(admin.ListFilter):
         return [self.parameter_name]
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """One entry: what the template needs to keep the other filters when this one is used."""
+        """Yield one entry, with what the template needs to keep the other filters."""
         others = [(name, value) for name, values in self.request.GET.lists() for value in values]
         kept = [(name, value) for name, value in others if name not in {self.parameter_name, "p"}]
         yield {"kept": kept, "query_string": changelist.get_query_string({}, [self.parameter_name])}
@@ -100,10 +100,13 @@ class TextFilter(admin.ListFilter):
 
 
 class DayFilter(TextFilter):
-    """A day in UTC, `2026-11-21`; `column` is a lookup such as `at__gte`. What is no day filters nothing, and says so."""
+    """A filter by a day in UTC, such as `2026-11-21`; `column` is a lookup such as `at__gte`.
+
+    An invalid day does not filter, and shows an error.
+    """
 
     input_type = "date"
-    #: Added to the day: a last day is meant to its end.
+    #: Added to the day, so that a last day is included.
     shift = timedelta(0)
 
     @property
@@ -122,5 +125,5 @@ class DayFilter(TextFilter):
 
 
 def text_filter(name: str, label: StrPromise | str, lookup: str) -> type[TextFilter]:
-    """A TextFilter on one column."""
+    """Return a TextFilter on one column."""
     return type("TextFilter", (TextFilter,), {"parameter_name": name, "title": label, "column": lookup})

@@ -1,4 +1,4 @@
-"""The admin of what leaves the desk: webhook endpoints and their secrets, and who is told when a request waits."""
+"""The admin of webhook endpoints and their secrets, and of notification rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from approvals.outbound.outbox import EVENTS
 
 
 class SecretOwner(Base):
-    """Actions for what has a signing secret. It is shown on the page that answers, this once."""
+    """Admin actions for models with a signing secret. The new secret is shown only once, on the page after the action."""
 
     def has_secret_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
@@ -32,7 +32,7 @@ class SecretOwner(Base):
         permissions=["secret"],
     )
     def new_webhook_secret(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """For one at a time: two secrets on one page would be mixed up."""
+        """Create a secret for one row at a time: two secrets on one page could be mixed up."""
         owner = queryset.first()
         if owner is None or queryset.count() != 1:
             self.message_user(request, _("Select exactly one item."), messages.WARNING)
@@ -70,7 +70,7 @@ class WebhookEndpointAdmin(SecretOwner, DeskAdmin):
     actions = ("new_webhook_secret", "end_old_webhook_secrets")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """The events as boxes to tick."""
+        """Show the events as checkboxes."""
         if db_field.name != "events":
             return super().formfield_for_dbfield(db_field, request, **kwargs)
         known = [(event, event) for event in EVENTS]
@@ -78,13 +78,13 @@ class WebhookEndpointAdmin(SecretOwner, DeskAdmin):
         return forms.MultipleChoiceField(choices=known, label=label, widget=forms.CheckboxSelectMultiple)
 
     def response_add(self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None) -> Any:
-        """Its first secret, instead of a way back."""
+        """Show the first secret of a new endpoint."""
         return self.secret_page(request, obj)
 
 
 @admin.register(NotificationRule)
 class NotificationRuleAdmin(DeskAdmin):
-    """The Slack address is shown to those alone who may change the rule: whoever knows it can write there."""
+    """Notification rules. The Slack URL is shown only to people who may change them, because it allows posting."""
 
     list_display = ("__str__", "min_priority", "tool_name", "active")
     list_filter = ("active", "route")

@@ -1,4 +1,4 @@
-"""What a person sends from a request's card, parsed strictly; nothing in it is trusted but the buttons it may press."""
+"""Parse the forms of a request's card. Nothing in them is trusted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
-from approvals.forms.from_schema import form_of
+from approvals.forms.from_schema import form_from_schema
 from approvals.forms.safeguards import check_read, check_typed_name
-from approvals.forms.values import MAX_DIGITS, Reading, edit_form, lines
+from approvals.forms.values import MAX_DIGITS, Reading, edit_form, normalize_newlines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
 from approvals.runtime.cursors import number_from
@@ -20,7 +20,7 @@ from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
 
-#: What the names of a form's fields begin with, and what the errors about them do.
+#: The prefix of a form's field names, and that of its errors.
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
@@ -33,27 +33,27 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
     check_read(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer_value(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Answer(verdict, lines(data.get("comment", "")), edited, answer)
+    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer)
 
 
 def sent_door(data: QueryDict) -> Door:
-    """Which of our pages the form stood on."""
+    """Return which page sent the form."""
     return Door.CHAT if data.get("from") == Door.CHAT else Door.DASHBOARD
 
 
 def input_form(request: ApprovalRequest) -> Control:
-    """The form that changes the input of an approval."""
+    """Return the form that changes the input of an approval."""
     return edit_form(request.input, request.response_schema, _("Input"))
 
 
 def answer_form(request: ApprovalRequest) -> Control | None:
-    """The form for an answer that has to meet a schema; None where text, options or JSON are asked for."""
+    """Return the form for an answer with a schema; None if the card asks for text, options or JSON."""
     form = _schema_form(request)
     return None if form is None or form.widget == Widget.JSON or _is_text(form, request) else form
 
 
 def wants_json(request: ApprovalRequest) -> bool:
-    """Whether the answer has to be written as JSON: no fields are made for it."""
+    """Whether the answer has to be written as JSON, because there are no fields for it."""
     if request.kind in {Kind.RECOVERY, Kind.FORM}:
         return answer_form(request) is None
     form = _schema_form(request)
@@ -62,11 +62,13 @@ def wants_json(request: ApprovalRequest) -> bool:
 
 def _schema_form(request: ApprovalRequest) -> Control | None:
     asks = request.kind == Kind.FORM or (request.kind == Kind.QUESTION and not request.options)
-    return form_of(request.response_schema, _("Answer")) if asks and request.response_schema is not None else None
+    return (
+        form_from_schema(request.response_schema, _("Answer")) if asks and request.response_schema is not None else None
+    )
 
 
 def _is_text(form: Control, request: ApprovalRequest) -> bool:
-    """A question that takes a plain text has a field for it anyway."""
+    """Whether a question asks for plain text, for which its card has a field anyway."""
     return request.kind == Kind.QUESTION and form.widget in {Widget.LINE, Widget.LINES} and form.input_type == "text"
 
 
@@ -74,7 +76,7 @@ def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
     reading = Reading(data, *EDIT, edits=True)
     value = reading.read(input_form(request), request.input)
     if reading.errors:
-        errors = reading.errors | _also_wrong(request, value, reading)
+        errors = reading.errors | _schema_errors(request, value, reading)
         raise Invalid(_("The changed input could not be read."), errors)
     return value
 
@@ -85,29 +87,29 @@ def _answer_value(request: ApprovalRequest, data: QueryDict) -> Any:
         reading = Reading(data, *ANSWER)
         value = reading.read(form)
         if reading.errors or value is ABSENT:
-            errors = reading.errors | _also_wrong(request, value, reading)
+            errors = reading.errors | _schema_errors(request, value, reading)
             raise Invalid(_("The answer is invalid."), errors or {"answer": _("is missing")})
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")
     if not wants_json(request):
         sent = data.getlist("choice")
-        chosen = [place for text in sent if (place := number_from(text, digits=MAX_DIGITS)) is not None]
+        chosen = [index for text in sent if (index := number_from(text, digits=MAX_DIGITS)) is not None]
         if len(chosen) != len(sent):
             raise Invalid(_("That choice is not one of the options."), {"answer": _("is not one of the options")})
-        return _as_wanted(request, answer_to(request, chosen=chosen, text=text))
+        return _in_requested_shape(request, answer_to(request, chosen=chosen, text=text))
     try:
         return parse(text)
     except NotCanonical as error:
         raise Invalid(_("The answer is not valid JSON."), {"answer": translated(error)}) from error
 
 
-def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:
-    """What the schema says of the values that could be read, so that everything is said at once."""
+def _schema_errors(request: ApprovalRequest, value: Any, reading: Reading) -> dict[str, str]:
+    """Return the schema errors of the values that could be read, so that all errors are shown together."""
     if value is ABSENT:
         return {}
     found = schema_errors(request.response_schema, value)
     named = {f"{reading.about}.{path}" if path else reading.about: words for path, words in found.items()}
-    # That something is missing where something could not be read is no news.
+    # Leave out "is missing" for values that could not be read.
     return {
         key: words
         for key, words in named.items()
@@ -115,8 +117,8 @@ def _also_wrong(request: ApprovalRequest, value: Any, reading: Reading) -> dict[
     }
 
 
-def _as_wanted(request: ApprovalRequest, answer: Any) -> Any:
-    """A choice as the request's own schema wants it: in our shape, or as the bare labels."""
+def _in_requested_shape(request: ApprovalRequest, answer: Any) -> Any:
+    """Return a choice in the shape that fits the request's schema: our own, or the bare labels."""
     if request.response_schema is None or not isinstance(answer, dict):
         return answer
     bare = answer["selected"] if request.multiple else (*answer["selected"], answer.get("text", ""))[0]

@@ -1,4 +1,4 @@
-"""The fields of a form that is made from a JSON Schema or from a value: what each asks for, in plain data."""
+"""The fields of forms that are built from a JSON Schema or from a value, as plain data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from approvals.asking.answers import ABSENT
 
 
 class Widget(StrEnum):
-    """How a value is asked for. FIXED is not asked for: there is only one."""
+    """How a value is entered. FIXED is not entered: the schema allows only one value."""
 
     LINE = "line"
     LINES = "lines"
@@ -26,18 +26,18 @@ class Widget(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One value to choose, and the words for it."""
+    """One value to choose, and its label."""
 
-    words: str
+    label: str
     value: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A field, or a group of them. `path` are the names that lead to its value, `place` its numbers among its siblings.
+    """A field or a group of fields.
 
-    `item` is how each value of a LIST is asked for, `offers` what a CHOICE, SEVERAL or FIXED offers;
-    `limits` says in words what the schema allows.
+    `path` holds the names that lead to its value, `place` its index at each level; `item` is the field of each value of a LIST,
+    `offers` the values of a CHOICE, SEVERAL or FIXED, and `limits` the schema's limits as text.
     """
 
     widget: Widget
@@ -56,12 +56,12 @@ class Control:
     most: int | None = None
 
     def name(self, prefix: str) -> str:
-        """The name that its form field has."""
-        # A dot in a name of the client's is not one of ours.
+        """Return the name of the form field."""
+        # Escape dots in the client's names, because dots separate levels.
         return ".".join([prefix, *(part.replace("~", "~0").replace(".", "~1") for part in self.path)])
 
     def leaves(self) -> Iterator[Control]:
-        """Every field that a person fills in."""
+        """Yield every field that a person fills in."""
         if self.widget != Widget.GROUP:
             yield self
         for child in self.children:

@@ -1,4 +1,4 @@
-"""JSON Schemas as forms: text, numbers, dates, choices, lists of these and one level of objects; the rest as JSON."""
+"""Forms from JSON Schemas: text, numbers, dates, choices, lists of these and one level of objects; the rest is JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from approvals.runtime.canonical import canonical
 from approvals.runtime.text import visible, visible_name
 from approvals.schema.references import NoTarget, follow_references
 
-#: A form of more fields than these is one field of JSON.
+#: A form with more fields becomes one JSON field.
 MAX_FIELDS = 200
-#: A text that may be longer than this many characters has room for several lines.
+#: A text that may be longer than this many characters gets a field of several lines.
 LONG_TEXT = 200
 INPUT_TYPES = {"date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
-#: Keywords of an object, or a list, that no set of fields could do justice to.
+#: Keywords of objects and of lists that fields cannot express.
 BEYOND_FIELDS = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "minProperties"}
 )
@@ -33,34 +33,34 @@ class _TooMany(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """Where in the form a schema stands: `levels` of objects may be below it, and `room` is left for so many fields.
+class Position:
+    """The position of a schema in the form. `levels` of objects may be nested below it; -1 within a list.
 
-    What is in a list has no levels: -1.
+    `budget` yields once for each schema that may still be read.
     """
 
-    room: Iterator[int]
+    budget: Iterator[int]
     path: tuple[str, ...] = ()
     place: tuple[int, ...] = ()
     required: bool = True
     levels: int = 2
 
-    def below(self, name: str, number: int, *, required: bool) -> At:
-        return At(self.room, (*self.path, name), (*self.place, number), required, self.levels - 1)
+    def below(self, name: str, number: int, *, required: bool) -> Position:
+        return Position(self.budget, (*self.path, name), (*self.place, number), required, self.levels - 1)
 
 
-def form_of(schema: Mapping[str, Any], label: str) -> Control:
-    """The form for a value that has to meet a schema; a field of JSON where there is no better one."""
-    at = At(iter(range(2 * MAX_FIELDS)))
+def form_from_schema(schema: Mapping[str, Any], label: str) -> Control:
+    """Return the form for a value with a schema; one JSON field if fields cannot express it."""
+    at = Position(iter(range(2 * MAX_FIELDS)))
     try:
         form = _control(schema, schema, at, label)
     except (NoTarget, _TooMany):
-        # No target: a request from before references were checked.
+        # Requests from before references were checked may refer to nothing.
         return _json(at, label)
     return form if sum(1 for leaf in form.leaves()) <= MAX_FIELDS else _json(at, label)
 
 
-def _json(at: At, label: str, schema: Mapping[str, Any] | None = None) -> Control:
+def _json(at: Position, label: str, schema: Mapping[str, Any] | None = None) -> Control:
     about = schema or {}
     return Control(
         widget=Widget.JSON,
@@ -73,8 +73,8 @@ def _json(at: At, label: str, schema: Mapping[str, Any] | None = None) -> Contro
     )
 
 
-def _control(schema: Any, root: Mapping[str, Any], at: At, name: str) -> Control:
-    if next(at.room, None) is None:
+def _control(schema: Any, root: Mapping[str, Any], at: Position, name: str) -> Control:
+    if next(at.budget, None) is None:
         raise _TooMany
     schema = follow_references(schema, root)
     if not isinstance(schema, Mapping):
@@ -104,7 +104,7 @@ def _control(schema: Any, root: Mapping[str, Any], at: At, name: str) -> Control
 
 
 def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """A schema of "this or null" as the schema of "this", and whether it was one."""
+    """Return the schema without null, and whether it allowed null."""
     kinds = schema.get("type")
     if isinstance(kinds, list) and "null" in kinds and len(kinds) == 2:
         return {**schema, "type": next(kind for kind in kinds if kind != "null")}, True
@@ -117,7 +117,7 @@ def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[M
         )
         if isinstance(branch, Mapping):
             return {**branch, **beside}, True
-    # As older generators write a reference with something beside it.
+    # Older generators write a reference with other keywords beside it like this.
     if len(schema.get("allOf", ())) == 1 and "properties" not in schema:
         branch, beside = follow_references(schema["allOf"][0], root), {k: v for k, v in schema.items() if k != "allOf"}
         if isinstance(branch, Mapping):
@@ -126,16 +126,16 @@ def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[M
 
 
 def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
-    """The values that a schema lists; None where it lists none."""
+    """Return the values that a schema lists; None if it lists none."""
     if "const" in schema:
-        return (Offer(words(schema["const"]), schema["const"]),)
+        return (Offer(label_for(schema["const"]), schema["const"]),)
     if "enum" in schema:
-        return tuple(Offer(words(value), value) for value in schema["enum"])
+        return tuple(Offer(label_for(value), value) for value in schema["enum"])
     if schema.get("type") == "boolean":
         return Offer(_("Yes"), True), Offer(_("No"), False)
     titled = schema.get("oneOf") or schema.get("anyOf") or ()
     if titled and all(isinstance(one, Mapping) and "const" in one for one in titled):
-        return tuple(Offer(_text(one.get("title")) or words(one["const"]), one["const"]) for one in titled)
+        return tuple(Offer(_text(one.get("title")) or label_for(one["const"]), one["const"]) for one in titled)
     return None
 
 
@@ -155,7 +155,7 @@ def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
     )
 
 
-def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at: At) -> Control:
+def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at: Position) -> Control:
     below = schema.get("items")
     if not isinstance(below, Mapping):
         return plain
@@ -177,8 +177,8 @@ def _label(schema: Mapping[str, Any], name: str) -> str:
     return visible_name(name) if made or not title else visible(title)
 
 
-def words(value: Any) -> str:
-    """A value as one would read it aloud; anything but text as JSON."""
+def label_for(value: Any) -> str:
+    """Return a value as a label: text as it is, anything else as JSON."""
     return value if isinstance(value, str) and value else canonical(value).decode()
 
 
@@ -212,16 +212,16 @@ def _number_limits(schema: Mapping[str, Any]) -> str:
     least, most = schema.get("minimum"), schema.get("maximum")
     found = []
     if least is not None and most is not None:
-        found.append(_("from %(least)s to %(most)s") % {"least": words(least), "most": words(most)})
+        found.append(_("from %(least)s to %(most)s") % {"least": label_for(least), "most": label_for(most)})
     else:
-        found += [_("at least %(value)s") % {"value": words(least)}] if least is not None else []
-        found += [_("at most %(value)s") % {"value": words(most)}] if most is not None else []
+        found += [_("at least %(value)s") % {"value": label_for(least)}] if least is not None else []
+        found += [_("at most %(value)s") % {"value": label_for(most)}] if most is not None else []
     if "exclusiveMinimum" in schema:
-        found.insert(0, _("more than %(value)s") % {"value": words(schema["exclusiveMinimum"])})
+        found.insert(0, _("more than %(value)s") % {"value": label_for(schema["exclusiveMinimum"])})
     if "exclusiveMaximum" in schema:
-        found.append(_("less than %(value)s") % {"value": words(schema["exclusiveMaximum"])})
+        found.append(_("less than %(value)s") % {"value": label_for(schema["exclusiveMaximum"])})
     if "multipleOf" in schema:
-        found.append(_("in steps of %(value)s") % {"value": words(schema["multipleOf"])})
+        found.append(_("in steps of %(value)s") % {"value": label_for(schema["multipleOf"])})
     if schema.get("type") == "integer":
         found.append(_("a whole number"))
     return ", ".join(found)

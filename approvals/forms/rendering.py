@@ -1,4 +1,4 @@
-"""A form's fields as a page shows them: with the values they hold, what was typed before a refusal, and what is wrong."""
+"""The fields of a form as a page shows them: with their values, what was typed before a refusal, and errors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.http import QueryDict
 
 from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Widget
-from approvals.forms.values import MAX_DIGITS, holds, lines, place_of, raw
+from approvals.forms.values import MAX_DIGITS, can_hold, index_of, normalize_newlines, text_for
 from approvals.runtime.cursors import number_from
 
-#: Empty rows of a list, for people without JavaScript; with it, rows are added as they are needed.
+#: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2
 #: Widgets whose value is one text.
 SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.JSON})
@@ -30,8 +30,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What the template `approvals/_field.html` shows. `chosen` are places in the offers; `free` is what stands in a group
-    that may be left out, and is missing only where something else of it is there.
+    """The context of `approvals/forms/_field.html`.
+
+    `chosen` holds indexes of the control's offers. A `free` field is in an optional group: it is required only if another field
+    of the group is filled in.
     """
 
     control: Control
@@ -51,17 +53,17 @@ class Field:
 
     @property
     def described(self) -> str:
-        """The ids of what says more of the field."""
-        there = {"hint": self.control.help or self.control.limits, "error": self.error}
-        return " ".join(f"{self.id}-{name}" for name, words in there.items() if words)
+        """The ids of the elements that describe the field."""
+        texts = {"hint": self.control.help or self.control.limits, "error": self.error}
+        return " ".join(f"{self.id}-{name}" for name, text in texts.items() if text)
 
     @property
-    def must(self) -> bool:
-        """Whether the browser is to insist on it: not on a text, which may be empty on purpose in what was proposed."""
-        return self.insists and not self.control.nullable and self.about_answer
+    def browser_required(self) -> bool:
+        """Whether the browser requires it. Not when editing: a text of the proposed input may be empty on purpose."""
+        return self.required and not self.control.nullable and self.about_answer
 
     @property
-    def insists(self) -> bool:
+    def required(self) -> bool:
         return self.control.required and not self.free
 
     @property
@@ -70,28 +72,29 @@ class Field:
 
     @property
     def height(self) -> int:
-        """Rows of a field of several lines, at first."""
+        """The initial number of rows of a field of several lines."""
         return max(3 if self.kind == Widget.JSON else 1, min(12, self.value.count("\n") + 1))
 
     @property
     def offers(self) -> list[tuple[int, str, bool]]:
-        """Place, words and whether it is chosen."""
-        return [(place, offer.words, place in self.chosen) for place, offer in enumerate(self.control.offers)]
+        """Each offer as (index, label, whether it is chosen)."""
+        return [(index, offer.label, index in self.chosen) for index, offer in enumerate(self.control.offers)]
 
     @property
-    def folds(self) -> bool:
-        """More than a few options are a list to open."""
+    def is_dropdown(self) -> bool:
+        """Whether there are too many options for radio buttons."""
         return len(self.control.offers) > 5
 
-    def every(self) -> Iterator[Field]:
+    def walk(self) -> Iterator[Field]:
+        """Yield the field and all fields below it."""
         yield self
         for child in self.children:
-            yield from child.every()
+            yield from child.walk()
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
-    """How a form is shown: `prefix` begins the ids, `names` those of the fields, `about` those of errors."""
+class FormView:
+    """Builds the fields of a form. Ids begin with `prefix`, field names with `names`, and keys of errors with `about`."""
 
     prefix: str
     names: str
@@ -100,8 +103,13 @@ class Showing:
     typed: QueryDict | None = None
 
     def field(self, control: Control, value: Any = ABSENT, *, free: bool = False) -> Field:
-        """The field with a value in it, or with what was typed."""
-        if value is ABSENT and self.typed is None and control.default is not ABSENT and holds(control, control.default):
+        """Return the field with a value, or with what was typed."""
+        if (
+            value is ABSENT
+            and self.typed is None
+            and control.default is not ABSENT
+            and can_hold(control, control.default)
+        ):
             value = control.default
         name, key = control.name(self.names), ".".join([self.about, *control.path])
         known = value if isinstance(value, dict) else {}
@@ -124,8 +132,8 @@ class Showing:
 
     def _text(self, control: Control, name: str, value: Any) -> str:
         if self.typed is not None:
-            return lines(self.typed.get(name, ""))
-        return raw(control, value) if control.widget in SINGLE else ""
+            return normalize_newlines(self.typed.get(name, ""))
+        return text_for(control, value) if control.widget in SINGLE else ""
 
     def _chosen(self, control: Control, name: str, value: Any) -> frozenset[int]:
         if self.typed is not None:
@@ -134,15 +142,15 @@ class Showing:
         if not control.offers:
             return frozenset()
         values = value if control.widget == Widget.SEVERAL and isinstance(value, list) else [value]
-        places = [place_of(control, each) for each in values if each is not ABSENT]
+        places = [index_of(control, each) for each in values if each is not ABSENT]
         return frozenset(place for place in places if place is not None)
 
     def _rows(self, control: Control, name: str, value: Any, identity: str, key: str) -> list[Row]:
         assert control.item is not None
         if self.typed is not None:
-            texts = [lines(text) for text in self.typed.getlist(name) if text.strip()]
+            texts = [normalize_newlines(text) for text in self.typed.getlist(name) if text.strip()]
         else:
-            texts = [raw(control.item, item) for item in value] if isinstance(value, list) else []
+            texts = [text_for(control.item, item) for item in value] if isinstance(value, list) else []
         room = len(texts) + EMPTY_ROWS if control.most is None else max(control.most, len(texts))
         texts += [""] * min(EMPTY_ROWS, room - len(texts))
         return [
@@ -151,7 +159,7 @@ class Showing:
         ]
 
     def _error(self, control: Control, key: str) -> str:
-        """What is wrong with the value; of a value that is one field, what is wrong within it too, with its place."""
+        """Return the errors of a value; for a value with a single field, also the errors within it, with their paths."""
         found = [self.errors[key]] if key in self.errors else []
         if control.widget not in {Widget.GROUP, Widget.LIST}:
             within = {name: words for name, words in self.errors.items() if name.startswith(f"{key}.")}

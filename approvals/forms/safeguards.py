@@ -1,4 +1,4 @@
-"""What a page asks for before it takes a decision: that it was seen as it is and whole, and the name where much is at stake."""
+"""Checks before a page accepts a decision: the input was shown as it is and in full, and critical requests are confirmed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from approvals.runtime.json_tables import RAW_CONTEXT, Fold, context_rows, folds
 from approvals.states import Kind, Priority, Verdict
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
-#: What the field `unread` says once its person was asked.
+#: The value of the field `unread` after the person was warned.
 ACCEPTED = "accepted"
 
 
 def name_to_type(request: ApprovalRequest) -> str:
-    """What a person types to approve a critical request: its tool, or its title where there is none; else empty."""
+    """Return what a person types to approve a critical request: its tool or else its title. Empty if it is not critical."""
     critical = request.priority == Priority.CRITICAL and request.kind in {Kind.APPROVAL, Kind.RECOVERY}
     return " ".join((request.tool_name or request.title).split()) if critical else ""
 
 
 def shown_digest(data: QueryDict) -> str:
-    """The digest of the input that a form stood beside. Invalid if it has none."""
+    """Return the digest of the input that the form was shown with. Raise Invalid if it has none."""
     found = data.get("digest", "")
     if not found:
         words = _("This form does not say what it showed, so nothing was decided. Reload the page and try again.")
@@ -34,7 +34,7 @@ def shown_digest(data: QueryDict) -> str:
 
 
 def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
-    """Invalid, naming the field, where a critical request is approved without its name."""
+    """Raise Invalid if a critical request is approved without typing its name."""
     wanted = name_to_type(request)
     if not wanted or verdict not in APPROVING or not request.pending:
         return
@@ -43,28 +43,28 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
         raise Invalid(words, {"typed_name": _("is not “%(name)s”") % {"name": wanted}})
 
 
-def folded_parts(request: ApprovalRequest) -> list[Fold]:
-    """What of an input and its context a card does not show until it is opened."""
+def collapsed_parts(request: ApprovalRequest) -> list[Fold]:
+    """Return the parts of the input and the context that a card shows only when they are opened."""
     return [*folds(rows(request.input, "input")), *folds(context_rows(request.context), RAW_CONTEXT)]
 
 
 def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
-    """Raise UnreadParts if something is approved of which parts were never opened, unless the person has accepted that."""
+    """Raise Unread if a person approves something with collapsed parts that they never opened, unless they were warned."""
     approves = verdict in APPROVING and request.kind in {Kind.APPROVAL, Kind.RECOVERY} and request.pending
     if not approves or data.get("unread") == ACCEPTED:
         return
     opened = frozenset(data.getlist("opened"))
-    if left := [fold for fold in folded_parts(request) if fold.place not in opened]:
+    if left := [part for part in collapsed_parts(request) if part.place not in opened]:
         words = ngettext(
-            "%(count)s folded part was never opened: %(what)s. Open it, or press once more to approve it unread.",
-            "%(count)s folded parts were never opened: %(what)s. Open them, or press once more to approve them unread.",
+            "%(count)s collapsed part was never opened: %(what)s. Open it, or press again to approve it unread.",
+            "%(count)s collapsed parts were never opened: %(what)s. Open them, or press again to approve them unread.",
             len(left),
         )
         raise UnreadParts(words % {"count": len(left), "what": how_much(left)})
 
 
 def how_much(left: Sequence[Fold]) -> str:
-    """How much is in these folded parts, in words."""
+    """Return how much is in these collapsed parts, in words."""
     values, characters = sum(fold.values for fold in left), sum(fold.characters for fold in left)
     found = [
         ngettext("%(count)s value", "%(count)s values", values) % {"count": f"{values:,}"} if values else "",

@@ -1,4 +1,4 @@
-"""From values to what stands in a form's fields, and back: what is not touched comes back exactly as it was."""
+"""Convert values to form fields and back. Values whose fields are not changed come back exactly as they were."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Offer, Widget
-from approvals.forms.from_schema import MAX_FIELDS, form_of
+from approvals.forms.from_schema import MAX_FIELDS, form_from_schema
 from approvals.runtime.canonical import NotCanonical, canonical, parse
 from approvals.runtime.cursors import number_from
 from approvals.runtime.text import visible_name
@@ -29,13 +29,13 @@ _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 
 
 def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label: str) -> Control:
-    """The form that changes a value: as its schema has it, and by the values themselves for what that does not say."""
-    form = form_of(schema, label) if schema is not None else Control(widget=Widget.GROUP, label=label)
+    """Return the form that changes a value, built from its schema, and from the value where the schema says nothing."""
+    form = form_from_schema(schema, label) if schema is not None else Control(widget=Widget.GROUP, label=label)
     if form.widget != Widget.GROUP:
         form = Control(widget=Widget.GROUP, label=label)
     groups = {child.path[-1]: child.widget == Widget.GROUP for child in form.children}
     least = sum(len(item) if isinstance(item, dict) and groups.get(name, True) else 1 for name, item in value.items())
-    # Count first, to make no thousands of fields; and again with those that the schema adds.
+    # Count before building, to avoid thousands of fields, and again afterwards, because the schema may add some.
     if least <= MAX_FIELDS:
         form = _bound(form, value)
         if sum(1 for leaf in form.leaves()) <= MAX_FIELDS:
@@ -44,7 +44,7 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
 
 
 def _bound(control: Control, value: Any) -> Control:
-    """The control that can hold this value: where its schema's cannot, one that can."""
+    """Return a control that can hold this value: the given one if it can, else another."""
     if value is ABSENT:
         return control
     if control.widget == Widget.GROUP and isinstance(value, dict):
@@ -57,7 +57,7 @@ def _bound(control: Control, value: Any) -> Control:
         return replace(control, children=tuple(children))
     if control.widget == Widget.LINE and control.input_type == "text" and isinstance(value, str):
         return replace(control, widget=Widget.LINES if re.search(r"[\r\n]", value) else Widget.LINE)
-    return control if holds(control, value) else replace(control, widget=Widget.JSON, nullable=False)
+    return control if can_hold(control, value) else replace(control, widget=Widget.JSON, nullable=False)
 
 
 def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Control:
@@ -75,8 +75,8 @@ def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Cont
             return plain
 
 
-def holds(control: Control, value: Any) -> bool:
-    """Whether the control's fields can show the value so that it comes back as it is."""
+def can_hold(control: Control, value: Any) -> bool:
+    """Whether the control's fields can show the value so that it comes back unchanged."""
     if value is None and control.widget in {Widget.LINE, Widget.LINES, Widget.NUMBER}:
         return control.nullable
     match control.widget, value:
@@ -87,13 +87,13 @@ def holds(control: Control, value: Any) -> bool:
         case (Widget.NUMBER, int() | float()):
             return not isinstance(value, bool)
         case (Widget.CHOICE | Widget.FIXED, _):
-            return place_of(control, value) is not None
+            return index_of(control, value) is not None
         case (Widget.SEVERAL, list()):
-            places = [place_of(control, item) for item in value]
-            return None not in places and sorted(set(places), key=str) == sorted(places, key=str)
+            indexes = [index_of(control, item) for item in value]
+            return None not in indexes and sorted(set(indexes), key=str) == sorted(indexes, key=str)
         case (Widget.LIST, list()):
             assert control.item is not None
-            fit = all(holds(control.item, item) and raw(control.item, item).strip() for item in value)
+            fit = all(can_hold(control.item, item) and text_for(control.item, item).strip() for item in value)
             return fit and len(value) <= MAX_ROWS
         case _:
             return False
@@ -104,14 +104,14 @@ def _is_of_type(input_type: str, value: str) -> bool:
     return wanted is None or wanted.fullmatch(value) is not None
 
 
-def place_of(control: Control, value: Any) -> int | None:
-    """Which of the offers a value is; None if it is none."""
-    meant = canonical(value)
-    return next((place for place, offer in enumerate(control.offers) if canonical(offer.value) == meant), None)
+def index_of(control: Control, value: Any) -> int | None:
+    """Return the index of a value among the offers; None if it is not one of them."""
+    wanted = canonical(value)
+    return next((index for index, offer in enumerate(control.offers) if canonical(offer.value) == wanted), None)
 
 
-def raw(control: Control, value: Any) -> str:
-    """A value as its field of text shows it."""
+def text_for(control: Control, value: Any) -> str:
+    """Return a value as the text of its field."""
     if value is ABSENT or (value is None and control.widget != Widget.JSON):
         return ""
     if control.widget == Widget.NUMBER:
@@ -123,10 +123,10 @@ def raw(control: Control, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Reads what a browser sent for a form. `errors` fills with what could not be read, by the names of values.
+    """Reads what a browser sent for a form, and collects in `errors` what could not be read.
 
-    `prefix` is what the names of the fields begin with, `about` what those of the errors begin with; `edits` says that
-    there is a proposed value, to which nothing is added that nobody wrote.
+    Field names begin with `prefix`, keys of errors with `about`. `edits` says that a proposed value is changed: nothing is added
+    to it that the person did not enter.
     """
 
     data: QueryDict
@@ -136,7 +136,7 @@ class Reading:
     errors: dict[str, str] = field(default_factory=dict)
 
     def read(self, control: Control, proposed: Any = ABSENT) -> Any:
-        """The value that was sent, ABSENT for none; `proposed` itself where its fields were not touched."""
+        """Return the value that was sent, or ABSENT; `proposed` itself if its fields were not changed."""
         match control.widget:
             case Widget.GROUP:
                 return self._group(control, proposed)
@@ -159,38 +159,38 @@ class Reading:
         fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
         filled = {name for name, value in found.items() if name not in fixed and value != []}
         if not control.required and proposed is ABSENT and not filled:
-            # Nothing in it was filled in: there is no such object, and nothing is missing in it.
+            # No field of an optional group was filled in, so the object is absent and nothing in it is missing.
             for name in self.errors.keys() - known:
                 del self.errors[name]
             return ABSENT
-        # In the order of what was proposed: what only moved has not changed.
+        # Keep the order of the proposed value, so that moved keys do not look like changes.
         return {name: found[name] for name in [*before, *(n for n in found if n not in before)] if name in found}
 
     def _choice(self, control: Control, proposed: Any) -> Any:
         sent = self.data.get(control.name(self.prefix), "")
         if sent == "":
             return self._nothing(control, proposed)
-        place = _place(sent, len(control.offers))
-        if place is None:
-            return self._wrong(control, _("is not one of the options"))
-        return control.offers[place].value
+        index = _parse_index(sent, len(control.offers))
+        if index is None:
+            return self._error(control, _("is not one of the options"))
+        return control.offers[index].value
 
     def _several(self, control: Control, proposed: Any) -> Any:
         sent = self.data.getlist(control.name(self.prefix))
-        places = {place for text in sent if (place := _place(text, len(control.offers))) is not None}
-        if len(places) < len(set(sent)):
-            return self._wrong(control, _("is not one of the options"))
-        chosen = [control.offers[place].value for place in sorted(places)]
+        indexes = {index for text in sent if (index := _parse_index(text, len(control.offers))) is not None}
+        if len(indexes) < len(set(sent)):
+            return self._error(control, _("is not one of the options"))
+        chosen = [control.offers[index].value for index in sorted(indexes)]
         if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
             return proposed
         return chosen if chosen or control.required or proposed is not ABSENT else ABSENT
 
     def _list(self, control: Control, proposed: Any) -> Any:
         assert control.item is not None
-        sent = [lines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
+        sent = [normalize_newlines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
         if len(sent) > MAX_ROWS:
-            return self._wrong(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
-        if isinstance(proposed, list) and sent == [raw(control.item, item) for item in proposed]:
+            return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+        if isinstance(proposed, list) and sent == [text_for(control.item, item) for item in proposed]:
             return proposed
         found = []
         for number, text in enumerate(sent):
@@ -201,13 +201,13 @@ class Reading:
         return found if found or control.required or proposed is not ABSENT else ABSENT
 
     def _single(self, control: Control, proposed: Any) -> Any:
-        name, shown = control.name(self.prefix), raw(control, proposed)
+        name, shown = control.name(self.prefix), text_for(control, proposed)
         if name not in self.data:
             return self._nothing(control, ABSENT)
         sent = str(self.data[name])
-        text = lines(sent)
-        if proposed is not ABSENT and text == lines(shown):
-            # What was not touched must not look edited, whatever became of its line breaks or its large numbers.
+        text = normalize_newlines(sent)
+        if proposed is not ABSENT and text == normalize_newlines(shown):
+            # A field that was not changed must not look edited, even if line breaks or large numbers read differently.
             return proposed
         if not text.strip() and not (isinstance(proposed, str) and _may_be_empty(control)):
             return self._nothing(control, proposed)
@@ -216,14 +216,14 @@ class Reading:
         try:
             return _value(control, text)
         except NotCanonical as error:
-            return self._wrong(control, translated(error))
+            return self._error(control, translated(error))
 
     def _nothing(self, control: Control, proposed: Any) -> Any:
         if control.nullable and (control.required or proposed is not ABSENT):
             return None
-        return self._wrong(control, _("is missing")) if control.required else ABSENT
+        return self._error(control, _("is missing")) if control.required else ABSENT
 
-    def _wrong(self, control: Control, words: str) -> Any:
+    def _error(self, control: Control, words: str) -> Any:
         self.errors[self._key(control)] = words
         return ABSENT
 
@@ -232,12 +232,12 @@ class Reading:
 
 
 def _may_be_empty(control: Control) -> bool:
-    """Whether an empty text is one of its texts: it is no date and no address."""
+    """Whether an empty text is a valid value, as it is not for dates and addresses."""
     return control.widget == Widget.LINES or control.input_type == "text"
 
 
 def _value(control: Control, text: str) -> Any:
-    """What a text that is not empty means in a field. NotCanonical."""
+    """Return the value of a non-empty text. Raise NotCanonical if it has none."""
     match control.widget:
         case Widget.NUMBER:
             return _number(text)
@@ -249,8 +249,8 @@ def _value(control: Control, text: str) -> Any:
             return text
 
 
-def lines(text: str) -> str:
-    """Browsers send every line break as CRLF."""
+def normalize_newlines(text: str) -> str:
+    """Return the text with `\\n` as its line breaks; browsers send CRLF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -268,6 +268,6 @@ def _number(text: str) -> int | float:
     raise NotCanonical(_("must be a number"))
 
 
-def _place(sent: str, offered: int) -> int | None:
-    place = number_from(sent, digits=MAX_DIGITS)
-    return place if place is not None and place < offered else None
+def _parse_index(sent: str, offered: int) -> int | None:
+    index = number_from(sent, digits=MAX_DIGITS)
+    return index if index is not None and index < offered else None

@@ -27,5 +27,9 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
 
+    class Meta:
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
+
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"

@@ -1,4 +1,4 @@
-"""One verdict on many requests: what it would do, and what came of each. Every request is decided on its own."""
+"""Bulk decisions: preview and carry out one verdict on many requests, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from approvals.actions.rulings import MAX_COMMENT
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.models import ApprovalRequest
-from approvals.pages.comparison import Comparison, compared
+from approvals.pages.comparison import Comparison, compare_inputs
 from approvals.queries.request_list import HEAVY, listed
 from approvals.runtime.canonical import clean_text
-from approvals.states import VERDICTS, Door, Kind, Verdict
+from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
 
 MAX_PICKS = 50
-TAKEN = {Verdict.APPROVE, Verdict.REJECT}
-#: Codes of steps that are not even tried.
-NEVER = {"needs_name", "one_by_one", NotFound.code}
+BULK_VERDICTS = {Verdict.APPROVE, Verdict.REJECT}
+#: Codes of steps that are never attempted.
+SKIPPED = {"needs_name", "one_by_one", NotFound.code}
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What was sent: the picked requests with the digests that were shown of them, and what is said to all."""
+    """A bulk decision as it was sent: the selected requests with the digests that were shown, the verdict and the message."""
 
     picks: dict[UUID, str]
     verdict: Verdict
@@ -38,9 +38,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request of many: `words` say why it is left as it is, or what came of it; `code` is of the refusal, or empty.
+    """One request of a bulk decision: `words` describe the outcome, `code` is that of the refusal, or empty.
 
-    `request` is None where it is absent or not theirs to see.
+    `request` is None if it does not exist or if the person may not see it.
     """
 
     request: ApprovalRequest | None
@@ -49,8 +49,8 @@ class Step:
     words: str = ""
 
 
-def order_from(data: QueryDict) -> Order:
-    """What a form of the list sent; Invalid in words for the person."""
+def parse_order(data: QueryDict) -> Order:
+    """Parse the form of the inbox. Raise Invalid if it is incomplete or too large."""
     picks: dict[UUID, str] = {}
     for sent in data.getlist("pick"):
         name, _colon, digest = sent.partition(":")
@@ -64,7 +64,7 @@ def order_from(data: QueryDict) -> Order:
         words = _("Select at most %(limit)d requests; these are %(found)d.") % {"limit": MAX_PICKS, "found": len(picks)}
         raise Invalid(words, {"pick": _("are too many")})
     verdict = data.get("verdict", "")
-    if verdict not in TAKEN:
+    if verdict not in BULK_VERDICTS:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     comment = clean_text(data.get("comment", "").replace("\r\n", "\n").strip())
     if len(comment) > MAX_COMMENT:
@@ -74,40 +74,39 @@ def order_from(data: QueryDict) -> Order:
 
 
 def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
-    """What the order would do, in its own sequence: a step with a `code` would be left as it is. `inputs`: read them too."""
+    """Return what the order would do, in its order; a step with a `code` would be skipped. With `inputs`, read those too."""
     wanted = listed(queries.requests_for(user).filter(pk__in=list(order.picks)))
     if inputs:
-        unshown = [name for name in HEAVY if name != "input"]
-        wanted = wanted.defer(None).defer(*unshown, queries.UNREAD)
+        not_shown = [name for name in HEAVY if name != "input"]
+        wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     found = {request.pk: request for request in wanted}
-    return [_planned(user, order, found.get(pk), f"{pk}:{digest}") for pk, digest in order.picks.items()]
+    return [_plan_step(user, order, found.get(pk), f"{pk}:{digest}") for pk, digest in order.picks.items()]
 
 
-def carry_out(user: User, order: Order) -> list[Step]:
-    """Decide each request in its own transaction, and say what came of it. The same order again changes nothing."""
-    return [step if step.code in NEVER else _decided(user, order, step)
-            for step in plan(user, order)]  # fmt: skip
+def decide_all(user: User, order: Order) -> list[Step]:
+    """Decide each request in its own transaction. Repeating the same order changes nothing."""
+    return [step if step.code in SKIPPED else _decide(user, order, step) for step in plan(user, order)]
 
 
-def by_tool(steps: Sequence[Step]) -> list[Comparison]:
-    """The requests of these steps side by side, tool by tool, the most first; those without a tool under an empty name."""
+def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
+    """Return the requests of these steps side by side, per tool, the most used first; "" stands for no tool."""
     tools: dict[str, list[ApprovalRequest]] = {}
     for step in steps:
         if step.request is not None:
             tools.setdefault(step.request.tool_name, []).append(step.request)
     most_first = sorted(tools.items(), key=lambda item: -len(item[1]))
-    return [compared(tool, requests) for tool, requests in most_first]
+    return [compare_inputs(tool, requests) for tool, requests in most_first]
 
 
-def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: str) -> Step:
+def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: str) -> Step:
     if request is None:
         return Step(None, pick, NotFound.code, str(NotFound()))
-    if (why := _alone(order, request)) is not None:
-        # Before all else: whatever has become of it.
-        code, words = why
-        return Step(request, pick, code, words if request.pending else _over(request))
+    if (reason := _individual_only(request)) is not None:
+        # Checked first, so that such a request is never decided in bulk, even if its state changes meanwhile.
+        code, words = reason
+        return Step(request, pick, code, words if request.pending else _already_decided(request))
     if not request.pending:
-        return Step(request, pick, AlreadyDecided.code, _over(request))
+        return Step(request, pick, AlreadyDecided.code, _already_decided(request))
     if not permissions.may_close(user, request):
         return Step(request, pick, "not_allowed", _("You can view this request but not decide it."))
     if order.verdict not in VERDICTS[Kind(request.kind)]:
@@ -117,18 +116,18 @@ def _planned(user: User, order: Order, request: ApprovalRequest | None, pick: st
     return Step(request, pick)
 
 
-def _alone(order: Order, request: ApprovalRequest) -> tuple[str, str] | None:
-    """Why, as a code and in words, this is never decided along with others."""
+def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
+    """Return why this request must be decided individually, as a code and in words; None if it need not be."""
     if request.kind == Kind.RECOVERY:
-        # To approve it is to run its call again, which may have been done already.
+        # Approving it runs the call again, although it may have succeeded already.
         return ("one_by_one", _("The outcome of its call is unknown. Check it and decide it individually."))
     if permissions.only_on_own_pages(request):
         return ("needs_name", _("Critical requests must be decided individually."))
     return None
 
 
-def _decided(user: User, order: Order, step: Step) -> Step:
-    assert step.request is not None, "what is absent is not decided"
+def _decide(user: User, order: Order, step: Step) -> Step:
+    assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
         answer = Answer(order.verdict, order.comment)
@@ -146,7 +145,8 @@ def _decided(user: User, order: Order, step: Step) -> Step:
     )
 
 
-def _over(request: ApprovalRequest) -> str:
+def _already_decided(request: ApprovalRequest) -> str:
     decision = request.decision
     who = decision.by_name or _("Pausepoint")
-    return _("Already %(what)s by %(who)s.") % {"what": decision.get_verdict_display().lower(), "who": who}
+    what = verdict_label(request.kind, decision.verdict)
+    return _("Already %(what)s by %(who)s.") % {"what": what.lower(), "who": who}

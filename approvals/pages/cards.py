@@ -1,4 +1,4 @@
-"""A request as one person sees it: what is asked, in rows that can be read, and which buttons are theirs."""
+"""A request as one person sees it: its values in readable rows, its forms, and the buttons the person may press."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, input_form, wants_json
-from approvals.forms.rendering import Field, Showing
+from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
@@ -24,7 +24,7 @@ from approvals.states import Door, Kind, Verdict, verdict_from
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """An edit that was written and not yet sent: what it changes, and its form's fields, to be sent as they are."""
+    """An edit to confirm: what it changes, and the fields of its form, which are sent again unchanged."""
 
     changes: Sequence[Change]
     fields: Sequence[tuple[str, str]]
@@ -33,7 +33,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What the template `approvals/_request.html` shows. `refusal` is why the last try was not taken."""
+    """The context of `approvals/request/_card.html`. `refusal` says why the last attempt was refused."""
 
     request: ApprovalRequest
     decision: Decision | None
@@ -45,27 +45,27 @@ class Card:
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: QueryDict = field(default_factory=QueryDict)
     review: Review | None = None
-    #: Its person was told that parts of it are folded; what they press next counts.
+    #: Whether the person was warned about collapsed parts; the next press approves.
     unread: bool = False
 
     @property
     def version(self) -> str:
-        """Changes with the request and with what this person may do; else a page keeps what is being typed."""
+        """Changes with the request and the person's permissions. While it stays the same, a push does not replace a form."""
         return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.may_close}"
 
     @property
-    def look(self) -> Hashable:
-        """What a card that nobody has answered yet owes to the person: the same for two, and they see the same card."""
+    def render_key(self) -> Hashable:
+        """The cache key of the card: people with the same key see the same card."""
         return self.request.pk, self.version, self.door, self.may_cancel, self.holder
 
     @property
     def name_to_type(self) -> str:
-        """What has to be typed to approve it; empty where nothing has."""
+        """What has to be typed to approve the request; empty if nothing has to be typed."""
         return name_to_type(self.request)
 
     @property
     def retyped(self) -> str:
-        """The verdict whose name was typed wrongly and is to be typed anew; empty where none was."""
+        """The verdict for which the name was mistyped; empty if none was."""
         return self.typed.get("verdict", "") if "typed_name" in self.errors else ""
 
     @property
@@ -74,22 +74,22 @@ class Card:
 
     @property
     def opened(self) -> list[str]:
-        """Folded parts that were opened before a refusal."""
+        """The collapsed parts that were opened before a refusal."""
         return self.typed.getlist("opened")
 
     @property
     def title_note(self) -> str:
-        """What of the title is easily misread; empty where nothing is."""
+        """A warning about characters of the title that are easily misread; empty if there are none."""
         return "; ".join(misread(self.request.title))
 
     @property
     def asks(self) -> bool:
-        """A question or form, as opposed to something to approve."""
+        """Whether this is a question or form, not something to approve."""
         return self.request.kind in {Kind.QUESTION, Kind.FORM}
 
     @property
     def shows_input(self) -> bool:
-        """A question's input says again what the card shows anyway."""
+        """Whether to show the input; that of a question only repeats what the card shows."""
         return not self.asks and bool(self.request.input)
 
     @property
@@ -98,7 +98,7 @@ class Card:
 
     @property
     def input_json(self) -> str:
-        """The bytes that the digest is of; what nobody would see in them is escaped."""
+        """The bytes that the digest covers, with invisible characters escaped."""
         return visible_json(canonical(self.request.input).decode())
 
     @property
@@ -107,42 +107,42 @@ class Card:
 
     @property
     def context_json(self) -> str:
-        """The whole context where its table does not show all of it; else empty."""
+        """The whole context if the table does not show all of it; else empty."""
         context = self.request.context
         return visible_json(canonical(context).decode()) if has_more_than_rows(context) else ""
 
     @property
     def edit_form(self) -> Field | None:
-        """The form that changes the input, holding what was typed before a refusal; None where nothing can be changed."""
+        """The form to change the input, with what was typed before a refusal; None if nothing can be changed."""
         if self.request.kind != Kind.APPROVAL or not self.request.input:
             return None
-        return self._showing(*EDIT, Verdict.EDIT).field(input_form(self.request), self.request.input)
+        return self._form_view(*EDIT, Verdict.EDIT).field(input_form(self.request), self.request.input)
 
     @property
     def answer_form(self) -> Field | None:
-        """The form for an answer that has to meet a schema; None where text, options or JSON are asked for."""
+        """The form for an answer with a schema; None if the card asks for text, options or JSON."""
         form = answer_form(self.request)
-        return self._showing(*ANSWER, Verdict.RESPOND).field(form) if form is not None else None
+        return self._form_view(*ANSWER, Verdict.RESPOND).field(form) if form is not None else None
 
-    def _showing(self, names: str, about: str, verdict: Verdict) -> Showing:
+    def _form_view(self, names: str, about: str, verdict: Verdict) -> FormView:
         typed = self.typed if verdict_from(self.typed.get("verdict", "")) == verdict else None
-        return Showing(f"field-{self.request.pk}", names, about, self.errors, typed)
+        return FormView(f"field-{self.request.pk}", names, about, self.errors, typed)
 
     @property
     def error_list(self) -> list[tuple[str, str, str]]:
-        """What was wrong: what it is called, words, and the id of the field where it is, if it is one of the card's."""
+        """Each error as (label, text, id of its field on the card or "")."""
         forms = (self.edit_form, self.answer_form)
-        every = [each for form in forms if form is not None for each in form.every()]
-        known = {each.key: (each.control.label, each.id) for each in every if each.error}
-        for each in every:
+        fields = [each for form in forms if form is not None for each in form.walk()]
+        known = {each.key: (each.control.label, each.id) for each in fields if each.error}
+        for each in fields:
             for number, row in enumerate(each.rows):
                 known[f"{each.key}.{number}"] = (f"{each.control.label} {number + 1}", row.id)
         named = [(*known.get(name, (name, "")), words) for name, words in self.errors.items()]
-        return [(label, words, place) for label, place, words in named]
+        return [(label, words, field_id) for label, field_id, words in named]
 
     @property
     def answer_error(self) -> str:
-        """What was wrong with an answer in JSON, with the places in it."""
+        """The errors of an answer in JSON, with the path of each."""
         names = [name for name in self.errors if name == "answer" or name.startswith("answer.")]
         return "; ".join(f"{name.removeprefix('answer').lstrip('.')} {self.errors[name]}".strip() for name in names)
 
@@ -156,30 +156,30 @@ class Card:
 
     @property
     def takes_text(self) -> bool:
-        """Whether a question takes an answer in the person's own words."""
+        """Whether a question accepts an answer in the person's own words."""
         fields = self.wants_json or answer_form(self.request) is not None
         return not fields and (self.request.allow_text or not self.request.options)
 
     @property
     def chosen(self) -> list[str]:
-        """Options that were ticked before a refusal."""
+        """The options that were selected before a refusal."""
         return self.typed.getlist("choice")
 
     @property
     def default_words(self) -> str:
-        """The answer that the deadline gives, as one would say it."""
+        """The answer that is given at the deadline, as text."""
         return visible(answer_text(self.request.default_response))
 
     @property
     def changed_rows(self) -> list[Change]:
-        """What an edit changed, from proposed to approved."""
+        """The differences between the proposed and the approved input."""
         if self.decision is None or self.decision.edited_input is None:
             return []
         return changes(self.request.input, self.decision.edited_input)
 
     @property
     def answer_text(self) -> str:
-        """The answer as one would say it."""
+        """The answer as text."""
         if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
             return ""
         return visible(answer_text(self.decision.answer))
@@ -197,7 +197,7 @@ def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOA
 
 
 def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
-    """The card again, saying why, with what was typed still in it."""
+    """Return the card with the reason for the refusal and with what was typed."""
     card = card_for(user, request, door=door)
     return Card(
         request=card.request,

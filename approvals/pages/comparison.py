@@ -1,4 +1,4 @@
-"""Many inputs side by side: what is the same in all, where they differ, and what their numbers add up to."""
+"""The inputs of several requests side by side: what is the same in all, what differs, and the sums of their numbers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from django.utils.translation import ngettext
 from approvals.models import ApprovalRequest
 from approvals.runtime.json_tables import MAX_VALUES, Fold, Row, folds, pretty, rows, step_of
 
-#: Differing values with a column of their own; what is beyond stands together in one more.
+#: How many differing values have their own column; the rest share one more.
 MAX_COLUMNS = 8
-#: Money as text, which is how clients should send it.
-#: Enough for the exact sum of all amounts that `_amount` takes.
+#: Digits of precision, enough for the exact sum of all amounts that `_amount` matches.
 MAX_DIGITS = 100
+#: Money as text, which is how clients should send it.
 _amount = re.compile(r"-?\d{1,30}\.\d{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What the numbers at one place of the inputs add up to; `count` is how many there are."""
+    """The sum of the numbers at one path of the inputs; `count` is how many there are."""
 
     name: str
     total: str
@@ -33,7 +33,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One request: a cell for each column (None where it has no such value), and the rest of what differs."""
+    """One request: a cell for each column (None if it has no such value), and its other differences."""
 
     request: ApprovalRequest
     cells: Sequence[Row | None]
@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The requests of one tool, as `approvals/_bulk_tool.html` shows them."""
+    """The requests of one tool: the context of `approvals/bulk/_tool.html`."""
 
     tool: str
     lines: Sequence[Line]
@@ -52,21 +52,21 @@ class Comparison:
 
     @property
     def more(self) -> bool:
-        """Whether more differs than has columns."""
+        """Whether there are more differing values than columns."""
         return any(line.more for line in self.lines)
 
     def folds(self) -> Iterator[Fold]:
-        """What of these inputs is not shown until it is opened."""
+        """Yield the collapsed parts of these inputs."""
         yield from folds(self.same)
         for line in self.lines:
             yield from folds([cell for cell in line.cells if cell is not None])
             yield from folds(line.more)
 
 
-def compared(tool: str, requests: Sequence[ApprovalRequest]) -> Comparison:
+def compare_inputs(tool: str, requests: Sequence[ApprovalRequest]) -> Comparison:
     inputs = [_by_place(request.input) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
-    # As text, so that 1 and true are two values.
+    # Compare as JSON text: to Python, 1 and true are equal.
     written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
     differing = [place for place in places if len(set(written[place])) > 1]
     columns = differing[:MAX_COLUMNS]
@@ -96,7 +96,7 @@ def _by_place(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of an object with its place in it; lists are values. What is beyond MAX_VALUES is counted only."""
+    """Yield every value of an object with its path; lists count as values. Beyond MAX_VALUES, yield only how many are left."""
     found = list(_all_leaves(value, path))
     yield from found[:MAX_VALUES]
     if (left := len(found) - MAX_VALUES) > 0:
@@ -118,11 +118,11 @@ def _written(leaves: Mapping[str, Any], place: str) -> str | None:
 
 
 def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[str | None]) -> list[Row | None]:
-    """The values at one place, so that no two that differ read alike."""
+    """Return the values at one path, shown so that values that differ also look different."""
     cells = [rows({place: leaves[place]})[0] if place in leaves else None for leaves in inputs]
-    looks = {cell.value for cell in cells if cell is not None and not cell.rows}
-    plain = {each for each, cell in zip(written, cells, strict=True) if cell is not None and not cell.rows}
-    if len(looks) < len(plain):
+    shown = {cell.value for cell in cells if cell is not None and not cell.rows}
+    distinct = {each for each, cell in zip(written, cells, strict=True) if cell is not None and not cell.rows}
+    if len(shown) < len(distinct):
         found = zip(inputs, cells, strict=True)
         return [
             Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None

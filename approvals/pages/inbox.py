@@ -1,4 +1,4 @@
-"""The list of requests and decisions on many of them, as pages."""
+"""The inbox, and the pages of bulk decisions."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
-from approvals.pages.fragments import waits_for
-from approvals.pages.rows import grouped
+from approvals.pages.context import waiting_count_for
+from approvals.pages.inbox_rows import group_rows
 from approvals.queries import COUNT_LIMIT, request_list
-from approvals.queries.filters import AGES, ANY, GROUPS, OVER, Lens, lens_from, understood_in
+from approvals.queries.filters import AGES, ANY, GROUPS, OVER, Filters, filters_from, valid_filters_in
 from approvals.states import FINAL, Kind, Priority, Status, Verdict
 
 
 @require_GET
 def requests_page(request: SignedIn) -> HttpResponse:
-    """The list through the lens that the address names; 422 where it names what there is not."""
+    """Show the requests that match the filters in the query string; status 422 if a filter is not valid."""
     rendered_at = timezone.now()
     try:
-        lens = lens_from(request.GET)
+        filters = filters_from(request.GET)
     except Invalid as refusal:
         context = {
-            "lens": understood_in(request.GET),
+            "filters": valid_filters_in(request.GET),
             "refusal": refusal,
             "choices": choices(),
             "rendered_at": rendered_at,
         }
-        return render(request, "approvals/requests.html", context, status=refusal.status)
-    rows, after = request_list.page_of(request.user, lens)
+        return render(request, "approvals/inbox/page.html", context, status=refusal.status)
+    rows, after = request_list.page_of(request.user, filters)
     context = {
         "rendered_at": rendered_at,
-        "lens": lens,
+        "filters": filters,
         "choices": choices(),
-        "groups": grouped(request.user, rows, lens),
+        "groups": group_rows(request.user, rows, filters),
         "rows": rows,
-        "next": lens.at(after) if after else None,
-        "first": lens.at(None),
-        "live_query": replace(lens, after=None, group="").query,
+        "next": filters.at(after) if after else None,
+        "first": filters.at(None),
+        "live_query": replace(filters, after=None, group="").query,
         "tools": sorted({row.tool_name for row in rows} - {""}),
         "agents": sorted({row.agent for row in rows} - {""}),
         "people": sorted({row.requested_by.get_username() for row in rows}),
-        "waiting_count": waits_for(request.user, BatchCache()),
-        **count(request.user, lens),
+        "waiting_count": waiting_count_for(request.user, BatchCache()),
+        **count(request.user, filters),
     }
-    return render(request, "approvals/requests.html", context)
+    return render(request, "approvals/inbox/page.html", context)
 
 
-def count(user: Any, lens: Lens) -> dict[str, int]:
-    """How many the lens finds, as the page and its pushes show it."""
-    return {"found_count": request_list.count_of(user, lens), "count_limit": COUNT_LIMIT}
+def count(user: Any, filters: Filters) -> dict[str, int]:
+    """Return how many requests match, for the page and its pushes."""
+    return {"found_count": request_list.count_of(user, filters), "count_limit": COUNT_LIMIT}
 
 
 def choices() -> dict[str, list[tuple[str, Any]]]:
-    """What the filters offer, as (value, words), beside what each shows when nothing is chosen."""
+    """Return the options of each filter as (value, label), without the empty option."""
     over = [(str(one), one.label) for one in Status if one in FINAL]
     words = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
     return {
@@ -79,13 +79,13 @@ def choices() -> dict[str, list[tuple[str, Any]]]:
 @require_POST
 @refusals_as_pages
 def bulk_page(request: SignedIn) -> HttpResponse:
-    """First what deciding all these would do; with `confirmed` it is done, and the page says what came of each."""
-    order = bulk.order_from(request.POST)
+    """Show what a bulk decision would do; with `confirmed`, decide and show the result for each request."""
+    order = bulk.parse_order(request.POST)
     confirmed = request.POST.get("confirmed") == "yes"
-    steps = bulk.carry_out(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
+    steps = bulk.decide_all(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
     going = [step for step in steps if not step.code]
-    tools = [] if confirmed else bulk.by_tool(going)
-    folded = [fold for tool in tools for fold in tool.folds()]
+    tools = [] if confirmed else bulk.compare_by_tool(going)
+    collapsed = [fold for tool in tools for fold in tool.folds()]
     context = {
         "order": order,
         "approves": order.verdict == Verdict.APPROVE,
@@ -93,16 +93,19 @@ def bulk_page(request: SignedIn) -> HttpResponse:
         "going": going,
         "left": [step for step in steps if step.code],
         "tools": tools,
-        "folded": len(folded),
-        "how_much": how_much(folded),
+        "collapsed": len(collapsed),
+        "how_much": how_much(collapsed),
         "back": back_to(request),
     }
     return render(
-        request, "approvals/bulk_done.html" if confirmed else "approvals/bulk.html", context, status=HTTPStatus.OK
+        request,
+        "approvals/bulk/results.html" if confirmed else "approvals/bulk/confirm.html",
+        context,
+        status=HTTPStatus.OK,
     )
 
 
 def back_to(request: SignedIn) -> str:
-    """The view of the list that the form stood in."""
+    """Return the address of the inbox view that sent the form."""
     target, home = sent_address(request, "back"), reverse("approvals:requests")
     return target if target == home or target.startswith(f"{home}?") else home

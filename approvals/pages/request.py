@@ -1,4 +1,4 @@
-"""The page of a request, and deciding it there."""
+"""The page of a request, and the views that decide and cancel it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.pages.cards import Card, card_for, refused_card
-from approvals.queries.comments import thread_for
+from approvals.queries.comments import notes_for
 from approvals.queries.precedents import precedents_of
 from approvals.queries.results import results_of
 from approvals.runtime.cursors import number_from
@@ -41,7 +41,7 @@ def request_response(
     status: int = HTTPStatus.OK,
     **instead: Any,
 ) -> HttpResponse:
-    """The page of a request; `instead` is what a refused act has to say in place of a part of it, such as its `thread`."""
+    """Return the page of a request; `instead` replaces parts of its context, such as `notes` after a refusal."""
     context: dict[str, Any] = {
         "card": card,
         "workflow": card.request.workflow,
@@ -50,11 +50,11 @@ def request_response(
         "precedents": precedents_of(request.user, card.request),
         "result": results_of([card.request]).get(card.request.pk),
     }
-    if "thread" not in instead:
+    if "notes" not in instead:
         before = number_from(request.GET.get("before", ""))
-        context["thread"] = thread_for(request.user, card.request, before=before)
+        context["notes"] = notes_for(request.user, card.request, before=before)
     context |= instead
-    return render(request, "approvals/request.html", context, status=status)
+    return render(request, "approvals/request/page.html", context, status=status)
 
 
 @require_POST
@@ -81,7 +81,7 @@ def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
 
 
 def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> HttpResponse:
-    """The card after the act, or with the reason why there was none; a whole page or a redirect without htmx."""
+    """Act, then return the card, with the refusal if there was one; without htmx, a whole page or a redirect."""
     door = sent_door(request.POST)
     try:
         ended = act().request
@@ -96,7 +96,7 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
 
 
 def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:
-    """The card alone for htmx, else the whole page."""
+    """Return the card for htmx, else the whole page."""
     if request.headers.get("HX-Request"):
-        return render(request, "approvals/_request.html", {"card": card, "focus": True}, status=status)
+        return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
     return request_response(request, card, status=status)

@@ -1,4 +1,4 @@
-"""An edit is shown before it is sent: what it changes, with a button that approves just that."""
+"""Review an edit before it is sent: show what it changes, with a button that approves exactly that."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from approvals.pages.request import card_response
 from approvals.runtime.json_tables import changes
 from approvals.states import Verdict
 
-#: What the page writes into every form anew.
-WRITTEN_ANEW = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "digest"})
+#: Fields that the template adds to every form.
+FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "digest"})
 
 
 @require_POST
 @refusals_as_pages
 def review(request: SignedIn, pk: UUID) -> HttpResponse:
-    """The card with the differences in it; or with the edit form again, for `again` and for what cannot be taken."""
+    """Show the card with the differences, or with the edit form again after a refusal or if `again` was sent."""
     found = queries.get_request_for(request.user, pk)
     door, status = sent_door(request.POST), HTTPStatus.OK.value
     card = card_for(request.user, found, door=door)
@@ -50,5 +50,5 @@ def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Revie
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
     sent = sent_decision(found, request.POST)
     rulings.check(found, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
-    fields = [(name, value) for name, values in request.POST.lists() if name not in WRITTEN_ANEW for value in values]
+    fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
     return Review(changes(found.input, sent.edited_input), fields, sent.comment)

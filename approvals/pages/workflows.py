@@ -1,4 +1,4 @@
-"""Pages about workflows: the dashboard, all that have ended, and one with its steps."""
+"""Pages about workflows: the dashboard, the completed workflows, and one workflow with its requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from approvals import queries
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.cards import card_for
-from approvals.pages.fragments import counts, ended_cursor, suspended_cursor, workflow_card
+from approvals.pages.context import counts, ended_cursor, suspended_cursor, workflow_card
 from approvals.queries.results import results_of
 
 COMPLETED_SHOWN = 20
@@ -30,17 +30,17 @@ def dashboard(request: SignedIn) -> HttpResponse:
         "completed": list(queries.ended_workflows_for(request.user)[:COMPLETED_SHOWN]),
         **counts(request.user),
     }
-    return render(request, "approvals/dashboard.html", context)
+    return render(request, "approvals/dashboard/page.html", context)
 
 
 @require_GET
 def workflows(request: SignedIn) -> HttpResponse:
-    """All workflows that ended, page by page."""
+    """List the workflows that ended, page by page."""
     found = queries.ended_workflows_for(request.user, after=queries.WorkflowCursor.parse(request.GET.get("after", "")))
     page = list(found[: queries.PAGE + 1])
     shown, more = page[: queries.PAGE], len(page) > queries.PAGE
     context = {"completed": shown, "next": ended_cursor(shown[-1]) if more else None}
-    return render(request, "approvals/workflows.html", context)
+    return render(request, "approvals/workflows/list.html", context)
 
 
 @require_GET
@@ -57,4 +57,4 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
         "steps": [(card_for(request.user, step), results.get(step.pk)) for step in steps],
         "trail": trail,
     }
-    return render(request, "approvals/workflow.html", context)
+    return render(request, "approvals/workflows/detail.html", context)

@@ -1,4 +1,4 @@
-"""Every read of the desk that depends on who asks. Absent and forbidden look alike."""
+"""Reads that depend on who reads. Absent and forbidden rows look the same."""
 
 from approvals.queries.requests import (
     BODIES,

@@ -1,4 +1,4 @@
-"""Which requests the list at `/requests/` shows, and how: parsed from its address, and written back into one."""
+"""The filters of the inbox at `/requests/`: parsed from its query string, and written back to one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from approvals.states import FINAL, Kind, Priority, Status
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
 STATUSES = (WAITING, OVER, *(str(one) for one in Status if one in FINAL), ANY)
 GROUPS = ("agent", "tool", "workflow")
-#: `under` is asked less than so long ago, `over` longer.
+#: `under-1h` means requested less than an hour ago, `over-1h` longer ago.
 SPANS = {"1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 AGES = {
     "under-1h": gettext_lazy("under an hour"),
@@ -38,7 +38,7 @@ AGES = {
 
 @dataclass(frozen=True, slots=True)
 class ListCursor(Cursor):
-    """The cursor of the list of requests: `urgency` is 0 to 3, and 0 in lists by moment alone; `group` is "" without groups."""
+    """The cursor of the inbox: `urgency` is 0 to 3, and 0 in lists by moment alone; `group` is "" without groups."""
 
     urgency: int
     moment: datetime
@@ -51,8 +51,8 @@ class ListCursor(Cursor):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lens:
-    """One view of the list; empty text does not narrow it. `person` asked, `by` decided, `mine` is assigned to me."""
+class Filters:
+    """One view of the inbox. An empty value does not filter; `person` requested, `by` decided, `mine` means assigned to me."""
 
     status: str = WAITING
     kind: str = ""
@@ -73,18 +73,23 @@ class Lens:
 
     @property
     def query(self) -> str:
-        """As the end of an address, without what is so anyway."""
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        named = {name: str(value) for name, value in said.items() if value and (name, value) != ("status", WAITING)}
-        return f"?{urlencode(named)}" if named else "?"
+        """The query string of this view, without defaults."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {name: str(value) for name, value in values.items() if value and (name, value) != ("status", WAITING)}
+        return f"?{urlencode(given)}" if given else "?"
 
     @property
     def narrowed(self) -> bool:
-        """Whether it leaves out anything but by its status."""
-        return replace(self, status=WAITING, group="", after=None) != Lens()
+        """Whether any filter other than the status is set."""
+        return replace(self, status=WAITING, group="", after=None) != Filters()
 
-    def at(self, cursor: ListCursor | None) -> Lens:
-        """Return these filters with the page that begins after `cursor`; None is the first page."""
+    @property
+    def uses_more(self) -> bool:
+        """Whether a filter or grouping in the collapsed part of the form is set."""
+        return replace(self, q="").narrowed or bool(self.group)
+
+    def at(self, cursor: ListCursor | None) -> Filters:
+        """Return the same view at the page after a cursor; None is the first page."""
         return replace(self, after=cursor)
 
 
@@ -118,27 +123,27 @@ CHECKS: dict[str, Callable[[str], str]] = {
 }
 
 
-def lens_from(query: QueryDict) -> Lens:
-    """The view that an address asks for; Invalid, naming them, where parameters are odd: none is left out silently."""
-    said, errors = _read(query)
+def filters_from(query: QueryDict) -> Filters:
+    """Return the filters in a query string. Raise Invalid, with an error for each, if any parameter is not valid."""
+    values, errors = _read(query)
     if errors:
         raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
-    return _made(said)
+    return _build(values)
 
 
-def understood_in(query: QueryDict) -> Lens:
-    """What can be made of an address that `lens_from` refuses, to be mended in the form."""
-    said, _errors = _read(query)
-    return _made(said)
+def valid_filters_in(query: QueryDict) -> Filters:
+    """Return the valid filters of a query string that `filters_from` refuses, so that the form can show them."""
+    values, _errors = _read(query)
+    return _build(values)
 
 
-def _made(said: dict[str, Any]) -> Lens:
-    return Lens(**{**said, "after": ListCursor.parse(said.get("after", ""))})
+def _build(values: dict[str, Any]) -> Filters:
+    return Filters(**{**values, "after": ListCursor.parse(values.get("after", ""))})
 
 
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
-    """Parameters that are known and in order; and what is wrong, by name."""
-    said: dict[str, Any] = {}
+    """Return the valid parameters, and the errors by parameter."""
+    found: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for name, values in query.lists():
         value = values[-1] if name == "after" else values[-1].strip()
@@ -151,7 +156,7 @@ def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
         elif value and (problem := CHECKS[name](value)):
             errors[name] = problem
         elif value:
-            said[name] = value
-    if "by" in said and said.setdefault("status", OVER) == WAITING:
+            found[name] = value
+    if "by" in found and found.setdefault("status", OVER) == WAITING:
         errors["by"] = _("only applies to decided requests; choose another status")
-    return said, errors
+    return found, errors

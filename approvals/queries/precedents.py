@@ -1,4 +1,4 @@
-"""What was decided before about the same tool, as far as a person may see it."""
+"""Earlier decisions on the same tool, as far as a person may see them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from approvals import queries
 from approvals.access.permissions import Person, sees_everything
 from approvals.models import ApprovalRequest
-from approvals.states import Status
+from approvals.states import Status, status_label
 
-#: The latest that are looked at for each request that is shown, and of them so many are listed.
-LOOKED_AT = 50
+#: How many of the latest decisions are counted, and how many of those are listed.
+COUNTED = 50
 LISTED = 5
-#: For people who see only what is theirs: how many of everybody's are looked through.
-LOOKED_THROUGH = 500
-#: Of each, only its title and its outcome are shown.
-UNSHOWN = (
+#: How many of the tool's latest requests are searched for people who see only their own.
+SEARCHED = 500
+#: Columns that are not read: only the title and the outcome of each are shown.
+NOT_SHOWN = (
     *queries.BODIES,
     "step_path",
     "decision__edited_input",
@@ -27,7 +27,7 @@ UNSHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Precedents:
-    """The latest decisions on a tool, those with the same title first, and how many ended how."""
+    """The latest decisions on a tool, those with the same title first, and how many there were of each outcome."""
 
     listed: Sequence[ApprovalRequest]
     counts: Sequence[tuple[str, int]]
@@ -35,20 +35,20 @@ class Precedents:
 
 
 def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
-    """Ended requests of the same tool and kind; None where there are none, or where no tool asked."""
+    """Return the ended requests of the same tool and kind; None if there are none, or if the request names no tool."""
     if not request.tool_name:
         return None
     ended = ApprovalRequest.objects.filter(tool_name=request.tool_name).exclude(status=Status.PENDING)
     ended = ended.order_by("-changed_at")
-    found = queries.requests_for(user).defer(*UNSHOWN, queries.UNREAD).exclude(status=Status.PENDING)
+    found = queries.requests_for(user).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
     if sees_everything(user):
         found = found.filter(tool_name=request.tool_name)
     else:
-        # A bounded look: the tool's newest, whoever they belong to, and of them those that are this person's.
-        found = found.filter(pk__in=ended.values("pk")[:LOOKED_THROUGH])
-    latest = list(found.filter(kind=request.kind).exclude(pk=request.pk).order_by("-changed_at")[:LOOKED_AT])
+        # To bound the work, search only the latest requests of the tool, whoever made them.
+        found = found.filter(pk__in=ended.values("pk")[:SEARCHED])
+    latest = list(found.filter(kind=request.kind).exclude(pk=request.pk).order_by("-changed_at")[:COUNTED])
     if not latest:
         return None
     listed = sorted(latest, key=lambda one: one.title != request.title)[:LISTED]
-    counts = Counter(one.get_status_display() for one in latest)
+    counts = Counter(status_label(one.kind, one.status) for one in latest)
     return Precedents(listed, counts.most_common(), len(latest))

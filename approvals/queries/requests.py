@@ -1,4 +1,4 @@
-"""Every read of the desk that depends on who asks; absent and not-yours look alike."""
+"""Reads of requests and workflows that depend on who reads. Absent and forbidden rows look the same."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from approvals.queries.search import with_words
 from approvals.runtime.cursors import Cursor
 from approvals.states import ASKS, Status, WorkflowState
 
-#: Counts stop here: a desk with more shows "1000+", and counting never scans a table.
+#: Counts stop here: pages show "1000+", and counting never scans a table.
 COUNT_LIMIT = 1000
 PAGE = 50
 
 
-#: What only the page and the document of one request show.
+#: The column that only the page and the document of one request show.
 UNREAD = "said_before"
 
 
 def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
-    """Every request this person may see; none for who is not logged in or not active any more."""
+    """Return the requests that this person may see; none if they are anonymous or inactive."""
     found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
     found = found.defer(UNREAD)
     if not user.is_active:
@@ -39,11 +39,11 @@ def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
 
 
 def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
-    """What waits, the most urgent and oldest first."""
+    """Return the waiting requests, most urgent first, then oldest first."""
     return requests_for(user).filter(status=Status.PENDING).order_by("urgency", "created_at", "id")
 
 
-#: What a list of requests shows nothing of, and what may be large.
+#: Columns that may be large and that lists do not show.
 BODIES = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response")
 DECISION_BODIES = ("comment", "edited_input", "answer")
 UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
@@ -68,7 +68,7 @@ class WorkflowCursor(Cursor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which requests a list is to show; None wants all. `text` is words that are to be in it."""
+    """Which requests to list; None does not filter. `text` holds words to search for."""
 
     status: str | None = None
     kind: str | None = None
@@ -100,7 +100,7 @@ def matching_requests_for(
     if wanted.text is not None:
         found = with_words(found, wanted.text)
     if after is not None:
-        # The bound is said apart: an index is entered at it, and walked from its beginning where it stands inside an "or".
+        # A separate condition lets the index start at the cursor; inside the "or" it would be scanned from its beginning.
         found = found.filter(created_at__lte=after.moment)
         found = found.filter(Q(created_at__lt=after.moment) | Q(pk__lt=after.pk))
     return found
@@ -114,7 +114,7 @@ def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
 
 
 def workflows_for(user: Person) -> QuerySet[Workflow]:
-    """Every workflow this person may see: all, their own, and those that asked them."""
+    """Return the workflows that this person may see: all, or their own and those with a request assigned to them."""
     found = Workflow.objects.select_related("owner")
     if not user.is_active:
         return found.none()
@@ -122,7 +122,7 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         return found
     assigned = ApprovalRequest.objects.filter(assigned_to=user.pk)
     found = found.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
-    # Its title may say what is not an assignee's to read: to them, it is what they were asked, or its key if that is more.
+    # The title may say more than an assignee may see. They see the title of their request, or the key if they have several.
     theirs = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
     seen = Case(
         When(owner=user.pk, then=F("title")),
@@ -133,14 +133,14 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
 
 
 def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
-    """What the workflow of a request is called for somebody who may see the request; `several`: and others of it."""
+    """Return the title of a workflow for someone who may see the request; `several` if they may see more of its requests."""
     if may_see_workflow(user, request.workflow):
         return request.workflow.title
     return request.workflow.key if several else request.title
 
 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
-    """Workflows that wait for a person, the most urgent and oldest first, with only their open requests in `requests`."""
+    """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
     found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
     if after is not None:
         same = Q(urgency=after.urgency)
@@ -150,7 +150,7 @@ def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None
 
 
 def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
-    """Workflows that ended, the latest first."""
+    """Return the workflows that ended, latest first."""
     found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:
         found = found.filter(ended_at__lte=after.moment).filter(Q(ended_at__lt=after.moment) | Q(pk__lt=after.pk))
@@ -172,7 +172,7 @@ def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
 
 
 def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
-    """What a workflow asked, in order; an assignee of one request sees only theirs."""
+    """Return the requests of a workflow, in order; an assignee of one request sees only theirs."""
     steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
     if not may_see_workflow(user, workflow):
         steps = steps.filter(assigned_to=user.pk)
@@ -180,38 +180,38 @@ def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
 
 
 def open_count_for(user: Person, workflow: Workflow) -> int:
-    """How many of its steps wait, of those that this person may see."""
+    """Return how many waiting requests of a workflow this person may see."""
     if may_see_workflow(user, workflow):
         return workflow.open_count
     return steps_of(user, workflow).filter(status=Status.PENDING).count()
 
 
 def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
-    """The audit entries of a workflow, for those who may see all of it."""
+    """Return the audit entries of a workflow; none for people who may not see all of it."""
     if not may_see_workflow(user, workflow):
         return AuditEntry.objects.none()
     return AuditEntry.objects.filter(scope=workflow.scope, run_id=workflow.key).order_by("id")
 
 
 def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
-    """What a page rendered at `moment` has missed, oldest change first."""
+    """Return the requests that changed since `moment`, oldest change first."""
     return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
 
 
 def waiting_count(user: Person) -> int:
-    """How many requests wait for somebody without the right to decide: questions that are theirs or assigned to them."""
+    """Return how many questions wait for someone without the permission to decide: their own and those assigned to them."""
     theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
     found = ApprovalRequest.objects.filter(theirs, kind__in=ASKS, status=Status.PENDING)
     return found[:COUNT_LIMIT].count()
 
 
 def user_named(name: str) -> Named:
-    """The active user of that name, or nobody (AnonymousUser): actions refuse both alike where the user is unfit."""
-    # There is a character that no database takes.
+    """Return the active user with that name, or AnonymousUser: actions refuse both in the same words."""
+    # Databases do not accept a NUL character.
     found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
     return found or AnonymousUser()
 
 
 def capped_count(found: QuerySet[Any]) -> int:
-    """How many, up to COUNT_LIMIT."""
+    """Count rows, up to COUNT_LIMIT."""
     return found.order_by()[:COUNT_LIMIT].count()

@@ -1,4 +1,4 @@
-"""What became of what was approved: what ran, when, and whether it was just that. Read from the record."""
+"""Results of approved calls, read from the audit record: what ran, when, and whether it was exactly what was approved."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from approvals.states import Kind, Status, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What `approvals/_result.html` shows; without `at`, nothing was reported yet.
+    """The context of `approvals/request/_result.html`; without `at`, no result was reported yet.
 
-    `exact` says whether the input that ran is the one that was approved; None where nothing ran, or nothing can be said.
+    `exact` says whether the input that ran is the one that was approved; None if nothing ran or if it is not known.
     """
 
     at: datetime | None = None
@@ -48,21 +48,21 @@ class Result:
 
     @property
     def output_json(self) -> str:
-        """The whole output where its table does not show all of it; else empty."""
+        """The whole output if the table does not show all of it; else empty."""
         whole = self.state == "succeeded" and has_more_than_rows(self.output)
         return visible_json(canonical(self.output).decode()) if whole else ""
 
 
 def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None) -> Mapping[UUID, Result]:
-    """The results of those requests that let something run, read together; the others have none. `among`: see `audit`."""
-    asked = {request.pk: request for request in requests if _lets_run(request)}
-    if not asked:
+    """Return the results of the requests that allowed a call to run, in one read. For `among`, see `audit.results_of`."""
+    approved = {request.pk: request for request in requests if _allows_run(request)}
+    if not approved:
         return {}
-    entries = audit.results_of(asked.values(), among)
-    return {pk: _result(request, entries.get(pk)) for pk, request in asked.items()}
+    entries = audit.results_of(approved.values(), among)
+    return {pk: _result(request, entries.get(pk)) for pk, request in approved.items()}
 
 
-def _lets_run(request: ApprovalRequest) -> bool:
+def _allows_run(request: ApprovalRequest) -> bool:
     if request.kind == Kind.RECOVERY:
         return request.status in {Status.APPROVED, Status.ANSWERED, Status.REJECTED}
     return request.kind == Kind.APPROVAL and request.status == Status.APPROVED

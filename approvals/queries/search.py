@@ -1,4 +1,4 @@
-"""Full-text search over requests: the indexes of both databases, and the one filter that uses them."""
+"""Full-text search over requests: the index of each database, and the filter that uses it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BooleanField, Model, QuerySet
 from django.db.models.expressions import RawSQL
 
-from approvals.queries.search_words import for_postgresql, for_sqlite, looked_for
+from approvals.queries.search_words import for_postgresql, for_sqlite, parse_search
 
 TABLE, INDEX = "approvals_searchtext", "approvals_search"
 M = TypeVar("M", bound=Model)
 
-#: Up to so many hits are looked up one by one (SQLite: ten times as many, in the query itself); beyond them the list itself
-#: is walked, where the next hit is near. The databases cannot choose: SQLite knows nothing of how frequent a word is,
-#: PostgreSQL nothing of beginnings of words.
+#: Up to this many hits are looked up by id (on SQLite ten times as many, in a subquery); beyond that the sorted list is
+#: scanned, where the next hit is near. The query planners cannot make this choice: SQLite does not know how frequent a word
+#: is, and PostgreSQL does not know how frequent a prefix is.
 FEW = 500
 
 _FOUND = {
@@ -39,7 +39,7 @@ _CREATE = {
         f"INSERT INTO {INDEX} ({INDEX}) VALUES ('rebuild')",
     ],
     "postgresql": [
-        # Words as they are: the database's own parser would take "4711-2" and addresses apart by rules of its own.
+        # Index the words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
         f"ALTER TABLE {TABLE} ADD COLUMN tsv tsvector "
         "GENERATED ALWAYS AS (array_to_tsvector(string_to_array(words, ' '))) STORED",
         f"CREATE INDEX {INDEX} ON {TABLE} USING gin (tsv)",
@@ -52,23 +52,23 @@ _DROP = {
 
 
 def create_index(connection: BaseDatabaseWrapper) -> None:
-    """For the migration that has made the table."""
+    """Create the index and its triggers; called by the migration that creates the table."""
     for statement in _CREATE[connection.vendor]:
         connection.cursor().execute(statement)
 
 
 def drop_index(connection: BaseDatabaseWrapper) -> None:
-    """For its way back."""
+    """Drop the index and its triggers; called when that migration is reversed."""
     for statement in _DROP[connection.vendor]:
         connection.cursor().execute(statement)
 
 
 def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:
-    """Those requests that hold all words of a search, the last one at least as the beginning of a word.
+    """Filter for requests that contain all words of a search; the last word may be a prefix.
 
-    Nothing in a search is syntax. One that holds no word at all (`-`, a quote) finds nothing.
+    A search has no syntax. A search without any word (`-`, a quote) finds nothing.
     """
-    words = looked_for(search)
+    words = parse_search(search)
     if not words:
         return requests.none()
     connection = connections[requests.db]
@@ -77,15 +77,15 @@ def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:
         few = _rows(connection, f"{_FOUND['postgresql']} LIMIT {FEW + 1}", query)
         return requests.filter(pk__in=few if len(few) <= FEW else RawSQL(_FOUND["postgresql"], [query]))  # noqa: S611
     if not _rows(connection, f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}", query):
-        return requests.filter(pk__in=RawSQL(_FOUND["sqlite"], [query]))  # noqa: S611 - a constant, and a parameter
-    holds = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
-    places = [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
-    walked = f'EXISTS (SELECT 1 FROM {TABLE} WHERE request_id = "{requests.model._meta.db_table}"."id" AND {holds})'
-    return requests.filter(RawSQL(walked, places, BooleanField()))  # noqa: S611 - constants, and parameters
+        return requests.filter(pk__in=RawSQL(_FOUND["sqlite"], [query]))  # noqa: S611 - a constant and a parameter
+    contains = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
+    parameters = [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
+    scan = f'EXISTS (SELECT 1 FROM {TABLE} WHERE request_id = "{requests.model._meta.db_table}"."id" AND {contains})'
+    return requests.filter(RawSQL(scan, parameters, BooleanField()))  # noqa: S611 - constants and parameters
 
 
 def _rows(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:
-    """The first column of what a statement finds."""
+    """Return the first column of the rows that a statement selects."""
     with connection.cursor() as cursor:
         cursor.execute(statement, [query])
         return [row[0] for row in cursor.fetchall()]

@@ -1,6 +1,6 @@
-"""Text as the words that a search finds it by: the same for what is stored and for what is looked for.
+"""Split text into search words, in the same way for stored texts and for searches.
 
-A word is a run of letters and digits without accents and capitals; a sign of Chinese or Japanese is one by itself.
+A word is a run of letters and digits, without accents and in lower case; each Chinese or Japanese character is a word.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-#: Characters of one search, words of it that count, and how long one may be.
+#: The longest search in characters, how many of its words count, and the longest word.
 MAX_SEARCH = 200
 MAX_WORDS = 12
 MAX_WORD = 60
-#: Characters that are kept of one request, with all that is said of it, and those that are read for them.
+#: How many characters are indexed of one request with its notes and decision, and how many are read for them.
 MAX_KEPT, MAX_READ = 100_000, 400_000
 
 _SIGN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SIGN}]|[^\W_{_SIGN}]+")
-#: Where one word of a name like `issueRefund` ends and the next begins.
+#: The word boundary in a name like `issueRefund`.
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 
 
 def words_in(text: str) -> Iterator[str]:
-    """The words of a text in order, repeats included; names like `issueRefund` whole and in their parts."""
+    """Yield the words of a text in order, with repeats; names like `issueRefund` as a whole and in parts."""
     for found in _WORD.findall(_plain(text[:MAX_KEPT])):
         whole = found.casefold()[:MAX_WORD]
         yield whole
@@ -33,9 +33,10 @@ def words_in(text: str) -> Iterator[str]:
             yield from (part.casefold()[:MAX_WORD] for part in parts)
 
 
-def kept(*values: Any, limit: int = MAX_KEPT) -> str:
-    """Every word in these texts and JSON values once, with a space in between: at most `limit` characters, and only from
-    about the first MAX_READ.
+def words_to_index(*values: Any, limit: int = MAX_KEPT) -> str:
+    """Return each word of these texts and JSON values once, separated by spaces.
+
+    The result has at most `limit` characters, from about the first MAX_READ characters of the values.
     """
     found: dict[str, None] = {}
     length = read = 0
@@ -54,7 +55,7 @@ def kept(*values: Any, limit: int = MAX_KEPT) -> str:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """All names and plain values in a JSON value; null, true and false say nothing."""
+    """Yield all names, texts and numbers in a JSON value."""
     match value:
         case str():
             yield value
@@ -71,23 +72,23 @@ def texts_in(value: Any) -> Iterator[str]:
                 yield from texts_in(item)
 
 
-def looked_for(search: str) -> list[str]:
-    """The words of a search; none if there is none in it. The last one may be the beginning of a word."""
+def parse_search(search: str) -> list[str]:
+    """Return the words of a search."""
     found = [word.casefold()[:MAX_WORD] for word in _WORD.findall(_plain(search[:MAX_SEARCH]))]
     return found[:MAX_WORDS]
 
 
 def _plain(text: str) -> str:
-    # Letters and their accents taken apart, and the accents left out: who types "Muller" finds "Müller".
-    apart = unicodedata.normalize("NFKD", text)
-    return apart if apart.isascii() else "".join(c for c in apart if unicodedata.category(c) != "Mn")
+    # Decompose letters and drop their accents, so that "Muller" finds "Müller".
+    decomposed = unicodedata.normalize("NFKD", text)
+    return decomposed if decomposed.isascii() else "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
 def for_sqlite(words: Iterable[str]) -> str:
-    """A query of FTS5: all of the words, the last one as a beginning. Each is quoted, so nothing in it is syntax."""
+    """Return an FTS5 query for all words, the last one as a prefix. Each word is quoted, so it cannot be syntax."""
     return " ".join(f'"{word}"' for word in words) + "*"
 
 
 def for_postgresql(words: Iterable[str]) -> str:
-    """The same as a `tsquery`."""
+    """Return the same query as a `tsquery`."""
     return " & ".join(f"'{word}'" for word in words) + ":*"

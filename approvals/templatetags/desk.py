@@ -1,4 +1,4 @@
-"""Template tags of the desk: safe Markdown, times that a page can keep up to date, and whether the record is protected."""
+"""Template tags: safe Markdown, labels, times that the page keeps up to date, and whether the audit log is protected."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from django.db import connection
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
 from approvals.runtime.markdown import to_html
 from approvals.runtime.text import visible
-from approvals.states import Door
+from approvals.states import Door, status_label, verdict_label
 
 register = template.Library()
 
@@ -32,9 +33,21 @@ def via(value: str) -> str:
     return str(Door(value).label) if value in Door.values else value
 
 
+@register.filter(name="status_label")
+def status_label_filter(request: ApprovalRequest) -> str:
+    """Return the label of a request's status, in the words of its buttons."""
+    return status_label(request.kind, request.status)
+
+
+@register.filter(name="verdict_label")
+def verdict_label_filter(verdict: str, kind: str) -> str:
+    """Return the label of a verdict on a request of this kind, in the words of its buttons."""
+    return verdict_label(kind, verdict)
+
+
 @register.simple_tag
 def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
-    """A time relative to now; `static/pausepoint/live.js` keeps it right, the title holds the exact time in UTC."""
+    """Return a time relative to now. `static/pausepoint/times.js` keeps it up to date; the title is the exact time in UTC."""
     if when is None:
         return ""
     exact = when.astimezone(UTC)
@@ -49,5 +62,5 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
 
 @register.simple_tag
 def record_unprotected() -> str:
-    """The table that holds a row which switches the append-only triggers off; empty where they are on."""
+    """Return the table with the row that disables the append-only triggers; empty if they are enabled."""
     return append_only.SWITCH if append_only.find_switch_rows(connection) else ""

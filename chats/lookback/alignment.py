@@ -29,7 +29,7 @@ class Op(StrEnum):
 
 
 class Block(NamedTuple):
-    """Neighbours with one fate: `left[i1:i2]` and `right[j1:j2]`, of which one is empty unless both are the same."""
+    """A stretch with one operation: `left[i1:i2]` and `right[j1:j2]`, one of which is empty unless both are the same."""
 
     op: Op
     i1: int
@@ -54,7 +54,10 @@ class Budget:
 
 
 def align(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -> list[Block]:
-    """Blocks that cover both sequences in order; the middle as one that went and one that came where the budget ends."""
+    """Return blocks that cover both sequences in order.
+
+    If the budget runs out, everything between the shared ends becomes one removed and one added block.
+    """
     start = _shared(left, right)
     end = _shared(left[start:][::-1], right[start:][::-1])
     n, m = len(left) - end, len(right) - end
@@ -72,7 +75,7 @@ def align(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -
 
 
 def _shared(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """How many items both begin with."""
+    """Return the length of the shared prefix."""
     length = 0
     while length < min(len(left), len(right)) and left[length] == right[length]:
         length += 1
@@ -96,7 +99,7 @@ def _shortest(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budge
 
 
 def text_runs(before: str, after: str, budget: Budget) -> list[Run]:
-    """How a text became another: by word, a long one or one with many differences by line, at worst as a whole."""
+    """Return the differences of two texts by word; by line if they are long or very different, at worst as a whole."""
     if before == after:
         return [Run(Op.SAME, before)] if before else []
     for split in (_WORD.findall, lambda text: text.splitlines(keepends=True)):

@@ -1,4 +1,4 @@
-"""Two checkpoints beside each other, as the page shows them: what changed in full, what stayed the same in a line."""
+"""Two checkpoints side by side, as the page shows them: changes in full, unchanged parts in one line each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chats.lookback.alignment import Budget, Op, Run, text_runs
 from chats.lookback.differences import Change, Row, part_rows, value_changes
 from chats.pages.messages import part_view
 
-#: Of a longer stretch that both sides share, so many characters are shown at either end; of one side's own, so many.
+#: Characters shown at each end of a long unchanged text, and of a long changed one.
 KEPT, LONGEST = 160, 20_000
-#: Parts with differences that a page shows.
+#: How many changed parts a page shows.
 SHOWN = 300
 OP_WORDS = {Op.SAME: _("unchanged"), Op.REMOVED: _("removed"), Op.ADDED: _("added"), Op.CHANGED: _("changed")}
 FIELD_WORDS = {"errorText": _("error"), "text": ""}
@@ -24,7 +24,7 @@ _TEXTS = frozenset({"text", "reasoning"})
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text; `hidden` characters behind it are left out, and `rest` follows those."""
+    """A stretch of text, followed by `hidden` characters that are left out and by `rest`."""
 
     op: Op
     text: str
@@ -39,7 +39,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value on both sides; None where it is absent."""
+    """One value on both sides; None on the side where it is absent."""
 
     name: str
     before: Sequence[Piece] | None
@@ -48,7 +48,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A part with its differences, or a line about parts in a row that are the same (`lines`)."""
+    """A changed part with its fields, or consecutive unchanged parts with a line for each (`lines`)."""
 
     op: Op
     kind: str = ""
@@ -63,7 +63,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`coarse`: something was too long to compare word by word; `left_out` parts with differences are not shown."""
+    """The pairs to show. `coarse`: a text was too long to compare by word; `left_out` changed parts are not shown."""
 
     pairs: Sequence[Pair]
     coarse: bool
@@ -75,7 +75,7 @@ class Comparison:
 
 
 def compare(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> Comparison:
-    """The differences between two states of a message; the work is bounded, whatever the checkpoints hold."""
+    """Return the differences between two states of a message, with bounded work."""
     budget = Budget()
     pairs: list[Pair] = []
     left_out = shown = 0
@@ -108,7 +108,7 @@ def _pair(row: Row, part: Mapping[str, Any], budget: Budget) -> Pair:
 
 
 def _values(part: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What of a part a reader wants to see: not its name and id, which stand above it, nor a text's `done`."""
+    """Return the fields of a part to show: not its type and id, which the heading shows, nor the state of a text."""
     hidden = {"type", "toolCallId"} | ({"state"} if part and part.get("type") in _TEXTS else set())
     return {name: value for name, value in (part or {}).items() if name not in hidden}
 

@@ -1,4 +1,4 @@
-"""How one state of a message became another: part by part, their texts by word, tool inputs and outputs as values. Pure."""
+"""The differences between two states of a message: by part, and within tool inputs and outputs by value. No Django."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from approvals.runtime.canonical import same_json
 from chats.lookback.alignment import Block, Budget, Op, align
 
 Part = dict[str, Any]
-#: A field of a tool call with more changes than this is told apart as a whole.
+#: A field of a tool call with more changes is shown as one change.
 MAX_CHANGES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A part as it was and as it is; None on the side where it is absent."""
+    """A part before and after; None on the side where it is absent."""
 
     op: Op
     before: Part | None
@@ -27,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value at a path of keys and places within a part; `op` says on which side it stands."""
+    """A change of the value at a path of keys and indexes within a part."""
 
     path: tuple[str | int, ...]
     op: Op
@@ -36,7 +36,7 @@ class Change:
 
 
 def part_rows(before: Sequence[Part], after: Sequence[Part], budget: Budget) -> list[Row]:
-    """All parts of both sides in order. A tool call is the same one by its id, a text that changed by its place."""
+    """Return the parts of both sides in order. Tool calls are matched by id, changed texts by position."""
     rows: list[Row] = []
     gone: list[Part] = []
     come: list[Part] = []
@@ -55,7 +55,7 @@ def _taken(parts: Sequence[Part], start: int, end: int, block: Block, op: Op) ->
 
 
 def _keys(parts: Sequence[Part]) -> list[tuple[str, str | int]]:
-    """What makes a part the same one on both sides."""
+    """Return for each part the key by which it is matched with the other side."""
     keys: list[tuple[str, str | int]] = []
     steps = 0
     for part in parts:
@@ -90,13 +90,13 @@ def _paired(gone: Sequence[Part], come: Sequence[Part]) -> Iterator[Row]:
 
 
 def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """What differs between two JSON objects, field by field, down to single values.
+    """Return the differences between two JSON objects, down to single values.
 
-    Lists are compared place by place. The order of keys means nothing.
+    Lists are compared index by index. The order of keys does not matter.
     """
     found: list[Change] = []
     for name in _names(before, after):
-        # One more than wanted is looked for, so that a field with a million changes costs a hundred of them.
+        # Stop after one change too many, so that a field with a million changes costs only a hundred.
         inner = list(islice(_at(name, (), before, after), MAX_CHANGES + 1))
         found += inner if len(inner) <= MAX_CHANGES else [Change((name,), Op.CHANGED, before[name], after[name])]
     return found

@@ -1,4 +1,4 @@
-"""Everything that happened in a chat, in order: read page by page from the rows themselves, each sort by an index of its own."""
+"""The timeline of a chat, read page by page from its rows, each type of entry by an index of its own."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from chats.queries import subagents
 from chats.queries.recoveries import recoveries_of
 
 PAGE = 60
-#: Characters that are shown of a value; the checkpoints hold all of it.
-LONGEST = 20_000
+#: How many characters of a value are shown; the checkpoints hold all of it.
+MAX_SHOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimelineCursor(Cursor):
-    """The cursor of an entry: when it happened, the index of its sort in SORTS, and its row's key."""
+    """The cursor of an entry: when it happened, the index of its type in ENTRY_TYPES, and its row's key."""
 
     at: datetime
     rank: int
     pk: int | UUID
 
     def __post_init__(self) -> None:
-        if self.rank >= len(SORTS) or not isinstance(self.pk, SORTS[self.rank].key):
+        if self.rank >= len(ENTRY_TYPES) or not isinstance(self.pk, ENTRY_TYPES[self.rank].key):
             raise ValueError("not an entry of a timeline")
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
-    """A sort of entries: its name, its rows, the lookup of the moment by which they stand in the timeline, and what their keys
-    are. `stays`: it is there when what was said in the chat has been removed.
+class EntryType:
+    """A type of entries: its name, its rows, the lookup of their moment, and the parser of their keys.
+
+    `kept` says that the entries remain when the messages of the chat have been deleted.
     """
 
     name: str
     rows: Callable[[Chat], QuerySet[Any]]
     moment: str
     key: type[int | UUID] = int
-    stays: bool = False
+    kept: bool = False
 
 
 def _calls(chat: Chat) -> QuerySet[Any]:
@@ -56,28 +57,30 @@ def _doubts(chat: Chat) -> QuerySet[Any]:
     return recoveries_of(chat, chat.tool_calls.all()).select_related("decision")
 
 
-#: In the order in which entries of one moment stand.
-SORTS = (
-    Sort("said", lambda chat: chat.messages.filter(role="user"), "created_at"),
-    Sort("begun", lambda chat: chat.turns.all(), "created_at"),
-    Sort("step", lambda chat: Step.objects.filter(turn__chat=chat), "created_at"),
-    Sort("asked", lambda chat: _calls(chat).filter(approval__isnull=False), "approval__created_at"),
-    Sort("doubted", _doubts, "created_at", UUID),
-    Sort("decided", _calls, "approval__decision__decided_at"),
-    Sort("cleared", _doubts, "decision__decided_at", UUID),
-    Sort("result", _calls, "finished_at"),
-    Sort("checkpoint", lambda chat: TurnCheckpoint.objects.filter(chat_pk=chat.pk).defer("tail"), "created_at"),
-    Sort("ended", lambda chat: chat.turns.all(), "ended_at"),
-    Sort("origin", lambda chat: Chat.objects.filter(pk=chat.pk, branched_at__isnull=False), "created_at", stays=True),
-    Sort("branched", lambda chat: chat.branches.all(), "created_at", stays=True),
+#: In the order of entries with the same moment. Cursors hold the index of the type.
+ENTRY_TYPES = (
+    EntryType("message", lambda chat: chat.messages.filter(role="user"), "created_at"),
+    EntryType("turn_started", lambda chat: chat.turns.all(), "created_at"),
+    EntryType("step", lambda chat: Step.objects.filter(turn__chat=chat), "created_at"),
+    EntryType("requested", lambda chat: _calls(chat).filter(approval__isnull=False), "approval__created_at"),
+    EntryType("outcome_unknown", _doubts, "created_at", UUID),
+    EntryType("decided", _calls, "approval__decision__decided_at"),
+    EntryType("outcome_decided", _doubts, "decision__decided_at", UUID),
+    EntryType("result", _calls, "finished_at"),
+    EntryType("checkpoint", lambda chat: TurnCheckpoint.objects.filter(chat_pk=chat.pk).defer("tail"), "created_at"),
+    EntryType("turn_ended", lambda chat: chat.turns.all(), "ended_at"),
+    EntryType(
+        "origin", lambda chat: Chat.objects.filter(pk=chat.pk, branched_at__isnull=False), "created_at", kept=True
+    ),
+    EntryType("branched", lambda chat: chat.branches.all(), "created_at", kept=True),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that happened: `row` is what it is read from, `request` what was asked or decided there.
+    """One entry of the timeline: the `row` it is read from and, if it is about one, its `request`.
 
-    `conversations` are those of the sub-agents that a step calls, or that a result came from: tool and number.
+    `conversations` are those of the sub-agents that a step called or that returned a result, as (tool, chat id).
     """
 
     kind: str
@@ -91,7 +94,7 @@ class Entry:
 
     @property
     def template(self) -> str:
-        return f"chats/entries/_{self.kind}.html"
+        return f"chats/lookback/entries/_{self.kind}.html"
 
     @property
     def key(self) -> str:
@@ -99,12 +102,12 @@ class Entry:
 
     @property
     def request(self) -> Any:
-        return self.row.approval if self.kind in {"asked", "decided"} else self.row
+        return self.row.approval if self.kind in {"requested", "decided"} else self.row
 
     @property
-    def said(self) -> str:
-        """What a message or a step says, without what it does."""
-        found = self.row.parts if self.kind == "said" else self.row.blocks
+    def text(self) -> str:
+        """The text of a message or step."""
+        found = self.row.parts if self.kind == "message" else self.row.blocks
         return "\n\n".join(part["text"] for part in found if part.get("type") == "text" and part.get("text"))
 
     @property
@@ -113,25 +116,25 @@ class Entry:
 
     @property
     def output(self) -> str:
-        """Of a result, as JSON; "" where there is none."""
+        """The output of a result as JSON; "" if there is none."""
         return _shown(self.row.output) if self.row.output is not None else ""
 
     @property
-    def given(self) -> str:
-        """Of a decision, the answer or the edited input as JSON; "" where it was a mere yes or no."""
+    def answer(self) -> str:
+        """The answer or the edited input of a decision as JSON; "" if it has neither."""
         decision = self.request.decision
         found = decision.answer if decision.edited_input is None else decision.edited_input
         return _shown(found) if found is not None else ""
 
     @property
-    def called(self) -> list[str]:
-        """The tools that a step calls."""
+    def tools(self) -> list[str]:
+        """The tools that a step called."""
         return [name for _, name in _calls_of("step", self.row)]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries in their order; whether there are `earlier` and `later` ones."""
+    """Entries in order, and whether there are `earlier` and `later` ones."""
 
     entries: Sequence[Entry]
     earlier: bool
@@ -141,21 +144,21 @@ class Page:
 def page_of(
     chat: Chat, *, before: TimelineCursor | None = None, after: TimelineCursor | None = None, size: int = PAGE
 ) -> Page:
-    """The entries next to a cursor, or the latest; the same number of queries for any chat and page.
+    """Return the entries before or after a cursor, or the latest, with the same number of queries for any chat and page.
 
-    Of a chat that was removed, what is left is where it came from and what goes on from it.
+    If the messages of the chat have been deleted, only its origin and its branches remain.
     """
     forward = after is not None and before is None
-    found: list[tuple[TimelineCursor, Sort, Any]] = []
-    for rank, sort in enumerate(SORTS):
-        if chat.pruned_at is not None and not sort.stays:
+    found: list[tuple[TimelineCursor, EntryType, Any]] = []
+    for rank, entry_type in enumerate(ENTRY_TYPES):
+        if chat.pruned_at is not None and not entry_type.kept:
             continue
-        rows = sort.rows(chat).filter(**{f"{sort.moment}__isnull": False})
+        rows = entry_type.rows(chat).filter(**{f"{entry_type.moment}__isnull": False})
         if (cursor := after if forward else before) is not None:
-            rows = rows.filter(_beyond(sort.moment, rank, cursor, forward=forward))
+            rows = rows.filter(_beyond(entry_type.moment, rank, cursor, forward=forward))
         sign = "" if forward else "-"
-        for row in rows.order_by(f"{sign}{sort.moment}", f"{sign}pk")[: size + 1]:
-            found.append((TimelineCursor(_moment(row, sort.moment), rank, row.pk), sort, row))
+        for row in rows.order_by(f"{sign}{entry_type.moment}", f"{sign}pk")[: size + 1]:
+            found.append((TimelineCursor(_moment(row, entry_type.moment), rank, row.pk), entry_type, row))
     found.sort(key=lambda each: each[0], reverse=not forward)
     more, found = len(found) > size, sorted(found[:size], key=lambda each: each[0])
     entries = _entries(chat, found)
@@ -163,7 +166,7 @@ def page_of(
 
 
 def _beyond(moment: str, rank: int, cursor: TimelineCursor, *, forward: bool) -> Q:
-    """The rows of one sort on the far side of a cursor."""
+    """Return the condition for rows of one type that are before or after a cursor."""
     word = "gt" if forward else "lt"
     beyond = Q(**{f"{moment}__{word}": cursor.at})
     if rank == cursor.rank:
@@ -179,17 +182,17 @@ def _moment(row: Any, lookup: str) -> datetime:
     return moment
 
 
-def _entries(chat: Chat, found: Sequence[tuple[TimelineCursor, Sort, Any]]) -> list[Entry]:
-    calls = [_calls_of(sort.name, row) for _, sort, row in found]
+def _entries(chat: Chat, found: Sequence[tuple[TimelineCursor, EntryType, Any]]) -> list[Entry]:
+    calls = [_calls_of(entry_type.name, row) for _, entry_type, row in found]
     known = subagents.conversations(chat.pk, [key for each in calls for key, _ in each])
     return [
-        Entry(sort.name, cursor, row, [(name, known[key]) for key, name in each if key in known])
-        for (cursor, sort, row), each in zip(found, calls, strict=True)
+        Entry(entry_type.name, cursor, row, [(name, known[key]) for key, name in each if key in known])
+        for (cursor, entry_type, row), each in zip(found, calls, strict=True)
     ]
 
 
 def _calls_of(kind: str, row: Any) -> list[tuple[str, str]]:
-    """The calls that an entry is about: toolCallId and tool."""
+    """Return the calls of an entry as (toolCallId, tool)."""
     if kind == "result":
         return [(row.tool_call_id, row.name)]
     blocks = row.blocks if kind == "step" else ()
@@ -197,9 +200,9 @@ def _calls_of(kind: str, row: Any) -> list[tuple[str, str]]:
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON; what is left out is said."""
+    """Return a value as JSON; if it is long, its beginning and how many characters are left out."""
     text = pretty(value)
-    if (left := len(text) - LONGEST) <= 0:
+    if (left := len(text) - MAX_SHOWN) <= 0:
         return text
     words = ngettext("… %(left)s more character …", "… %(left)s more characters …", left) % {"left": f"{left:,}"}
-    return f"{text[:LONGEST]}\n{words}"
+    return f"{text[:MAX_SHOWN]}\n{words}"

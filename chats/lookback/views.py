@@ -1,4 +1,4 @@
-"""Pages about what was: a chat's timeline, two of its checkpoints beside each other, a branch, a copy of everything."""
+"""Views of a chat's history: its timeline, the comparison of two checkpoints, branches and the JSON export."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from chats.models import Chat, TurnCheckpoint
 from chats.queries import export as exporting
 from chats.queries.agents import agent_named
 
-#: Checkpoints that can be chosen from a list; an address may name any.
+#: How many checkpoints the select boxes list; the query string may name any.
 CHOICES = 200
 
 
 @require_GET
 @refusals_as_pages
 def timeline(request: SignedIn, pk: int) -> HttpResponse:
-    """Everything that happened in a chat, in order; the latest, or what stands before or after a cursor."""
+    """Show the timeline of a chat: the latest entries, or those before or after a cursor."""
     found = queries.get_chat_for(request.user, pk)
-    before, after = (TimelineCursor.parse(request.GET.get(name, "")) for name in ("before", "after"))
+    before, after = (TimelineCursor.parse(request.GET.get(side, "")) for side in ("before", "after"))
     context = {
         "chat": found,
         "page": page_of(found, before=before, after=after),
         "live": before is None and after is None,
     }
-    return render(request, "chats/timeline.html", context)
+    return render(request, "chats/lookback/timeline.html", context)
 
 
 @require_GET
 @refusals_as_pages
 def compare(request: SignedIn, pk: int) -> HttpResponse:
-    """Any two checkpoints of a chat; without a choice the last two, or the one on the right and the one before it."""
+    """Compare two checkpoints of a chat: those chosen, else the last two, or the one on the right and the one before it."""
     found = queries.get_chat_for(request.user, pk)
     if found.pruned_at is not None:
-        return render(request, "chats/compare.html", {"chat": found})
+        return render(request, "chats/lookback/compare.html", {"chat": found})
     made = TurnCheckpoint.objects.filter(chat_pk=found.pk).defer("tail").order_by("-pk")
     choices = list(made[:CHOICES])
     right = _chosen(request, "right", found) or (choices[0] if choices else None)
@@ -55,11 +55,11 @@ def compare(request: SignedIn, pk: int) -> HttpResponse:
     context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
     if left is not None and right is not None:
         context["found"] = comparing.compare(queries.parts_at(left), queries.parts_at(right))
-    return render(request, "chats/compare.html", context)
+    return render(request, "chats/lookback/compare.html", context)
 
 
 def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | None:
-    """The checkpoint that the address names; None if it names none. ChatNotFound if it is none of this chat's."""
+    """Return the checkpoint named in the query string, or None. Raise ChatNotFound if it is not one of this chat."""
     text = request.GET.get(side, "")
     if not text:
         return None
@@ -73,7 +73,7 @@ def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | Non
 @require_POST
 @refusals_as_pages
 def branch(request: SignedIn, pk: int) -> HttpResponse:
-    """A new chat that goes on from a checkpoint; the same one for the same press of the button."""
+    """Create a branch from a checkpoint; repeating the same form returns the same branch."""
     chat, checkpoint, _ = queries.get_checkpoint_for(request.user, pk)
     made = actions.branch_chat(
         chat,
@@ -89,7 +89,7 @@ def branch(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def export(request: SignedIn, pk: int) -> HttpResponse:
-    """A chat with everything, as a download."""
+    """Download a chat with all its data as JSON."""
     found = queries.get_chat_for(request.user, pk)
     return streamed_response(
         request, exporting.pieces(found), content_type="application/json", headers=exporting.headers(found)

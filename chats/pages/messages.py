@@ -1,4 +1,4 @@
-"""What the chat page and its pushes show alike: messages as readable parts, with the cards of what was asked."""
+"""Messages as the chat page and its pushes show them: readable parts, with the cards of requests."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ TOOL_WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartView:
-    """One part of a message: `kind` is text, reasoning, tool, context (what the client's page sent along) or other.
+    """One part of a message: `kind` is text, reasoning, tool, context (page context from the client) or other.
 
-    `card` is the request that a tool part waits on.
+    `card` is the request of a tool call.
     """
 
     kind: str
@@ -42,13 +42,13 @@ class PartView:
     output_json: str = ""
     error: str = ""
     card: Card | None = None
-    #: Of a sub-agent: its conversation, and the cards of what it waits for.
+    #: For a sub-agent: the id of its conversation, and the cards of its waiting requests.
     conversation: int | None = None
     below: Sequence[Card] = ()
 
     @property
     def version(self) -> str:
-        """Changes whenever a card does; "" where there is none."""
+        """Changes whenever a card does; "" if there is none."""
         cards = [card for card in (self.card, *self.below) if card is not None]
         return "-".join([*(card.version for card in cards), self.state]) if cards or self.conversation else ""
 
@@ -67,39 +67,39 @@ class MessageView:
 
 
 def call_ids(messages: Sequence[Message]) -> list[str]:
-    """The tool calls in these messages."""
+    """Return the ids of the tool calls in these messages."""
     return [part["toolCallId"] for message in messages for part in message.parts if "toolCallId" in part]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the calls in a message asked, by toolCallId: their own requests, and for sub-agents where and what they ask."""
+class CallRequests:
+    """The requests of tool calls by toolCallId; for sub-agents, their conversation and its waiting requests."""
 
-    requests: Mapping[str, ApprovalRequest]
+    own: Mapping[str, ApprovalRequest]
     conversations: Mapping[str, int]
     below: Mapping[str, Sequence[ApprovalRequest]]
 
 
-def message_views(user: User, messages: Sequence[Message], asked: Asked) -> list[MessageView]:
+def message_views(user: User, messages: Sequence[Message], requests: CallRequests) -> list[MessageView]:
     return [
-        MessageView(message=message, parts=[_asking_part(user, part, asked) for part in message.parts])
+        MessageView(message=message, parts=[_part_with_cards(user, part, requests) for part in message.parts])
         for message in messages
     ]
 
 
-def _asking_part(user: User, part: Mapping[str, Any], asked: Asked) -> PartView:
+def _part_with_cards(user: User, part: Mapping[str, Any], requests: CallRequests) -> PartView:
     call_id = str(part.get("toolCallId", ""))
-    own = asked.requests.get(call_id)
+    own = requests.own.get(call_id)
     return replace(
         part_view(part),
         card=card_for(user, own, door=Door.CHAT) if own is not None else None,
-        conversation=asked.conversations.get(call_id),
-        below=[card_for(user, request, door=Door.CHAT) for request in asked.below.get(call_id, ())],
+        conversation=requests.conversations.get(call_id),
+        below=[card_for(user, request, door=Door.CHAT) for request in requests.below.get(call_id, ())],
     )
 
 
 def part_view(part: Mapping[str, Any]) -> PartView:
-    """A stored UIMessage part as the page shows it, without what it asked."""
+    """Return a stored UIMessage part as the page shows it, without cards."""
     kind = str(part.get("type", ""))
     if kind in {"text", "reasoning"}:
         return PartView(kind=kind, text=str(part.get("text", "")))

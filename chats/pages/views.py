@@ -1,4 +1,4 @@
-"""The chats' pages. Every read goes through `queries`, every write through `actions`."""
+"""The pages of chats and checkpoints. Every read goes through `queries`, every write through `actions`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import ChatNotFound
 from chats.models import Chat
-from chats.pages.fragments import chat_context, render_push
+from chats.pages.context import chat_context, render_push
 from chats.pages.messages import part_view
 from chats.queries import branches
 from chats.queries.agents import agent_named, agents
@@ -35,23 +35,23 @@ CHECKPOINTS = 200
 
 @require_GET
 def chats(request: SignedIn) -> HttpResponse:
-    """The chats a person may read, the latest first, page by page."""
+    """List the chats that a person may read, latest first, page by page."""
     found = queries.listed_chats_for(request.user)
     if (before := number_from(request.GET.get("before", ""))) is not None:
         last = found.filter(pk=before).first()
         found = queries.chats_older_than(found, last) if last is not None else found
     page = list(found[: PAGE + 1])
     older = page[PAGE - 1].pk if len(page) > PAGE else None
-    return render(request, "chats/chats.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
+    return render(request, "chats/chat/list.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
 
 
 @require_POST
 @refusals_as_pages
 def new_chat(request: SignedIn) -> HttpResponse:
-    """Open a chat, with its first message where one was written."""
+    """Start a chat, with its first message if one was written."""
     agent = agent_named(request.POST.get("agent", ""))
     text = _text(request)
-    with transaction.atomic():  # a refused message leaves no empty chat behind
+    with transaction.atomic():  # so that a refused message does not leave an empty chat
         chat = actions.open_chat(owner=request.user, agent=agent)
         if text.strip():
             actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
@@ -59,7 +59,7 @@ def new_chat(request: SignedIn) -> HttpResponse:
 
 
 def _text(request: HttpRequest) -> str:
-    """What was written; a browser sends every line break as two characters."""
+    """Return the message with `\\n` as its line breaks; browsers send CRLF."""
     return request.POST.get("text", "").replace("\r\n", "\n")
 
 
@@ -82,7 +82,7 @@ def _chat_page(
         "draft": draft,
         "agent": _agent_or_none(found.agent),
     }
-    return render(request, "chats/chat.html", context, status=status)
+    return render(request, "chats/chat/page.html", context, status=status)
 
 
 def _agent_or_none(name: str) -> Agent | None:
@@ -115,7 +115,7 @@ def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> Ht
 
 
 def _composer(request: HttpRequest, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
-    return render(request, "chats/_composer.html", {"chat": found, **context}, status=status)
+    return render(request, "chats/chat/_composer.html", {"chat": found, **context}, status=status)
 
 
 @require_POST
@@ -124,7 +124,7 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
     found = queries.get_chat_for(request.user, pk)
     actions.stop_turn(found, by=request.user, via=Door.CHAT)
     if request.headers.get("HX-Request"):
-        # The push shows it, perhaps before this arrives: the button that asked is then gone, and could place nothing.
+        # The push updates the page. It may arrive first and remove the button, so there would be no target to swap.
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
     return HttpResponseRedirect(found.get_absolute_url())
 
@@ -132,7 +132,7 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 @refusals_as_pages
 def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
-    """A chat's checkpoint history, message by message: the latest, or with `?before=` those before a checkpoint."""
+    """List a chat's checkpoints by message: the latest, or with `?before=` those before a checkpoint."""
     found = queries.get_chat_for(request.user, pk)
     latest = queries.checkpoints_of(found).defer("tail").order_by("-id")
     before = number_from(request.GET.get("before", ""))
@@ -148,13 +148,13 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
         "earlier": rows[CHECKPOINTS - 1].pk if len(rows) > CHECKPOINTS else None,
         "latest": before is None,
     }
-    return render(request, "chats/checkpoints.html", context)
+    return render(request, "chats/lookback/checkpoints.html", context)
 
 
 @require_GET
 @refusals_as_pages
 def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
-    """One checkpoint, readable and as the JSON that was stored."""
+    """Show one checkpoint, in readable form and as its stored JSON."""
     found, stored, parts = queries.get_checkpoint_for(request.user, pk)
     context = {
         "chat": found,
@@ -165,4 +165,4 @@ def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
         "parts": [part_view(part) for part in parts],
         "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": parts}),
     }
-    return render(request, "chats/checkpoint.html", context)
+    return render(request, "chats/lookback/checkpoint.html", context)

@@ -21,8 +21,8 @@ from approvals import http
 from approvals.access.assignees import Holder
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, Review
+from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.insights import charts
-from approvals.pages.rows import Line
 from approvals.queries.insights.values import Measure
 from approvals.runtime.json_tables import changes
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
@@ -135,10 +135,10 @@ def context() -> dict[str, Any]:
         "bare": BARE,
         "sizes": SIZES,
         "cards": shown,
-        "lines": [
-            Line(request=card.request, decision=card.decision, pickable=card.may_close) for _, card in shown[::5]
+        "rows": [
+            InboxRow(request=card.request, decision=card.decision, pickable=card.may_close) for _, card in shown[::5]
         ],
-        "days": charts.days(measures),
+        "days": charts.days_chart(measures),
         "insights": {"since": now - timedelta(days=13), "until": now},
         "ages": ages,
         "waiting": {"total": 14, "oldest": now - timedelta(days=1)},

@@ -105,7 +105,7 @@ def buttons(html: str) -> list[str]:
 
 def aside(page: Element) -> list[Element]:
     """The buttons that end no request: take it, hand it over, comment."""
-    return _buttons_in(page, "holder", "talk")
+    return _buttons_in(page, "assignee", "notes")
 
 
 def _buttons_in(page: Element, *classes: str) -> list[Element]:

@@ -1,4 +1,4 @@
-"""The geometry of the charts: where their bars stand. Widths and heights are in units of a view box; pure."""
+"""The geometry of the charts' bars, in units of the SVG view box. No Django."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 900, 200
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A bar, or a part of one; `kind` becomes its class."""
+    """A bar or a part of one; `kind` becomes its CSS class."""
 
     kind: str
     x: int
@@ -25,7 +25,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A day: its parts from the bottom up, and the words that a pointer gets to read."""
+    """The column of one day: its figures, and its parts from the bottom up."""
 
     measure: Measure
     parts: Sequence[Rect]
@@ -39,8 +39,8 @@ class Days:
     top: int
 
 
-def days(measures: Sequence[Measure]) -> Days:
-    """A column for each day, of what ended: yes, no, answers, and what nobody decided."""
+def days_chart(measures: Sequence[Measure]) -> Days:
+    """Return a column for each day: approved, answered, rejected or declined, and ended without a decision."""
     top = max((measure.ended for measure in measures), default=0)
     step = WIDTH / max(len(measures), 1)
     gap = 1 if len(measures) > 40 else 3
@@ -61,17 +61,17 @@ def _stack(measure: Measure, x: int, width: int, top: int) -> Iterable[Rect]:
     below = 0
     for kind, count in parts.items():
         if count:
-            # Rounded at its two edges and not in its height: parts of a column leave no gap and never overlap.
+            # Round both edges instead of the height, so that the parts of a column neither overlap nor leave gaps.
             bottom, above = (HEIGHT - round(HEIGHT * n / top) for n in (below, below + count))
             below += count
             yield Rect(kind, x, above, width, max(bottom - above, 1))
 
 
 def share(part: float, whole: float) -> int:
-    """How far a bar reaches, of 100; something is never nothing."""
+    """Return the length of a bar, from 0 to 100; at least 1 if `part` is not 0."""
     return max(round(100 * part / whole), 1) if part and whole else 0
 
 
 def log_share(seconds: float | None, longest: float) -> int:
-    """The same on a logarithmic scale, on which seconds can be seen beside hours."""
+    """Return the same on a logarithmic scale, on which seconds are visible next to hours."""
     return share(math.log1p(seconds), math.log1p(longest)) if seconds else 0

@@ -1,4 +1,4 @@
-"""The insights page and its CSV, for everybody: over all requests for who sees all, else over one's own."""
+"""The insights page and its CSV export: over all requests for people who see everything, else over their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.insights import charts
-from approvals.pages.insights.sheet import sheet
+from approvals.pages.insights.csv_export import to_csv
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Insights, Measure, Ranking, duration
 
@@ -25,7 +25,7 @@ DEFAULT_PERIOD = 30
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a table of times: what it measures, in words, and how far its bars reach (of 100)."""
+    """A row of a table of times: its figures, as text, and the lengths of its bars (0 to 100)."""
 
     measure: Measure
     name: str
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The lines of one sort; `more` is how many names are left out."""
+    """The rows of one table (by tool, agent or person); `more` is how many names are not shown."""
 
     title: str
     column: str
@@ -48,7 +48,7 @@ class Table:
 @require_GET
 @refusals_as_pages
 def insights(request: SignedIn) -> HttpResponse:
-    """`?days=` is one of PERIODS."""
+    """Show the insights of the last `?days=`, one of PERIODS."""
     now, days = timezone.now(), _period(request)
     found, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
     context = {
@@ -60,24 +60,24 @@ def insights(request: SignedIn) -> HttpResponse:
             for name, count in zip(_ages(), ages.counts, strict=True)
         ],
         "waiting": ages,
-        "days": charts.days(found.per_day),
+        "days": charts.days_chart(found.per_day),
         "tables": _tables(found),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
         "total": _line(found.total, "", found.total.p95 or 0),
     }
-    return render(request, "approvals/insights.html", context)
+    return render(request, "approvals/insights/page.html", context)
 
 
 @require_GET
 @refusals_as_pages
 def insights_csv(request: SignedIn) -> HttpResponse:
-    """The figures of the page with the same `?days=`."""
+    """Download the figures of the page with the same `?days=`."""
     now, days = timezone.now(), _period(request)
     found, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
     name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(sheet(found, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(to_csv(found, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _period(request: SignedIn) -> int:

@@ -1,7 +1,7 @@
-"""The figures themselves, computed by the database: one look at what has ended, one at what waits.
+"""The figures of the insights page, computed by the database: one query for ended requests, one for waiting ones.
 
-The same SQL on SQLite and PostgreSQL. The median and the 95th percentile are by nearest rank, through window functions.
-At most LIMIT rows are looked at, the latest, found by an index; so the cost is bounded whatever a desk has seen.
+The SQL is the same on SQLite and PostgreSQL. The median and the 95th percentile use nearest rank, by window functions. At most
+the latest LIMIT rows are read, by an index, so the cost is bounded.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.states import Kind, Status, Verdict
 
 PERIODS = (7, 30, 90)
-#: Rows that one look takes in, at most.
+#: The most rows that a query reads.
 LIMIT = 20_000
-#: Names shown of a sort.
+#: The most names in each table.
 TOP = 20
-#: Where one age ends and the next begins.
+#: The limits between the ages of waiting requests.
 AGES = (timedelta(minutes=5), timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
 PEOPLES = (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND)
 
-#: `base` is what has ended; `seen` has it once for each thing to sort by, `ranked` knows each time's place among its like.
+#: `base` holds the decisions, `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
 FIGURES = """
 WITH base AS ({base}),
 seen AS (
@@ -72,7 +72,7 @@ SELECT * FROM placed WHERE spot <= {top} OR axis = 'day' ORDER BY axis, spot
 
 
 class Waited(Func):
-    """Seconds from its second moment to its first; never less than none, though the clocks of two processes may say so."""
+    """Seconds from the second moment to the first; never negative, although the clocks of two processes may differ."""
 
     output_field = FloatField()
 
@@ -86,7 +86,7 @@ class Waited(Func):
 
 
 class Day(Func):
-    """The day of a moment, in UTC, as `2026-11-21`."""
+    """The day of a moment in UTC, as `2026-11-21`."""
 
     output_field = TextField()
 
@@ -98,8 +98,8 @@ class Day(Func):
 
 
 def insights_for(user: User, *, days: int, now: datetime) -> Insights:
-    """What has ended in the last so many days, of what this person may see."""
-    # Whole days, so that the first bar is no stump.
+    """Return the figures of the requests that ended in the last `days` days and that this person may see."""
+    # Begin at midnight, so that the first bar covers a whole day.
     since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in _rows(_ended(user, since)):
@@ -120,9 +120,9 @@ def insights_for(user: User, *, days: int, now: datetime) -> Insights:
 
 
 def ages_for(user: User, *, now: datetime) -> Ages:
-    """How long what waits has waited, of what this person may see."""
+    """Return how long the waiting requests that this person may see have waited."""
     waiting = _seen_by(user, ApprovalRequest.objects.filter(status=Status.PENDING))
-    # Counted over a bounded part of an index; a desk where more waits has other troubles.
+    # Count at most LIMIT rows of the index.
     moments = waiting.order_by().values("created_at")[:LIMIT]
     older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}
     found = moments.aggregate(total=Count("created_at"), oldest=Min("created_at"), **older)
@@ -138,7 +138,7 @@ def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRe
 
 
 def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
-    """Of what this person may see; what they asked and what is assigned to them found by an index each, the latest of it."""
+    """Return the decisions that this person may see: all, or those on their own and on assigned requests, each by an index."""
     found = Decision.objects.filter(decided_at__gte=since)
     if not user.is_active:
         return found.none()
@@ -172,7 +172,7 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
 def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
     try:
         base, values = ended.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
-    except EmptyResultSet:  # who is not active sees nothing
+    except EmptyResultSet:  # inactive users see nothing
         return []
     with connection.cursor() as cursor:
         cursor.execute(FIGURES.format(base=base, speed=WORDS_PER_SECOND, top=TOP), values)
@@ -189,7 +189,7 @@ def _ranking(rows: list[Mapping[str, Any]]) -> Ranking:
 
 
 def _per_day(rows: list[Mapping[str, Any]], since: datetime, days: int, *, known_only: bool) -> list[Measure]:
-    """Every day of the period in order, those without anything too; `known_only`: not those before the first with something."""
+    """Return every day of the period in order, also empty ones; with `known_only`, not those before the first known day."""
     known = {row["name"]: _measure(row) for row in rows}
     names = [f"{since + timedelta(days=place):%Y-%m-%d}" for place in range(days)]
     if known_only:

@@ -1,4 +1,4 @@
-"""The figures of the insights as values, and how they are said. Imports nothing of ours."""
+"""The figures of the insights page as values, and durations as text. Imports no other module of this project."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What came of the requests of one tool, agent, person or day that ended in a period.
+    """The outcomes of the requests of one tool, agent, person or day that ended in a period.
 
-    Times are in seconds from asked to decided, by people only; None where nobody decided. `readable` are people's
-    decisions of which it is known how many words there were to read, `hasty` those that came before they can be read.
+    `median` and `p95` are in seconds from request to decision, by people only; None if no one decided. `readable` counts
+    decisions on requests whose number of words is known, `hasty` those made faster than one can read them.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Measure:
 
     @property
     def yes(self) -> int:
-        """Approved as asked, or with changes."""
+        """How many were approved, with or without changes."""
         return self.approved + self.edited
 
     @property
     def approval_rate(self) -> int | None:
-        """Percent of the approvals decided by people that were yes."""
+        """Percentage of the approvals decided by people that were approved."""
         return percent(self.yes, self.yes + self.rejected)
 
     @property
@@ -47,23 +47,23 @@ class Measure:
 
     @property
     def decided(self) -> int:
-        """By people: neither by the deadline nor withdrawn."""
+        """How many were decided by people, neither expired nor cancelled."""
         return self.yes + self.rejected + self.answered + self.declined
 
     @property
     def undecided(self) -> int:
-        """What ended without a person's verdict."""
+        """How many ended without a person's decision."""
         return self.ended - self.decided
 
     @property
     def settled(self) -> int:
-        """Recoveries that were over because the result of the call came after all."""
+        """How many unknown outcomes were resolved because the result of the call arrived."""
         return self.undecided - self.expired - self.withdrawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The most used of one sort (tool, agent, person); `names` is how many there are in all."""
+    """The most used names of one table (tool, agent or person); `names` is how many there are in total."""
 
     measures: Sequence[Measure]
     names: int
@@ -71,8 +71,9 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insights:
-    """The figures of a period of `days` that ends at `until`. `capped`: more has ended than was looked at, the latest of it;
-    the days begin with the first that was looked at then, which need not be whole.
+    """The figures of a period of `days` that ends at `until`.
+
+    `capped` says that more requests ended than were read. The days then begin with the first one read, which may be incomplete.
     """
 
     days: int
@@ -88,7 +89,7 @@ class Insights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ages:
-    """How long requests have waited: counts by age, the youngest first; `capped` where more wait than were counted."""
+    """How long requests have waited: counts by age, the youngest first; `capped` if more wait than were counted."""
 
     counts: Sequence[int]
     oldest: datetime | None
@@ -104,7 +105,7 @@ def percent(part: int, whole: int) -> int | None:
 
 
 def duration(seconds: float | None) -> str:
-    """A time as people say it, in its two largest units; a dash for none."""
+    """Return a duration in its two largest units, such as "2 h 15 min"; a dash for None."""
     if seconds is None:
         return "\N{EN DASH}"
     if seconds < 10:

@@ -1,18 +1,18 @@
-// Conveniences of a request's card, none of which is needed: rows for lists, a button that copies the raw JSON, a name that
-// is selected to be typed anew.
+// Conveniences of a request's card, which works without them: more rows for lists, a button that copies the raw JSON, and focus
+// on a mistyped name.
 (function () {
   "use strict";
 
   function ready(root) {
     for (const rows of root.querySelectorAll("[data-rows]:not([data-ready])")) {
       rows.dataset.ready = "";
-      const button = made(rows.dataset.add);
+      const button = makeButton(rows.dataset.add);
       rows.after(button);
       button.addEventListener("click", () => addRow(rows, button));
-      bound(rows, button);
+      limitRows(rows, button);
     }
     for (const field of root.querySelectorAll("[data-retype]:not([data-ready])")) {
-      // Whoever corrects it types over what was wrong, and types nowhere else.
+      // Select the wrong name, so that typing replaces it.
       field.dataset.ready = "";
       field.focus();
       field.select();
@@ -20,13 +20,13 @@
     for (const raw of root.querySelectorAll("details[data-copy]:not([data-ready])")) {
       raw.dataset.ready = "";
       if (!navigator.clipboard) continue;
-      const button = made(raw.dataset.copy);
+      const button = makeButton(raw.dataset.copy);
       raw.querySelector("pre").after(button);
       button.addEventListener("click", () => copy(raw));
     }
   }
 
-  function made(words) {
+  function makeButton(words) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "quiet";
@@ -37,7 +37,7 @@
   function addRow(rows, button) {
     const row = rows.lastElementChild.cloneNode(true), number = rows.children.length;
     const field = row.querySelector("input"), label = row.querySelector("label");
-    for (const said of row.querySelectorAll(".field-error, output")) said.remove();
+    for (const note of row.querySelectorAll(".field-error, output")) note.remove();
     field.removeAttribute("aria-invalid");
     field.removeAttribute("aria-describedby");
     field.value = "";
@@ -46,39 +46,38 @@
     label.htmlFor = field.id;
     label.textContent = label.textContent.replace(/\d+$/, String(number + 1));
     rows.append(row);
-    bound(rows, button);
+    limitRows(rows, button);
     field.focus();
   }
 
-  function bound(rows, button) {
+  function limitRows(rows, button) {
     const most = Number(rows.dataset.most || Infinity);
     button.hidden = rows.children.length >= most;
   }
 
-  // --- A card has one comment, and an edit a box of its own for it: what was written in the other one goes along, until
-  // somebody writes here.
-  function carry(form) {
+  // --- The edit form has its own field for the message to the agent. Copy the message of the card into it until it is changed.
+  function copyMessage(form) {
     const box = form?.elements.comment, other = form?.closest(".request")?.querySelector(".verdicts textarea[name=comment]");
     if (!box || !other || box.value !== (box.dataset.carried ?? "")) return;
     box.value = other.value;
     box.dataset.carried = other.value;
   }
   document.addEventListener("submit", (event) => {
-    if (event.target.closest(".request details.edit")) carry(event.target);
+    if (event.target.closest(".request details.edit")) copyMessage(event.target);
   }, true);
   document.addEventListener("toggle", (event) => {
-    if (event.target.matches?.(".request details.edit[open]")) carry(event.target.querySelector("form"));
+    if (event.target.matches?.(".request details.edit[open]")) copyMessage(event.target.querySelector("form"));
   }, true);
 
-  // --- Which folded parts were opened goes along with a decision: who has not seen all of it is asked once more.
+  // --- Send with a decision which collapsed parts were opened. The server warns people who have not opened all of them.
   document.addEventListener("toggle", (event) => {
     if (event.target.matches?.("details[data-fold][open]")) event.target.dataset.opened = "";
   }, true);
   document.addEventListener("submit", (event) => {
     const folds = event.target.closest(".request")?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
-    for (const { dataset } of folds) tell(event.target, dataset.fold);
+    for (const { dataset } of folds) addOpened(event.target, dataset.fold);
   }, true);
-  function tell(form, place) {
+  function addOpened(form, place) {
     if ([...form.querySelectorAll("input[name=opened]")].some((field) => field.value === place)) return;
     const field = document.createElement("input");
     Object.assign(field, { type: "hidden", name: "opened", value: place });
@@ -87,8 +86,8 @@
 
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
-    const said = document.getElementById("announcements");
-    if (said) said.textContent = raw.dataset.copied;
+    const announcements = document.getElementById("announcements");
+    if (announcements) announcements.textContent = raw.dataset.copied;
   }
 
   document.addEventListener("DOMContentLoaded", () => ready(document));

@@ -1,17 +1,17 @@
-// How long a person has left: ticking in the last hour, and said aloud three times, not every second.
+// The time until a deadline: counted down in the last hour, and announced three times, not every second.
 (function () {
   "use strict";
 
-  const CALLS = [300, 60, 0];
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const called = new WeakMap();
+  const ANNOUNCED_AT = [300, 60, 0];
+  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+  const announced = new WeakMap();
 
   function refresh() {
     for (const place of document.querySelectorAll("[data-deadline]")) {
       const end = new Date(place.dataset.deadline);
       const seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
       show(place, end, seconds);
-      call(place, seconds);
+      announce(place, seconds);
     }
   }
 
@@ -20,11 +20,11 @@
     if (!left) {
       left = document.createElement("span");
       left.className = "left";
-      // The time beside it says the same in words, and is not read aloud every second.
+      // Hidden from screen readers, which would read it every second; the time beside it says the same.
       left.setAttribute("aria-hidden", "true");
       place.querySelector("time").after(left);
     }
-    const shown = calm.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
+    const shown = reducedMotion.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
     const clock = end.toLocaleString([], { dateStyle: seconds > 72000 ? "medium" : undefined, timeStyle: "short" });
     const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;
     const words = seconds < 3600 ? `${clock} · ${ticks}` : clock;
@@ -32,13 +32,13 @@
     place.classList.toggle("soon", seconds < 300);
   }
 
-  function call(place, seconds) {
-    const due = CALLS.filter((limit) => seconds <= limit).length;
-    const before = called.get(place);
-    called.set(place, due);
-    const said = document.getElementById("announcements");
-    if (before === undefined || due <= before || !said) return;
-    said.textContent = place.dataset.title + ": " + (seconds ? place.querySelector("time").textContent : place.dataset.passed);
+  function announce(place, seconds) {
+    const due = ANNOUNCED_AT.filter((limit) => seconds <= limit).length;
+    const before = announced.get(place);
+    announced.set(place, due);
+    const announcements = document.getElementById("announcements");
+    if (before === undefined || due <= before || !announcements) return;
+    announcements.textContent = place.dataset.title + ": " + (seconds ? place.querySelector("time").textContent : place.dataset.passed);
   }
 
   setInterval(refresh, 1000);

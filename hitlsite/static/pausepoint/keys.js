@@ -1,41 +1,40 @@
-// Keys of the list of requests, where they act on the one that has the focus, and of a request's own page. They act on it as
-// it is shown.
+// Keyboard shortcuts of the inbox, where they act on the row with the focus, and of a request's page.
 (function () {
   "use strict";
 
   const STORED = "pausepoint.keys";
-  const list = document.getElementById("triage"), alone = document.querySelector(".request-main");
+  const list = document.getElementById("inbox"), alone = document.querySelector(".request-main");
   const help = document.getElementById("keys"), hint = document.getElementById("keys-hint");
   if (!help) return;
 
-  const say = (words) => { document.getElementById("announcements").textContent = words; };
+  const announce = (words) => { document.getElementById("announcements").textContent = words; };
 
-  // --- On or off, kept in this browser.
+  // --- On or off, stored in this browser.
   const toggle = document.getElementById("keys-switch");
   let on = read() !== "off";
   function read() {
     try { return localStorage.getItem(STORED); } catch { return null; }
   }
-  function shown() {
+  function showState() {
     toggle.checked = on;
     hint.classList.toggle("keys-off", !on);
   }
   toggle.addEventListener("change", () => {
     on = toggle.checked;
-    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { say(gettext("This browser does not store settings. Shortcuts are on again on the next page.")); }
-    shown();
+    try { localStorage.setItem(STORED, on ? "on" : "off"); } catch { announce(gettext("This browser does not store settings. Shortcuts are on again on the next page.")); }
+    showState();
   });
   document.getElementById("keys-open").addEventListener("click", () => help.showModal());
   hint.hidden = false;
-  shown();
+  showState();
 
-  // --- Rows. The one with the focus in it is the marked one.
-  const rows = () => [...list.querySelectorAll(".triage-list > .triage-row")];
-  const marked = () => (list ? document.activeElement?.closest?.(".triage-row") : alone.querySelector(":scope > .request")) ?? null;
+  // --- Rows. The row that contains the focus is the selected one.
+  const rows = () => [...list.querySelectorAll(".inbox-list > .inbox-row")];
+  const marked = () => (list ? document.activeElement?.closest?.(".inbox-row") : alone.querySelector(":scope > .request")) ?? null;
   const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a");
-  const cardOf = (row) => (list ? row.querySelector(".triage-card:not([hidden]) > .request") : row);
+  const cardOf = (row) => (list ? row.querySelector(".inbox-card:not([hidden]) > .request") : row);
 
-  function mark(row) {
+  function focusRow(row) {
     titleOf(row).focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   }
@@ -44,17 +43,17 @@
     const found = rows(), from = marked();
     const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
     if (!next) {
-      say(step > 0 ? gettext("This is the last request on this page.") : gettext("This is the first request on this page."));
+      announce(step > 0 ? gettext("This is the last request on this page.") : gettext("This is the first request on this page."));
       return;
     }
-    // Whoever reads card after card finds the next one open.
+    // If the card of this row is open, open that of the next one.
     const reading = from && cardOf(from) !== null;
     if (reading) {
-      // A card with the focus in it counts as in use.
+      // A card that contains the focus would count as in use and not be closed.
       titleOf(from).focus({ preventScroll: true });
       titleOf(from).click();
     }
-    mark(next);
+    focusRow(next);
     if (reading && !cardOf(next)) open(next, () => next.scrollIntoView({ block: "nearest" }));
   }
 
@@ -64,7 +63,7 @@
     titleOf(row).click();
     opened(row);
   }
-  // At once where the card was kept, else when it has come.
+  // Runs at once if the card is still on the page, else when it has loaded.
   function opened(row) {
     const then = waiting.get(row.id);
     if (!then || !cardOf(row)) return;
@@ -72,115 +71,115 @@
     then();
   }
   document.addEventListener("htmx:afterSettle", (event) => {
-    const row = event.target.closest?.(".triage-row");
+    const row = event.target.closest?.(".inbox-row");
     if (row) opened(row);
   });
 
-  // --- What keys do to an open card.
+  // --- What keys do on an open card.
   function press(row, key) {
     const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
     if (!button) {
       const first = answering(card);
-      say(first ? gettext("Choose one of the answers on the card.") : gettext("There is nothing to decide here."));
+      announce(first ? gettext("Choose one of the answers on the card.") : gettext("There is nothing to decide here."));
       first?.focus();
       return;
     }
-    const folded = button.closest("details:not([open])"), caution = cautionFor(card);
+    const collapsed = button.closest("details:not([open])"), caution = cautionFor(card);
     const name = key === "a" ? button.form.elements.typed_name : null;
-    if (folded) {
-      folded.open = true;
+    if (collapsed) {
+      collapsed.open = true;
       button.focus();
-      say(gettext("Press the button to confirm."));
+      announce(gettext("Press the button to confirm."));
     } else if (name && !name.value) {
       name.focus();
-      say(gettext("Critical: type the name first."));
+      announce(gettext("Critical: type the name first."));
     } else if (caution) {
       button.focus();
-      say(caution);
+      announce(caution);
     } else if (!button.disabled) {
-      // A click and not a submit: htmx sends the button that was clicked.
+      // Click instead of submitting the form, so that htmx sends the value of the button.
       button.click();
     }
   }
 
-  // Why a single key must not decide this card now; undefined where it may. The key then leads to the button.
+  // Returns why a single key must not decide this card now, or undefined. If it must not, the key only focuses the button.
   function cautionFor(card) {
     if (card.matches(".urgency-critical")) return gettext("Critical: press the button to decide it.");
     const refused = [...document.querySelectorAll(".refusal")].some((shown) => shown.checkVisibility());
     return refused ? gettext("Read the message on this page, then press the button.") : undefined;
   }
 
-  // Who takes it, hands it over or withdraws it has not answered it.
+  // Returns the first control that answers the request; assigning or cancelling it is not an answer.
   function answering(card) {
     const controls = [...card.querySelectorAll("form :is(button, textarea, select, input:not([type=hidden]))")];
-    return controls.find((control) => !control.closest(".holder, .more, details:not([open])"));
+    return controls.find((control) => !control.closest(".assignee, .more, details:not([open])"));
   }
 
   function edit(row) {
     const button = cardOf(row).querySelector('button[data-key="e"]');
-    if (!button) return say(gettext("This input cannot be edited."));
-    const folded = button.closest("details");
-    if (folded) folded.open = true;
+    if (!button) return announce(gettext("This input cannot be edited."));
+    const details = button.closest("details");
+    if (details) details.open = true;
     (button.form.querySelector("input:not([type=hidden]), textarea, select") ?? button).focus();
   }
 
   function comment(row) {
     const field = cardOf(row).querySelector('textarea[name="comment"]');
-    if (!field) return say(gettext("You cannot send a message for this request."));
-    const folded = field.closest("details");
-    if (folded) folded.open = true;
+    if (!field) return announce(gettext("You cannot send a message for this request."));
+    const details = field.closest("details");
+    if (details) details.open = true;
     field.focus();
   }
 
   function raw(row) {
-    const folded = cardOf(row).querySelector("details.raw");
-    if (!folded) return say(gettext("This request has no raw JSON."));
-    folded.open = !folded.open;
-    folded.querySelector(folded.open ? "pre" : "summary").focus();
+    const details = cardOf(row).querySelector("details.raw");
+    if (!details) return announce(gettext("This request has no raw JSON."));
+    details.open = !details.open;
+    details.querySelector(details.open ? "pre" : "summary").focus();
   }
 
   function select(row) {
-    row.querySelector('input[name="pick"]')?.click() ?? say(gettext("This request cannot be selected."));
+    row.querySelector('input[name="pick"]')?.click() ?? announce(gettext("This request cannot be selected."));
   }
 
   const ACTS = {
     a: { does: (row) => press(row, "a"), first: gettext("Opened. Read it, then press a to approve it.") },
     r: { does: (row) => press(row, "r"), first: gettext("Opened. Read it, then press r to reject it.") },
-    e: { does: edit, goesOn: true },
-    c: { does: comment, goesOn: true },
-    v: { does: raw, goesOn: true },
+    e: { does: edit },
+    c: { does: comment },
+    v: { does: raw },
   };
 
   function act(key, row) {
-    const { does, first, goesOn } = ACTS[key];
+    const { does, first } = ACTS[key];
     if (cardOf(row)) return does(row);
-    // Nobody decides what they have not been shown.
-    open(row, () => { if (goesOn) does(row); else say(first); });
+    // Keys that decide only open the card at first, so that no one decides what they have not seen.
+    open(row, () => { if (first) announce(first); else does(row); });
   }
 
-  // --- What has changed, or is out of sight, is looked at before a key does anything to it.
+  // --- If a request has just changed or is off screen, the first key only shows it.
   function ready(row) {
     if (!row) {
-      say(gettext("No request is selected. Press j first."));
+      announce(gettext("No request is selected. Press j first."));
       return false;
     }
     if (row.dataset.touched) {
       delete row.dataset.touched;
       row.classList.remove("touched");
-      say(gettext("This request has just changed. Look at it, then press again."));
+      announce(gettext("This request has just changed. Look at it, then press again."));
       return false;
     }
     const { top, bottom } = row.getBoundingClientRect();
     if (bottom < 60 || top > innerHeight - 20) {
-      mark(row);
-      say(gettext("The selected request was off screen. Look at it, then press again."));
+      focusRow(row);
+      announce(gettext("The selected request was off screen. Look at it, then press again."));
       return false;
     }
     if (row.querySelector(".htmx-request")) return false;
     return true;
   }
 
-  // A card that stands alone is replaced as a whole; in the list, its line bears the mark.
+  // On its own page, the whole card is replaced and marked as changed; in the inbox, its row is.
   if (alone) {
     document.addEventListener("htmx:oobBeforeSwap", (event) => {
       const fresh = event.detail.fragment.firstElementChild, card = marked();
@@ -197,11 +196,11 @@
     if (event.target.matches?.(FIELDS)) {
       if (event.key !== "Escape") return;
       event.preventDefault();
-      if (row) mark(row);
+      if (row) focusRow(row);
       else event.target.blur();
       return;
     }
-    // A key that is held down moves, and decides nothing.
+    // A key that is held down may move the selection but not decide.
     if (event.repeat && event.key !== "j" && event.key !== "k") return;
     if (run(event.key, row)) event.preventDefault();
   });

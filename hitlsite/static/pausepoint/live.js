@@ -1,19 +1,21 @@
-// Live pages: what the WebSocket pushes is swapped in by htmx; here is what htmx leaves to the page.
+// Live pages: htmx swaps in what the WebSocket pushes; this script decides where new fragments go and what stays.
 (function () {
   "use strict";
 
-  const SIGNED_OUT = 4401, NOT_FOUND = 4404;
-  const held = [];
+  const LOGGED_OUT = 4401, NOT_FOUND = 4404;
+  const deferred = [];
 
-  // A desk is to be live again soon after a restart, and not when a minute of patience is over.
+  // Reconnect within seconds after a restart, not only after a minute of back-off.
   htmx.config.wsReconnectDelay = (tries) => Math.random() * Math.min(5000, 500 * 2 ** tries);
 
-  // --- Fragments whose element is not on the page are no matter for htmx: they go to the end of the list they name
-  // (data-first: to its beginning), or nowhere.
+  // --- htmx ignores fragments whose element is not on the page. They are appended to the list that data-into names (with
+  // data-first, prepended), or dropped.
   htmx.defineExtension("place", {
     transformResponse(text) {
       const pushed = document.createElement("template");
       pushed.innerHTML = text;
+      // Compare before anything is placed: a new card must be announced.
+      for (const element of [...pushed.content.children].filter(isShown)) element.remove();
       for (const element of [...pushed.content.children]) {
         const [, target] = (element.getAttribute("hx-swap-oob") || "").match(/^(?:\w+)(?::(.+))?$/) || [];
         if (!element.hasAttribute("hx-swap-oob") || document.querySelector(target || `#${CSS.escape(element.id)}`)) continue;
@@ -24,12 +26,19 @@
     },
   });
 
+  // After it connects, a page receives again what changed in the second it was rendered. Do not announce what it already shows:
+  // that would replace a newer announcement.
+  function isShown({ dataset }) {
+    const shown = dataset.announces && document.getElementById(dataset.announces);
+    return Boolean(shown) && shown.dataset.version === dataset.version;
+  }
+
   function place(element) {
     const list = element.dataset.into && document.querySelector(element.dataset.into);
     if (!list || document.getElementById(element.id)) return;
-    // A list that grows at its top would move what a pointer is about to press: wait until nobody is in it.
+    // Inserting at the top would move what a pointer is about to press: wait until the list is neither hovered nor focused.
     if (element.dataset.first !== undefined && list.matches(":hover, :focus-within")) {
-      held.push(element);
+      deferred.push(element);
       return;
     }
     element.removeAttribute("hx-swap-oob");
@@ -40,43 +49,42 @@
   }
 
   for (const name of ["pointerover", "focusin"]) {
-    document.addEventListener(name, () => held.splice(0).forEach(place));
+    document.addEventListener(name, () => deferred.splice(0).forEach(place));
   }
 
-  // --- What is on the page stays where it must not be replaced: whole cards, and forms somebody is writing in.
+  // --- Do not replace decided cards, or forms that someone is filling in.
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
     if (!fresh || fresh.id !== shown.id) return;
     const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
-    // What was just sent from a card is answered in that card, refusals too: until then it stays.
+    // While a form of the card is being sent, wait for its response, which may be a refusal.
     const sending = shown.querySelector(".htmx-request") !== null && fresh.dataset.version !== undefined;
-    // A decided card says all there is to say: to replace it would take the focus from its outcome.
+    // Replacing a decided card would take the focus from its outcome.
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
     if (fresh.dataset.insertOnly !== undefined || sending || stays) event.detail.shouldSwap = false;
-    // An opened table stays open through a push.
+    // Keep open details open.
     const open = [...shown.querySelectorAll("details")].map((details) => details.open);
     fresh.querySelectorAll("details").forEach((details, index) => { if (open[index]) details.open = true; });
     if (event.detail.shouldSwap && shown.matches(".request.is-pending")) {
-      const room = height(shown);
-      queueMicrotask(() => hold(fresh, room));
+      const before = height(shown);
+      queueMicrotask(() => keepHeight(fresh, before));
     }
     if (event.detail.shouldSwap && shown.contains(document.activeElement)) {
-      // Whoever has just decided keeps the focus on the outcome.
-      // A line that says who is on it keeps it as a whole: its button may say something else by now.
-      queueMicrotask(() => (fresh.matches(".holder") ? fresh : fresh.querySelector(".outcome"))?.focus());
+      // Keep the focus: on the outcome of the decision, or on the whole line with the assignee, whose button may have changed.
+      queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome"))?.focus());
     }
   });
 
-  // What others decide moves no card that a pointer is about to press: the outcome takes the room that the form had.
-  // A style sheet and not a style attribute, which htmx would copy and the policy refuse.
-  const rooms = new CSSStyleSheet();
-  document.adoptedStyleSheets.push(rooms);
-  function hold(card, room) {
+  // When someone else decides, the card keeps its height, so that no other card moves below a pointer.
+  // Use a style sheet: htmx would copy a style attribute, and the content security policy forbids it.
+  const heights = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(heights);
+  function keepHeight(card, before) {
     const outcome = card.querySelector(".outcome");
     if (!outcome) return;
-    rooms.insertRule(`#${card.id} { min-height: ${room}px; }`);
-    const over = height(card) - room;
-    if (over > 0) rooms.insertRule(`#${card.id} .outcome { max-height: ${Math.max(height(outcome) - over, 48)}px; }`);
+    heights.insertRule(`#${card.id} { min-height: ${before}px; }`);
+    const over = height(card) - before;
+    if (over > 0) heights.insertRule(`#${card.id} .outcome { max-height: ${Math.max(height(outcome) - over, 48)}px; }`);
   }
 
   function height(element) {
@@ -94,21 +102,20 @@
 
   window.pausepoint = { inUse };
 
-  // --- A form that was sent and did not arrive says so, above it, until it is sent again; then what the server said there
-  // about the last try goes too.
+  // --- If a form cannot be sent, an error above it says so until it is sent again; that removes earlier errors there, too.
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, (event) => {
       const form = event.detail.elt;
-      if (form.matches("form") && form.isConnected) lost(form);
+      if (form.matches("form") && form.isConnected) showSendError(form);
     });
   }
   document.addEventListener("htmx:beforeSend", (event) => {
     const form = event.detail.elt;
     if (!form.matches("form")) return;
-    for (const place of new Set([form, event.detail.target])) forget(place);
+    for (const element of new Set([form, event.detail.target])) removeErrors(element);
   });
 
-  function lost(form) {
+  function showSendError(form) {
     const line = document.createElement("p");
     line.className = "refusal";
     line.dataset.problem = "";
@@ -116,62 +123,62 @@
     line.tabIndex = -1;
     line.textContent = gettext("The server does not respond. Try again in a moment. Nothing is decided twice.");
     form.before(line);
-    // A button that was disabled meanwhile has lost the focus; nobody else's is taken.
+    // A button that was disabled meanwhile has lost the focus. Do not take it from anything else.
     if (document.activeElement === document.body || form.contains(document.activeElement)) line.focus();
   }
 
-  function forget(place) {
-    while (place.previousElementSibling?.matches("[data-problem]")) place.previousElementSibling.remove();
+  function removeErrors(element) {
+    while (element.previousElementSibling?.matches("[data-problem]")) element.previousElementSibling.remove();
   }
 
-  // --- The live mark.
-  document.addEventListener("htmx:wsOpen", () => mark("on", gettext("Live")));
-  document.addEventListener("htmx:wsConnecting", () => mark("off", gettext("Connecting…")));
+  // --- The connection status.
+  document.addEventListener("htmx:wsOpen", () => showStatus("on", gettext("Live")));
+  document.addEventListener("htmx:wsConnecting", () => showStatus("off", gettext("Connecting…")));
   document.addEventListener("htmx:wsClose", (event) => {
     const code = event.detail.event.code;
-    if (code === SIGNED_OUT) mark("out", gettext("You are logged out: reload to log in"));
-    else if (code === NOT_FOUND) mark("out", gettext("No longer available"));
-    else mark("off", gettext("Not live: reload for updates"));
+    if (code === LOGGED_OUT) showStatus("out", gettext("You are logged out: reload to log in"));
+    else if (code === NOT_FOUND) showStatus("out", gettext("No longer available"));
+    else showStatus("off", gettext("Not live: reload for updates"));
   });
 
-  function mark(state, words) {
+  function showStatus(state, words) {
     const live = document.getElementById("live");
     if (!live) return;
     live.dataset.state = state;
     live.querySelector(".live-words").textContent = words;
   }
 
-  // --- After every push: text of committed steps gives way to its stored form.
-  document.addEventListener("htmx:wsAfterMessage", tidy);
-  document.addEventListener("htmx:afterSettle", tidy);
-  document.addEventListener("DOMContentLoaded", tidy);
+  // --- After every push, remove the streamed text of steps that are stored by now.
+  document.addEventListener("htmx:wsAfterMessage", removeStoredSteps);
+  document.addEventListener("htmx:afterSettle", removeStoredSteps);
+  document.addEventListener("DOMContentLoaded", removeStoredSteps);
 
-  function tidy() {
+  function removeStoredSteps() {
     const turn = document.getElementById("turn");
     if (turn) {
-      const runs = turn.dataset.state === "queued" || turn.dataset.state === "running";
+      const running = turn.dataset.state === "queued" || turn.dataset.state === "running";
       for (const step of document.querySelectorAll(".live-step")) {
-        const over = step.dataset.turn === turn.dataset.turn && (!runs || Number(step.dataset.step) < Number(turn.dataset.committed));
-        if (over || Number(step.dataset.turn) < Number(turn.dataset.turn)) step.remove();
+        const stored = step.dataset.turn === turn.dataset.turn && (!running || Number(step.dataset.step) < Number(turn.dataset.committed));
+        if (stored || Number(step.dataset.turn) < Number(turn.dataset.turn)) step.remove();
       }
     }
-    follow();
+    scrollToEnd();
   }
 
-  // --- Where no push will come, an answer without a content is a reason to read the page again.
+  // --- If the page is not live, reload it after a response without content, because no push will update it.
   document.addEventListener("htmx:afterRequest", (event) => {
     const live = document.getElementById("live");
     if (event.detail.xhr?.status === 204 && live && live.dataset.state !== "on") location.reload();
   });
 
-  // --- A chat keeps its end in view, unless somebody has scrolled up to read.
+  // --- A chat keeps its end in view unless the reader has scrolled up.
   let atEnd = true;
   addEventListener("scroll", () => { atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 120; }, { passive: true });
-  function follow() {
+  function scrollToEnd() {
     if (atEnd && document.getElementById("composer")) scrollTo({ top: document.documentElement.scrollHeight });
   }
 
-  // --- Enter sends, Shift+Enter makes a new line (and Enter that ends a word in an input method does neither).
+  // --- Enter sends and Shift+Enter inserts a new line. Enter that completes a word of an input method does neither.
   document.addEventListener("keydown", (event) => {
     const field = event.target;
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || !field.matches?.("[data-send-on-enter]")) return;

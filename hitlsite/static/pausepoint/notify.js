@@ -1,51 +1,51 @@
-// The title counts what waits for this person. Notifications by the browser: asked for by a press alone, and shown only while
-// nobody looks at the page. They hold a title and a tool, never what was asked.
+// The count of waiting requests in the page's title, and browser notifications. These are enabled by a button and shown only
+// while the page is hidden. They hold the title and the tool of a request, never its input.
 (function () {
   "use strict";
 
   const KEY = "pausepoint.notifications", COUNT = "pausepoint.waiting", MANY = 3;
-  const told = new Set();
+  const notified = new Set();
 
-  // --- The title. Pages that show no counts learn them from what is pushed, and carry them along in their tab.
+  // --- The title. Pages without counts take them from pushes, and keep them for the next page in this tab.
   let waiting = 0;
   function count(element) {
-    // What is pushed says it where it may have changed.
+    // Pushes include the number only if it may have changed.
     if (element?.dataset.waiting !== undefined) {
       waiting = Number(element.dataset.waiting) || 0;
-      keep(sessionStorage, COUNT, `${who()} ${waiting}`);
+      store(sessionStorage, COUNT, `${username()} ${waiting}`);
     }
     const plain = document.title.replace(/^\(\d+\+?\) /, "");
     const title = waiting ? `(${waiting}) ${plain}` : plain;
     if (document.title !== title) document.title = title;
   }
 
-  function who() {
+  function username() {
     return document.querySelector(".who")?.textContent || "";
   }
 
-  function carried() {
-    const [name, number] = kept(sessionStorage, COUNT).split(/ (?=\d+$)/);
-    return name === who() ? Number(number) || 0 : 0;
+  function storedCount() {
+    const [name, number] = stored(sessionStorage, COUNT).split(/ (?=\d+$)/);
+    return name === username() ? Number(number) || 0 : 0;
   }
 
-  // A browser may forbid its stores; then nothing is remembered, and all else works.
-  function kept(store, key) {
-    try { return store.getItem(key) || ""; } catch { return ""; }
+  // A browser may forbid storage; everything else still works.
+  function stored(storage, key) {
+    try { return storage.getItem(key) || ""; } catch { return ""; }
   }
-  function keep(store, key, value) {
-    try { store.setItem(key, value); } catch { return; }
+  function store(storage, key, value) {
+    try { storage.setItem(key, value); } catch { return; }
   }
 
-  // --- The switch.
-  const able = "Notification" in window && window.isSecureContext;
+  // --- The button.
+  const supported = "Notification" in window && window.isSecureContext;
 
   function on() {
-    return able && Notification.permission === "granted" && kept(localStorage, KEY) === "on";
+    return supported && Notification.permission === "granted" && stored(localStorage, KEY) === "on";
   }
 
   function show() {
     const button = document.getElementById("notify");
-    if (!button || !able) return;
+    if (!button || !supported) return;
     const blocked = Notification.permission === "denied";
     button.hidden = false;
     button.disabled = blocked;
@@ -55,45 +55,45 @@
   }
 
   async function press() {
-    if (on()) keep(localStorage, KEY, "off");
-    else if ((await Notification.requestPermission()) === "granted") keep(localStorage, KEY, "on");
+    if (on()) store(localStorage, KEY, "off");
+    else if ((await Notification.requestPermission()) === "granted") store(localStorage, KEY, "on");
     show();
   }
 
-  // --- What is pushed.
-  function tell(news, words) {
+  // --- Notifications for pushed requests.
+  function notify({ dataset }, body) {
     try {
-      const note = new Notification(news.dataset.title, { body: words, tag: news.dataset.request, icon: document.querySelector("link[rel=icon]").href });
-      note.onclick = () => { window.focus(); location.assign(news.dataset.url); note.close(); };
+      const shown = new Notification(dataset.title, { body, tag: dataset.request, icon: document.querySelector("link[rel=icon]").href });
+      shown.onclick = () => { window.focus(); location.assign(dataset.url); shown.close(); };
     } catch {
       // Some browsers (Android's) only let a service worker notify.
       document.getElementById("notify").hidden = true;
     }
   }
 
-  function heard(text) {
+  function receive(text) {
     const pushed = document.createElement("template");
     pushed.innerHTML = text;
     count(pushed.content.querySelector("#counts"));
     if (!document.hidden || !on()) return;
     const words = document.getElementById("notify").dataset;
-    const fresh = [...pushed.content.querySelectorAll(".news")].filter((news) => !told.has(news.dataset.request));
-    for (const news of fresh) told.add(news.dataset.request);
+    const fresh = [...pushed.content.querySelectorAll(".browser-notification")].filter(({ dataset }) => !notified.has(dataset.request));
+    for (const { dataset } of fresh) notified.add(dataset.request);
     if (fresh.length > MANY) {
-      // A page that was away for long would shower whoever left it open.
+      // A page that reconnects after a long time shows one notification instead of many.
       fresh[0].dataset.title = `${words.many}: ${fresh.length}`;
       fresh[0].dataset.url = "/";
-      tell(fresh[0], "");
+      notify(fresh[0], "");
       return;
     }
-    for (const news of fresh) tell(news, [words.waits, news.dataset.tool].filter(Boolean).join(": "));
+    for (const one of fresh) notify(one, [words.waits, one.dataset.tool].filter(Boolean).join(": "));
   }
 
-  document.addEventListener("htmx:wsBeforeMessage", (event) => heard(event.detail.message));
+  document.addEventListener("htmx:wsBeforeMessage", (event) => receive(event.detail.message));
   document.addEventListener("htmx:afterSettle", () => count(document.getElementById("counts")));
   addEventListener("storage", (event) => { if (event.key === KEY) show(); });
   document.addEventListener("DOMContentLoaded", () => {
-    waiting = carried();
+    waiting = storedCount();
     count(document.getElementById("counts"));
     document.getElementById("notify")?.addEventListener("click", press);
     show();

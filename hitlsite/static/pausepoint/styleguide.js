@@ -1,4 +1,4 @@
-// The contrast of each swatch, in the theme that is shown; and a dialog to look at.
+// Shows the contrast of each swatch in the current theme, and opens the example dialog.
 (function () {
   "use strict";
 
@@ -21,7 +21,7 @@
   }
 
   measure();
-  // Cards that were refused take the focus on their own pages; here one reads from the top.
+  // The example cards with an error take the focus; start at the top of the page instead.
   addEventListener("load", () => {
     document.activeElement.blur();
     if (!location.hash) scrollTo({ top: 0 });

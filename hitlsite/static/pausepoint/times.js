@@ -1,12 +1,12 @@
-// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes". The exact time is in the title. What is
-// entered in UTC is said in the person's own time beside the field.
+// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes", with the exact time in the title. Beside fields for
+// a time in UTC, the same time in the person's time zone.
 (function () {
   "use strict";
 
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
   const DAY = 86400, UNITS = [["hour", 3600], ["minute", 60]];
 
-  // Days are those of the calendar where the page is read: what is 25 hours away may be the day after tomorrow.
+  // Count calendar days in the person's time zone: what is 25 hours away may be the day after tomorrow.
   function days(moment) {
     const [then, today] = [moment, new Date()].map((day) => Date.UTC(day.getFullYear(), day.getMonth(), day.getDate()));
     return (then - today) / (DAY * 1000);
@@ -34,7 +34,7 @@
     }
   }
 
-  function saySame(field) {
+  function showLocalTime(field) {
     const moment = new Date(`${field.value}Z`);
     let same = field.parentElement.querySelector("output.same-time");
     if (!same) {
@@ -51,11 +51,11 @@
   const MOMENTS = "input[type=datetime-local]";
 
   function ready(root) {
-    for (const field of root.querySelectorAll(MOMENTS)) saySame(field);
+    for (const field of root.querySelectorAll(MOMENTS)) showLocalTime(field);
   }
 
   document.addEventListener("input", (event) => {
-    if (event.target.matches(MOMENTS)) saySame(event.target);
+    if (event.target.matches(MOMENTS)) showLocalTime(event.target);
   });
   document.addEventListener("DOMContentLoaded", () => ready(document));
   document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement || document));

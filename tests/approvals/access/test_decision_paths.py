@@ -90,7 +90,7 @@ def test_the_admin_cancels_requests_except_critical_ones():
     owner = alice()
     critical = make_request(owner, title="Wipe it?", priority=Priority.CRITICAL)
     recovery, plain = make_request(owner, Kind.RECOVERY, title="Done?"), make_request(owner, title="Mail it?")
-    chosen = {"action": "withdraw", "_selected_action": [one.pk for one in (critical, recovery, plain)]}
+    chosen = {"action": "cancel_selected", "_selected_action": [one.pk for one in (critical, recovery, plain)]}
     page = browser(root).post("/admin/approvals/approvalrequest/", chosen, follow=True).text
     assert [stored(one).status for one in (critical, recovery, plain)] == ["pending", "pending", "cancelled"]
     told = [one.words for one in parse(page).find("ul", class_="messagelist")[0].find("li")]

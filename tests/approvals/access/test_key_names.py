@@ -73,7 +73,7 @@ def test_pages_name_the_key(decided):
     reader = browser(make_person("carol", "view_approvalrequest"))
     page = parse(reader.get(decided.get_absolute_url()).text)
     assert page.find("div", class_="outcome")[0].find("b")[1].words == BOBS
-    assert [one.words for one in page.find("li", class_="comment")[0].find("b")] == [BOBS]
+    assert [one.words for one in page.find("li", class_="internal-note")[0].find("b")] == [BOBS]
     workflow = parse(reader.get(Workflow.objects.get().get_absolute_url()).text)
     trail = [row.find("td")[3].words for row in workflow.find("table", class_="list")[0].find("tbody")[0].find("tr")]
     assert trail == [ALICES, BOBS, BOBS, BOBS, ALICES]

@@ -28,7 +28,7 @@ def say(request: ApprovalRequest, by: User, text: str) -> RequestComment:
 
 
 def said(html: str) -> list[str]:
-    return [one.words for one in parse(html).find("li", class_="comment")]
+    return [one.words for one in parse(html).find("li", class_="internal-note")]
 
 
 def test_requester_assignee_and_deciders_comment_auditors_read_and_others_see_nothing():
@@ -87,9 +87,9 @@ def test_a_comment_is_stored_as_written_and_shown_as_safe_markdown():
     request, by = make_request(alice()), bob()
     text = "**Look**: <script>alert(1)</script> [here](javascript:alert(1)) ![x](https://evil.example/x.png)\x00"
     answer = browser(by).post(f"{request.get_absolute_url()}comments/", {"text": text})
-    assert (answer.status_code, answer.headers["Location"]) == (302, f"{request.get_absolute_url()}#talk")
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{request.get_absolute_url()}#notes")
     page = browser(by).get(request.get_absolute_url()).text
-    (comment,) = parse(page).find("li", class_="comment")
+    (comment,) = parse(page).find("li", class_="internal-note")
     assert [one.words for one in comment.find("strong")] == ["Look"]
     assert [comment.find(tag) for tag in ("script", "img")] == [[], []]
     assert inline_code(page) == []

@@ -1,4 +1,4 @@
-"""The admin shows and never changes; what it may do goes through the same corridor as everything else."""
+"""The admin is read-only; its actions use the same decision path as everything else."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_database_itself_refuses_to_change_an_entry(statement):
         "?person=%F0%9F%A6%8A",
     ],
 )
-def test_a_hostile_filter_breaks_nothing(query):
+def test_hostile_filter_causes_no_error(query):
     client, _ = make_root()
     assert client.get(f"/admin/approvals/auditentry/{query}").status_code in {200, 302}
 
@@ -111,37 +111,37 @@ def test_only_the_filters_of_the_list_reach_the_database(query):
     assert client.get(f"/admin/approvals/auditentry/{query}").status_code == 400
 
 
-def test_an_event_that_does_not_exist_finds_nothing():
+def test_unknown_event_finds_nothing():
     client, _ = make_root()
     ask(people.alice())
     pages = [client.get(f"/admin/approvals/auditentry/{query}") for query in ("", "?event=x")]
     assert [page.context["cl"].result_count for page in pages] == [1, 0]
 
 
-def test_a_day_that_is_none_is_told():
+def test_invalid_day_shows_an_error():
     client, _ = make_root()
     assert "Enter a date like" in client.get("/admin/approvals/auditentry/?from=yesterday").content.decode()
 
 
-def test_a_filter_keeps_the_others():
+def test_filter_keeps_the_other_filters():
     client, _ = make_root()
     page = client.get("/admin/approvals/auditentry/?tool=issueRefund&person=bob").content.decode()
     assert '<input type="hidden" name="tool" value="issueRefund">' in page
     assert "export.csv?tool=issueRefund&amp;person=bob" in page
 
 
-def test_the_export_has_all_pages_of_the_list():
+def test_export_contains_all_pages_of_the_list():
     client, _ = make_root()
     page = client.get("/admin/approvals/auditentry/?tool=issueRefund&p=1").content.decode()
     assert 'export.jsonl?tool=issueRefund"' in page
 
 
-def test_withdrawing_goes_through_the_corridor_one_by_one():
+def test_cancel_action_uses_the_decision_path_for_each_request():
     client, root = make_root()
     alice, bob = people.alice(), people.bob()
     first, second = ask(alice, "run-1"), ask(alice, "run-2")
     actions.decide(first.pk, Answer(Verdict.APPROVE), by=bob, via=Door.DASHBOARD)
-    selected = {"action": "withdraw", "_selected_action": [str(first.pk), str(second.pk)]}
+    selected = {"action": "cancel_selected", "_selected_action": [str(first.pk), str(second.pk)]}
     page = client.post("/admin/approvals/approvalrequest/", selected, follow=True).content.decode()
     assert (
         "“May I? run-1”: This request was approved just now by bob" in page,
@@ -152,14 +152,16 @@ def test_withdrawing_goes_through_the_corridor_one_by_one():
     assert AuditEntry.objects.filter(event="request.cancelled", request_id=second.pk, via="admin").count() == 1
 
 
-def test_who_may_only_look_gets_no_withdraw_action():
+def test_readers_get_no_cancel_action():
     carol = people.carol()
     carol.is_staff = True
     carol.save()
     request = ask(people.alice())
     client = Client()
     client.force_login(carol)
-    client.post("/admin/approvals/approvalrequest/", {"action": "withdraw", "_selected_action": [str(request.pk)]})
+    client.post(
+        "/admin/approvals/approvalrequest/", {"action": "cancel_selected", "_selected_action": [str(request.pk)]}
+    )
     request.refresh_from_db()
     assert request.status == "pending"
 
@@ -175,13 +177,13 @@ def test_a_key_is_revoked_once_and_its_secret_is_never_shown():
     assert key.secret_hash not in client.get(f"/admin/approvals/apikey/{key.pk}/change/").content.decode()
 
 
-def test_the_page_of_keys_says_how_one_is_made():
+def test_key_list_says_how_to_create_a_key():
     client, _ = make_root()
     assert "manage.py createkey" in client.get("/admin/approvals/apikey/").content.decode()
 
 
 @pytest.mark.parametrize("model", [AuditEntry, ApprovalRequest, Decision, Turn], ids=lambda model: model.__name__)
-def test_a_row_is_shown_whole(model):
+def test_row_is_shown_completely(model):
     request = RequestFactory().get("/")
     request.user = make_root()[1]
     shown = {name.removeprefix("canonical_") for name in admin.site._registry[model].get_fields(request)}
@@ -189,7 +191,7 @@ def test_a_row_is_shown_whole(model):
     assert ("id" in shown) == (model is ApprovalRequest)
 
 
-def test_the_page_of_a_decision_names_its_request():
+def test_decision_page_names_its_request():
     client, root = make_root()
     request = ask(people.alice())
     actions.decide(request.pk, Answer(Verdict.APPROVE), by=root, via=Door.DASHBOARD)
@@ -198,7 +200,7 @@ def test_the_page_of_a_decision_names_its_request():
 
 
 @pytest.mark.parametrize("address", ["", "auth/user/", "auth/user/add/", "auth/group/add/", *(f"{n}/" for n in SHOWN)])
-def test_nothing_stands_inline_in_the_admin(address):
+def test_admin_pages_have_no_inline_scripts_or_styles(address):
     client, _ = make_root()
     response = client.get(f"/admin/{address}")
     assert (response.status_code, inline_code(response.content.decode())) == (200, [])

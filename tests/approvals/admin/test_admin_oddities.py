@@ -1,4 +1,4 @@
-"""What no database can hold or look for is refused in the admin, in words and on every database."""
+"""The admin refuses values that a database cannot store or search for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUL = [
     "auth/user/?%00=x",
 ]
 ACTIONS = [
-    ("approvals/approvalrequest", "withdraw"),
+    ("approvals/approvalrequest", "cancel_selected"),
     ("approvals/outboxevent", "send_again"),
     ("approvals/apikey", "revoke"),
     ("approvals/webhookendpoint", "delete_selected"),
@@ -45,7 +45,7 @@ def root() -> Client:
 
 
 @pytest.mark.parametrize("address", NUL)
-def test_a_nul_in_an_address_is_refused_in_words(root, address):
+def test_nul_in_an_address_is_refused(root, address):
     page = root.get(f"/admin/{address}")
     assert (page.status_code, "The request contains a NUL" in page.content.decode()) == (400, True)
 
@@ -53,12 +53,12 @@ def test_a_nul_in_an_address_is_refused_in_words(root, address):
 @pytest.mark.parametrize(
     "lookup", ["username__regex=(", "date_joined__year=99999999999", "first_name__range=a", "id__in=" + "9" * 30]
 )
-def test_the_lists_of_people_and_groups_take_their_own_filters_alone(root, lookup):
+def test_user_and_group_lists_accept_only_their_own_filters(root, lookup):
     assert root.get(f"/admin/auth/user/?{lookup}").status_code == 400
     assert root.get("/admin/auth/group/?name__regex=(").status_code == 400
 
 
-def test_the_filters_of_people_still_filter(root):
+def test_user_filters_still_work(root):
     team = Group.objects.create(name="refunds")
     team.user_set.add(carol())
     for query, found in [
@@ -72,14 +72,14 @@ def test_the_filters_of_people_still_filter(root):
 
 
 @pytest.mark.parametrize("selected", ["x", "", "\0", "1.5", "9" * 30, "True"])
-def test_what_is_no_rows_id_cannot_be_selected(root, selected):
+def test_invalid_ids_cannot_be_selected(root, selected):
     words = "The request contains a NUL" if selected == "\0" else "The selected row is not in this list."
     for model, action in ACTIONS:
         page = root.post(f"/admin/{model}/", {"action": action, "_selected_action": selected})
         assert (model, page.status_code, words in page.content.decode()) == (model, 400, True)
 
 
-def test_of_a_selection_with_an_odd_id_nothing_is_done(root):
+def test_selection_with_an_invalid_id_changes_nothing(root):
     key, _ = create_key(User.objects.get(), name="billing")
     assert (
         root.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk, "x"]}).status_code
@@ -90,5 +90,5 @@ def test_of_a_selection_with_an_odd_id_nothing_is_done(root):
     assert ApiKey.objects.get().revoked_at is not None
 
 
-def test_whoever_may_not_be_there_is_not_told_of_it():
+def test_people_without_access_learn_nothing():
     assert Client().get("/admin/auth/user/?username=%00").status_code == 302

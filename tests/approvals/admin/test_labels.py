@@ -13,6 +13,6 @@ def test_every_name_of_a_model_or_field_is_marked_for_translation():
     with override("en"):
         names = {str(name) for model in models for name in (model._meta.verbose_name, model._meta.verbose_name_plural)}
         names |= {str(field.verbose_name) for model in models for field in model._meta.fields}
-    # Those of Django and of models that mark their own.
+    # Names from Django, and names that models mark themselves.
     others = {"ID", "address", "Slack address", "from priority", "tool"}
     assert names - LABELS - others == set()

@@ -1,4 +1,4 @@
-"""Webhooks, their secrets and the rules for people are edited in the admin; dead letters are seen and sent again there."""
+"""The admin of webhooks, their secrets, notification rules and dead events."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def shown_secret(page: str) -> str:
     return found
 
 
-def test_a_new_endpoint_shows_its_secret_this_once(root):
+def test_new_endpoint_shows_its_secret_once(root):
     response = root.post(f"{ENDPOINTS}add/", FORM)
     endpoint = WebhookEndpoint.objects.get()
     secret = shown_secret(response.content.decode())
@@ -74,7 +74,7 @@ def test_a_new_endpoint_shows_its_secret_this_once(root):
         ({"events": ["request.made_up"]}, "is not one of the available choices"),
     ],
 )
-def test_an_endpoint_that_cannot_be_is_refused_in_words(root, changes, words):
+def test_invalid_endpoint_is_refused(root, changes, words):
     page = root.post(f"{ENDPOINTS}add/", FORM | changes).content.decode()
     assert (words in page, WebhookEndpoint.objects.count()) == (True, 0)
 
@@ -91,7 +91,7 @@ def test_every_event_can_be_chosen_and_stays_chosen(root):
 
 
 @pytest.mark.parametrize("make", [lambda: make_endpoint("https://app.example.org/"), lambda: make_key(people.alice())])
-def test_a_secret_is_changed_in_two_steps_on_record_in_the_admin(root, make):
+def test_secret_is_rotated_in_two_recorded_steps(root, make):
     owner, first = make()
     address = KEYS if hasattr(owner, "prefix") else ENDPOINTS
     response = root.post(address, {"action": "new_webhook_secret", "_selected_action": [owner.pk]})
@@ -104,7 +104,7 @@ def test_a_secret_is_changed_in_two_steps_on_record_in_the_admin(root, make):
     assert told == ["Created a new webhook secret.", "Revoked old webhook secrets."]
 
 
-def test_two_secrets_are_never_on_one_page(root):
+def test_page_never_shows_two_secrets(root):
     pair = [make_endpoint("https://app.example.org/")[0].pk for _ in range(2)]
     page = root.post(
         ENDPOINTS, {"action": "new_webhook_secret", "_selected_action": pair}, follow=True
@@ -112,7 +112,7 @@ def test_two_secrets_are_never_on_one_page(root):
     assert ("Select exactly one item." in page, "whsec_" in page) == (True, False)
 
 
-def test_who_may_only_look_gets_no_secret():
+def test_readers_get_no_secret():
     client = staff("view_webhookendpoint", "view_apikey")
     (endpoint, first), (key, second) = make_endpoint("https://app.example.org/"), make_key(people.alice())
     for address, owner in ((ENDPOINTS, endpoint), (KEYS, key)):
@@ -122,7 +122,7 @@ def test_who_may_only_look_gets_no_secret():
     assert client.post(f"{ENDPOINTS}add/", FORM).status_code == 403
 
 
-def test_dead_letters_are_seen_and_sent_again_with_the_same_id_on_record(root, settings):
+def test_dead_events_are_listed_and_sent_again_with_the_same_id(root, settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     with Receiver(lambda got: answer(500)) as there:
         key, secret = make_key(people.alice())
@@ -136,7 +136,7 @@ def test_dead_letters_are_seen_and_sent_again_with_the_same_id_on_record(root, s
         assert ("answered 500" in page, "1 outbox event" in page) == (True, True)
         root.post(OUTBOX, {"action": "send_again", "_selected_action": [row.pk]})
         carry()
-        # Given up long ago, it is tried for three days again.
+        # A dead event is tried for three more days.
         assert states() == [("request.decided", False, False, "answered 500")]
         there.behave = lambda got: answer(200)
         later()
@@ -156,7 +156,7 @@ def test_dead_letters_are_seen_and_sent_again_with_the_same_id_on_record(root, s
     assert entry.data == told
 
 
-def test_who_may_only_look_sends_nothing_again():
+def test_readers_cannot_send_events_again():
     client = staff("view_outboxevent")
     make_endpoint("https://app.example.org/")
     make_request(people.alice())
@@ -164,7 +164,7 @@ def test_who_may_only_look_sends_nothing_again():
     assert AuditEntry.objects.filter(event="event.resent").count() == 0
 
 
-def test_a_rule_is_made_and_refused_in_words(root, settings):
+def test_notification_rule_is_created_and_validated(root, settings):
     bob = people.bob()
     form = {"person": bob.pk, "route": "mail", "min_priority": "high", "tool_name": "", "active": "on"}
     assert root.post(f"{RULES}add/", form).status_code == 302
@@ -181,7 +181,7 @@ def test_a_rule_is_made_and_refused_in_words(root, settings):
     assert NotificationRule.objects.count() == 1
 
 
-def test_the_address_of_a_channel_is_for_those_who_may_change_it(root):
+def test_slack_url_is_shown_only_to_people_who_may_change_it(root):
     url = "https://hooks.slack.example/services/T0/B0/x"
     rule = NotificationRule.objects.create(person=people.bob(), route="slack", slack_url=url)
     pages = [f"{RULES}", f"{RULES}{rule.pk}/change/"]
@@ -193,7 +193,7 @@ def test_the_address_of_a_channel_is_for_those_who_may_change_it(root):
 
 
 @pytest.mark.parametrize("address", [ENDPOINTS, f"{ENDPOINTS}add/", RULES, f"{RULES}add/"])
-def test_nothing_stands_inline_there(root, address):
+def test_subscription_pages_have_no_inline_scripts_or_styles(root, address):
     response = root.get(address)
     assert (response.status_code, inline_code(response.content.decode())) == (200, [])
 
@@ -210,13 +210,13 @@ def webhooksecret(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_the_command_prints_a_keys_new_secret_alone():
+def test_command_prints_only_the_new_secret():
     key, _ = create_key(people.alice(), name="agent")
     (text,) = webhooksecret("--key", key.prefix).splitlines()
     assert signing.secrets_of(key) == [text]
 
 
-def test_the_command_knows_no_such_key():
+def test_command_refuses_an_unknown_key():
     with pytest.raises(CommandError, match="No active key has the prefix 'nonsense'"):
         webhooksecret("--key", "nonsense")
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.models import ApprovalRequest
-from approvals.queries.search_words import MAX_KEPT, kept
+from approvals.queries.search_words import MAX_KEPT, words_to_index
 from approvals.runtime import canonical
 from approvals.runtime.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load, parse
 from approvals.runtime.json_tables import rows
@@ -156,9 +156,9 @@ def test_an_unterminated_string_is_refused_at_once():
 
 
 def test_search_finds_the_beginning_of_very_long_texts():
-    assert kept("beta " * 200_000, "omega") == "beta"
-    assert kept("beta " * 1_000, "omega") == "beta omega"
-    assert len(kept(*(f"word{number}" for number in range(50_000)))) <= MAX_KEPT
+    assert words_to_index("beta " * 200_000, "omega") == "beta"
+    assert words_to_index("beta " * 1_000, "omega") == "beta omega"
+    assert len(words_to_index(*(f"word{number}" for number in range(50_000)))) <= MAX_KEPT
 
 
 def test_a_table_shows_the_first_of_thousands_of_members():

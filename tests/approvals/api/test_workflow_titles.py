@@ -74,4 +74,4 @@ def test_an_assignee_of_several_requests_sees_the_key_and_no_title():
     client = browser(dora)
     assert parse(client.get(workflow.get_absolute_url()).text).find("h1")[0].words.startswith("deploy-7")
     assert parse(client.get("/").text).find("article", class_="workflow")[0].find("h3")[0].words == "deploy-7"
-    assert parse(client.get("/requests/?group=workflow").text).find("h2", class_="triage-group")[0].words == "deploy-7"
+    assert parse(client.get("/requests/?group=workflow").text).find("h2", class_="inbox-group")[0].words == "deploy-7"

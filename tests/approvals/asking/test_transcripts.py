@@ -82,8 +82,8 @@ def test_over_rest_messages_are_stored_and_a_request_without_them_keeps_its_dige
 def test_the_page_shows_the_conversation_as_text_and_lists_do_not_read_it():
     request = make_request(alice(), Kind.APPROVAL, said_before=SAID)
     client = browser(bob())
-    (section,) = parse(client.get(request.get_absolute_url()).text).find("section", class_="said-before")
+    (section,) = parse(client.get(request.get_absolute_url()).text).find("section", class_="conversation")
     assert [one.words for one in section.find("span", class_="role")] == ["User", "Agent"]
     assert [one.words for one in section.find("strong")] == ["broke"]
     assert section.find("script") == []
-    assert "said-before" not in client.get("/").text
+    assert "conversation" not in client.get("/").text

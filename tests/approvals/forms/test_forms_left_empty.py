@@ -1,4 +1,4 @@
-"""Fields that are left empty or emptied: what that takes away, what is missing then, and where the page says so."""
+"""Empty fields of forms: which values they remove, which are missing, and where the page says so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from approvals.states import Kind
 from tests.approvals.forms.test_schema_forms import form, refused, sent
 
 
-def test_what_is_no_text_is_taken_away_by_emptying_its_field():
+def test_emptying_a_field_removes_a_value_that_is_not_text():
     when = {"type": "string", "format": "date-time"}
     schema = {
         "type": "object",
@@ -33,7 +33,7 @@ def test_what_is_no_text_is_taken_away_by_emptying_its_field():
     assert refused(asked, sent("edit", **dict.fromkeys(value, ""))) == {"edited_input.begin": "is missing"}
 
 
-def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
+def test_empty_optional_group_is_left_out_despite_required_fields():
     schema = {
         "type": "object",
         "properties": {
@@ -51,8 +51,8 @@ def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
         },
         "required": ["name"],
     }
-    fields = {each.key: each for each in shown(form(schema=schema)).every()}
-    musts = [key for key in fields if fields[key].must and fields[key].kind != "group"]
+    fields = {each.key: each for each in shown(form(schema=schema)).walk()}
+    musts = [key for key in fields if fields[key].browser_required and fields[key].kind != "group"]
     assert musts == ["answer.name"]
     assert sent_decision(form(schema=schema), sent(name="N", **{"address.city": "", "address.zip": ""})).answer == {
         "name": "N"
@@ -64,7 +64,7 @@ def test_a_group_that_may_be_left_out_is_left_out_whatever_it_wants_inside():
     }
 
 
-def test_what_is_wrong_in_a_row_leads_to_that_row():
+def test_error_in_a_row_links_to_that_row():
     schema = {"type": "object", "properties": {"nums": {"type": "array", "items": {"type": "number"}, "title": "Sums"}}}
     asked, data = form(schema=schema), sent(nums=["1", "x"])
     card = Card(request=asked, decision=None, may_close=True, may_cancel=False, errors=refused(asked, data), typed=data)
@@ -73,7 +73,7 @@ def test_what_is_wrong_in_a_row_leads_to_that_row():
 
 
 def shown(request: ApprovalRequest) -> Field:
-    """The fields of its answer as a page shows them."""
+    """Return the fields of the answer form as a page shows them."""
     found = Card(request=request, decision=None, may_close=True, may_cancel=False).answer_form
     assert found is not None
     return found

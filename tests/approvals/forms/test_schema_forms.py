@@ -1,4 +1,4 @@
-"""Forms that are made from JSON Schemas: which field asks for what, what comes back, and what is said where it is wrong."""
+"""Forms from JSON Schemas: fields, the values they return, and errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
 from approvals.forms.fields import Control, Widget
-from approvals.forms.from_schema import form_of
-from approvals.forms.values import Reading, edit_form, place_of, raw
+from approvals.forms.from_schema import form_from_schema
+from approvals.forms.values import Reading, edit_form, index_of, text_for
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.schema.check import schema_errors, schema_problem
@@ -66,8 +66,8 @@ def widgets(control: Control) -> dict[str, str]:
     return {".".join(leaf.path): str(leaf.widget) for leaf in control.leaves()}
 
 
-def test_each_value_has_the_field_that_suits_it():
-    assert widgets(form_of(TRIP, "Answer")) == {
+def test_each_type_gets_a_fitting_field():
+    assert widgets(form_from_schema(TRIP, "Answer")) == {
         "name": "line",
         "mail": "line",
         "day": "line",
@@ -84,8 +84,8 @@ def test_each_value_has_the_field_that_suits_it():
     }
 
 
-def test_a_field_says_what_it_wants():
-    by_name = {leaf.path[-1]: leaf for leaf in form_of(TRIP, "Answer").leaves()}
+def test_field_shows_its_limits():
+    by_name = {leaf.path[-1]: leaf for leaf in form_from_schema(TRIP, "Answer").leaves()}
     told = {
         name: (by_name[name].label, by_name[name].help, by_name[name].limits) for name in ("name", "seats", "stops")
     }
@@ -114,12 +114,16 @@ def test_a_field_says_what_it_wants():
         {},
     ],
 )
-def test_what_no_fields_do_justice_to_is_written_as_json(schema):
+def test_schema_that_fields_cannot_express_becomes_json(schema):
     request = form(schema=schema)
-    assert (form_of(schema, "Answer").widget, answer_form(request), wants_json(request)) == (Widget.JSON, None, True)
+    assert (form_from_schema(schema, "Answer").widget, answer_form(request), wants_json(request)) == (
+        Widget.JSON,
+        None,
+        True,
+    )
 
 
-def test_references_and_values_that_may_be_null_are_understood_as_pydantic_writes_them():
+def test_references_and_nullable_values_in_pydantic_style_are_understood():
     schema = {
         "$defs": {"Size": {"enum": ["S", "M"], "type": "string"}, "Who": {"properties": {"n": {"type": "integer"}}}},
         "properties": {
@@ -131,7 +135,7 @@ def test_references_and_values_that_may_be_null_are_understood_as_pydantic_write
         },
         "required": ["often"],
     }
-    found = form_of(schema, "Answer")
+    found = form_from_schema(schema, "Answer")
     assert widgets(found) == {
         "size": "choice",
         "who.n": "number",
@@ -140,12 +144,12 @@ def test_references_and_values_that_may_be_null_are_understood_as_pydantic_write
         "pick": "choice",
     }
     assert [child.label for child in found.children] == ["size", "who", "often", "orderId", "pick"]
-    assert [offer.words for offer in found.children[4].offers] == ["One", "2"]
+    assert [offer.label for offer in found.children[4].offers] == ["One", "2"]
     answer = sent_decision(form(schema=schema), sent(size="1", often="", orderId="")).answer
     assert answer == {"size": "M", "often": None}
 
 
-def test_a_whole_form_becomes_the_answer():
+def test_form_becomes_the_answer():
     data = sent(**{"name": "Jane", "mail": "j@example.org", "day": "2026-12-01", "at": "2026-12-01T09:30", "seats": " 2 ",
                    "class": "1", "refundable": "1", "extras": ["1", "0"], "stops": ["Rome", "", " "],
                    "contact.phone": "+43 1", "notes": "a\r\nb", "odd": '[{"x": 1}]'})  # fmt: skip
@@ -168,7 +172,7 @@ def test_a_whole_form_becomes_the_answer():
     assert schema_errors(TRIP, answer) == {}
 
 
-def test_what_is_left_empty_is_left_out_and_what_is_required_is_asked_for():
+def test_empty_optional_fields_are_left_out_and_required_ones_are_errors():
     assert sent_decision(form(), sent(name="Jane", seats="1", refundable="0")).answer == {
         "name": "Jane",
         "seats": 1,
@@ -182,7 +186,7 @@ def test_what_is_left_empty_is_left_out_and_what_is_required_is_asked_for():
     }
 
 
-def test_everything_that_is_wrong_is_said_at_once_and_by_field():
+def test_all_errors_are_shown_together_by_field():
     data = sent(**{"mail": "nobody", "day": "tomorrow", "seats": "12", "class": "7", "stops": ["Rome", "x"],
                    "contact.phone": "", "refundable": "yes", "odd": "{"})  # fmt: skip
     errors = refused(form(), data)
@@ -198,7 +202,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_field():
     }
 
 
-def test_a_single_value_is_asked_for_by_a_single_field():
+def test_single_value_gets_a_single_field():
     assert sent_decision(form(schema={"type": "integer"}), sent(**{"": "5"})).answer == 5
     assert refused(form(schema={"type": "integer"}), sent(**{"": "x"})) == {"answer": "must be a number"}
     question = form(Kind.QUESTION, {"type": "boolean"})
@@ -206,15 +210,15 @@ def test_a_single_value_is_asked_for_by_a_single_field():
     assert answer_form(form(Kind.QUESTION, {"type": "string", "maxLength": 9})) is None
 
 
-def test_names_with_dots_in_them_are_no_paths():
+def test_names_with_dots_are_not_paths():
     schema = {
         "properties": {"a.b": {"type": "string"}, "a": {"properties": {"b": {"type": "string"}}}, "~1": {"const": 1}}
     }
-    names = [leaf.name("answer") for leaf in form_of(schema, "Answer").leaves()]
+    names = [leaf.name("answer") for leaf in form_from_schema(schema, "Answer").leaves()]
     assert names == ["answer.a~1b", "answer.a.b", "answer.~01"]
 
 
-def test_an_input_is_edited_by_its_schema_and_what_that_does_not_know_or_hold_is_kept():
+def test_input_is_edited_by_its_schema_and_other_values_are_kept():
     value = {
         "name": "Jane",
         "seats": "two",
@@ -238,14 +242,14 @@ def test_an_input_is_edited_by_its_schema_and_what_that_does_not_know_or_hold_is
     assert sent_decision(form(Kind.APPROVAL, input=value), untouched(value, TRIP)).edited_input == value
 
 
-def test_a_form_of_too_many_fields_is_one_of_json():
+def test_form_with_too_many_fields_becomes_json():
     wide = {"properties": {str(number): {"$ref": "#/$defs/a"} for number in range(150)}}
     wide["$defs"] = {"a": {"properties": {str(number): {"type": "string"} for number in range(150)}}}
-    assert (schema_problem(wide), form_of(wide, "Answer").widget) == ("", Widget.JSON)
+    assert (schema_problem(wide), form_from_schema(wide, "Answer").widget) == ("", Widget.JSON)
 
 
 def untouched(value: dict[str, Any], schema: dict[str, Any]) -> QueryDict:
-    """The edit form of a value as a browser sends it back untouched."""
+    """Return the edit form of a value as a browser sends it unchanged."""
     data = QueryDict(mutable=True)
     data["verdict"] = "edit"
     for leaf in edit_form(value, schema, "Input").leaves():
@@ -263,12 +267,12 @@ def _fill(data: QueryDict, leaf: Control, item: Any) -> None:
             return
         case Widget.CHOICE | Widget.SEVERAL:
             items = item if leaf.widget == Widget.SEVERAL and isinstance(item, list) else [item]
-            data.setlist(name, [str(place_of(leaf, one)) for one in items if one is not ABSENT])
+            data.setlist(name, [str(index_of(leaf, one)) for one in items if one is not ABSENT])
         case Widget.LIST:
             assert leaf.item is not None
-            data.setlist(name, [raw(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
+            data.setlist(name, [text_for(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
         case _:
-            data[name] = raw(leaf, item).replace("\n", "\r\n")
+            data[name] = text_for(leaf, item).replace("\n", "\r\n")
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=6)
@@ -282,7 +286,7 @@ INPUTS = st.dictionaries(NAMES, VALUE, max_size=6)
 
 @settings(max_examples=100, deadline=None)
 @given(INPUTS)
-def test_an_untouched_form_gives_back_any_input_whatever_its_schema(value):
+def test_unchanged_form_returns_any_input_for_any_schema(value):
     reading = Reading(untouched(value, TRIP), "input", "edited_input", edits=True)
     found = reading.read(edit_form(value, TRIP, "Input"), value)
     missing = {f"edited_input.{name}" for name in ("name", "seats", "refundable") if name not in value}

@@ -1,4 +1,4 @@
-"""Whatever schema a stranger sends and whatever a browser sends for its form: an answer, or a refusal in words."""
+"""Any schema and any submitted form give an answer or a refusal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIELDS = st.dictionaries(
 
 @settings(max_examples=100, deadline=None)
 @given(SCHEMAS, FIELDS)
-def test_no_schema_and_no_form_raise_anything_but_invalid(schema, fields):
+def test_schemas_and_forms_raise_only_invalid(schema, fields):
     whole = {"type": "object", "properties": {"a": schema, "b.c": {"type": "string"}}}
     if schema_problem(whole):
         return

@@ -1,4 +1,4 @@
-"""What an agent writes never passes for the desk's words: it is framed, has no headings, and its links say where they lead."""
+"""Text from agents never looks like text from Pausepoint: it is framed, has no headings, and links show their targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Decided before
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", [Kind.APPROVAL, Kind.QUESTION, Kind.FORM])
-def test_an_agents_text_stands_in_a_frame_of_its_own(kind):
+def test_text_from_the_agent_is_framed(kind):
     request = make_request(alice(), kind, message=FORGERY, allow_text=True)
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     (frame,) = page.find("figure", class_="agent-text")
@@ -42,14 +42,14 @@ def test_an_agents_text_stands_in_a_frame_of_its_own(kind):
 
 
 @pytest.mark.django_db
-def test_what_the_desk_asks_itself_is_not_framed():
+def test_text_from_pausepoint_is_not_framed():
     request = make_request(alice(), Kind.RECOVERY, message="It was started.", tool_name="pay")
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     assert (page.find("figure"), "It was started." in page.words) == ([], True)
 
 
 @pytest.mark.parametrize("text", ["# Big", "###### small", "Big\n===", "> # Big", "- # Big"])
-def test_it_has_no_headings(text):
+def test_text_from_the_agent_has_no_headings(text):
     html = to_html(text)
     assert re.search(r"<h\d", html) is None
     assert "<p><strong>" in html
@@ -68,23 +68,23 @@ def test_it_has_no_headings(text):
         ("[x](https://a.example/?" + "q" * 300 + ")", "(" + ("https://a.example/?" + "q" * 300)[:MAX_TARGET] + "…)"),
     ],
 )
-def test_a_link_says_where_it_leads(text, target):
+def test_link_shows_its_target(text, target):
     (link,) = parse(to_html(text)).find("span", class_="target")
     assert link.words == target
 
 
 @pytest.mark.parametrize("text", ["<https://a.example/x>", "<a@b.example>", "[https://a.example](https://a.example)"])
-def test_a_link_that_reads_as_its_address_says_it_once(text):
+def test_link_with_its_address_as_text_shows_it_once(text):
     page = parse(to_html(text))
     assert (len(page.find("a")), page.find("span")) == (1, [])
 
 
 @pytest.mark.parametrize("text", ["[x](https://bank.example@evil.example)", "<https://bank.example:443@evil.example/>"])
-def test_an_address_with_a_name_before_its_host_is_no_link(text):
+def test_address_with_a_username_is_not_a_link(text):
     assert parse(to_html(text)).find("a") == []
 
 
-def test_no_text_makes_a_target_of_its_own():
+def test_text_cannot_fake_a_link_target():
     html = to_html(
         '<span class="target">(https://bank.example)</span> [x](https://evil.example "https://bank.example")'
     )

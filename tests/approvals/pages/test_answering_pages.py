@@ -1,4 +1,4 @@
-"""Answering a question from a page, each kind with its own form; and forms that no page of ours would send."""
+"""Answering questions on pages, with each kind of form, and forms that no page would send."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def question(**fields):
     return make_request(alice(), Kind.QUESTION, **{"input": {}, "options": OPTIONS, "field_name": "delivery"} | fields)
 
 
-def test_an_option_is_a_button_that_answers():
+def test_option_is_a_button():
     asked = question()
     client = browser(asked.requested_by)
     form = forms(client.get("/").text, "decide/")[0]
@@ -37,7 +37,7 @@ def test_an_option_is_a_button_that_answers():
     assert Decision.objects.get().answer == {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1}
 
 
-def test_several_options_are_boxes_to_tick():
+def test_multiple_choice_uses_checkboxes():
     asked = question(multiple=True, allow_text=True)
     client = browser(asked.requested_by)
     page = parse(client.get("/").text)
@@ -49,11 +49,11 @@ def test_several_options_are_boxes_to_tick():
     assert client.post(at(asked), data).status_code == 302
     answer = {"fieldName": "delivery", "selected": ["Standard", "Express"], "selectedIndex": [0, 1], "text": "Both!"}
     assert Decision.objects.get().answer == answer
-    (said,) = parse(client.get(asked.get_absolute_url()).text).find("p", class_="said")
+    (said,) = parse(client.get(asked.get_absolute_url()).text).find("p", class_="answer")
     assert said.words == "“Standard, Express, Both!”"
 
 
-def test_a_suggestion_is_a_button_and_free_text_a_field():
+def test_suggestion_is_a_button_and_free_text_a_field():
     asked = question(options=[], suggestions=["Offer a return", "Say no"], allow_text=True, deadline_at=FUTURE)
     client = browser(asked.requested_by)
     suggestions, own, decline = forms(client.get("/").text, "decide/")
@@ -64,7 +64,7 @@ def test_a_suggestion_is_a_button_and_free_text_a_field():
     assert (own.buttons, decline.buttons) == ([("Answer", "", "")], [("Decline", "verdict", "reject")])
 
 
-def test_free_text_answers_and_an_empty_one_does_not():
+def test_empty_free_text_is_not_an_answer():
     asked = question(options=[], allow_text=True)
     words = refused(asked, asked.requested_by, {"verdict": "respond", "text": "  "}, 422)
     assert words == "Write an answer first. answer is empty"
@@ -74,7 +74,7 @@ def test_free_text_answers_and_an_empty_one_does_not():
     assert Decision.objects.get().answer == "Leave it at the door."
 
 
-def test_a_question_can_be_declined_with_a_reason():
+def test_question_can_be_declined_with_a_message():
     asked = question()
     client = browser(asked.requested_by)
     form = forms(client.get("/").text, "decide/")[-1]
@@ -82,13 +82,13 @@ def test_a_question_can_be_declined_with_a_reason():
     assert decision(asked) == ("reject", "alice", "dashboard", "Not mine to say.")
 
 
-def test_a_reason_that_is_too_long_comes_back_whole():
+def test_message_that_is_too_long_is_kept_in_the_form():
     asked, reason = question(), "long " * 1001
     words = refused(asked, asked.requested_by, {"verdict": "reject", "comment": reason}, 422, comment=reason)
     assert words == "The decision is invalid. comment is longer than 5,000 characters"
 
 
-def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():
+def test_answer_that_was_not_offered_is_refused_and_input_is_kept():
     asked = question(allow_text=True)
     for choice, said in (
         (["7"], "That choice is not one of the options. answer is not one of the options"),
@@ -112,7 +112,7 @@ def test_answers_that_were_not_offered_are_refused_and_what_was_typed_is_kept():
         "",
     ],
 )
-def test_a_decision_leads_nowhere_else(refund, elsewhere):
+def test_decision_never_redirects_to_another_site(refund, elsewhere):
     answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "approve", "next": elsewhere})
     assert (answer.status_code, answer.headers["Location"]) == (302, refund.get_absolute_url())
 
@@ -134,14 +134,14 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_no_form_brings_the_server_down(kind):
+def test_no_form_causes_a_server_error(kind):
     asker, client = alice(), browser(bob())
     answered = {ascii(value)[:20]: sent_everywhere(asker, client, kind, value) for value in HOSTILE}
     assert {value: codes for value, codes in answered.items() if not codes <= {200, 302, 400, 409, 422}} == {}
 
 
 def sent_everywhere(asker: User, client: Client, kind: Kind, value: str) -> set[int]:
-    """The status codes that a value gets as each field of each kind of form."""
+    """Return the status codes for a value in each field of each kind of form."""
     fields = {"options": OPTIONS, "allow_text": True} if kind == Kind.QUESTION else {}
     asked, codes = make_request(asker, kind, input={"amount": 1, "nested": {"a": []}}, **fields), set()
     fields = ["verdict", "comment", "text", "choice", "from", "next", "input.amount", "input.nested", value or "x"]
@@ -165,7 +165,7 @@ def sent_everywhere(asker: User, client: Client, kind: Kind, value: str) -> set[
     ],
     ids=["large", "many-fields", "utf-16", "no-boundary", "cut-off", "json", "no-utf-8"],
 )
-def test_a_body_that_is_no_form_of_ours_is_refused_in_words(refund, body, kind):
+def test_invalid_body_is_refused(refund, body, kind):
     answer = browser(bob()).post(at(refund), body, content_type=kind)
     assert answer.status_code in {400, 422}
     assert parse(answer.text).find("body") != []

@@ -1,4 +1,4 @@
-"""Before many are decided it is shown, tool by tool, what they have in common, where they differ, and what it adds up to."""
+"""The preview of a bulk decision: same values, differences and sums, per tool."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from approvals.models import ApprovalRequest
-from approvals.pages.comparison import MAX_COLUMNS, Comparison, compared
+from approvals.pages.comparison import MAX_COLUMNS, Comparison, compare_inputs
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import Element, parse
@@ -15,7 +15,7 @@ from tests.support.people import alice, bob
 
 
 def of(*inputs: dict[str, Any]) -> Comparison:
-    return compared("refund", [ApprovalRequest(title=f"r{n}", input=value) for n, value in enumerate(inputs)])
+    return compare_inputs("refund", [ApprovalRequest(title=f"r{n}", input=value) for n, value in enumerate(inputs)])
 
 
 def same(found: Comparison) -> dict[str, str]:
@@ -23,7 +23,7 @@ def same(found: Comparison) -> dict[str, str]:
 
 
 def cells(found: Comparison) -> dict[str, list[str | None]]:
-    """What each column shows, in the order of the requests."""
+    """Return the values of each column, in the order of the requests."""
     return {
         name: [line.cells[place].value if line.cells[place] else None for line in found.lines]
         for place, name in enumerate(found.columns)
@@ -34,7 +34,7 @@ def sums(found: Comparison) -> dict[str, tuple[str, int]]:
     return {one.name: (one.total, one.count) for one in found.sums}
 
 
-def test_what_differs_has_a_column_and_what_is_the_same_is_said_once():
+def test_differing_values_get_columns_and_same_values_are_shown_once():
     found = of(
         {"amount": 120, "currency": "EUR", "to": {"name": "Ann"}},
         {"amount": 80, "currency": "EUR", "to": {"name": "Ben"}},
@@ -43,7 +43,7 @@ def test_what_differs_has_a_column_and_what_is_the_same_is_said_once():
     assert (same(found), sums(found)) == ({"currency": "EUR"}, {"amount": ("200", 2)})
 
 
-def test_no_value_hides_another_whose_place_reads_alike():
+def test_values_with_lookalike_paths_do_not_hide_each_other():
     found = of(
         {"a.b": 5000, '"a': {'b"': 5}, "n\u200b": 1, "n\u27e8U+200B\u27e9": 2},
         {"a.b": 6000, '"a': {'b"': 5}, "n\u200b": 1, "n\u27e8U+200B\u27e9": 2},
@@ -52,7 +52,7 @@ def test_no_value_hides_another_whose_place_reads_alike():
     assert same(found) == {'"a.b" (2)': "5", "n\u27e8U+200B\u27e9": "1", "n\u27e8U+200B\u27e9 (2)": "2"}
 
 
-def test_what_is_the_same_is_added_up_too():
+def test_same_values_are_added_up_too():
     assert sums(of(*[{"amount": 250}] * 29)) == {"amount": ("7,250", 29)}
 
 
@@ -74,14 +74,14 @@ def test_numbers_and_amounts_are_added_up_exactly(values, total):
     assert sums(of(*({"v": value} for value in values))) == ({"v": (total, 2)} if total else {})
 
 
-def test_what_is_missing_in_one_is_said_and_not_added():
+def test_missing_values_are_shown_and_not_added():
     found = of({"fee": 5, "a": 1}, {"a": 2}, {"fee": 7, "a": 3})
     assert cells(found)["fee"] == ["5", None, "7"]
     assert sums(found)["fee"] == ("12", 2)
 
 
 @pytest.mark.parametrize("values", [("5", 5), (True, "true"), (None, "null"), ("a", "a\u200b"), (1, 1.5)])
-def test_no_two_values_that_differ_read_alike(values):
+def test_different_values_never_look_alike(values):
     found = of(*({"v": value} for value in values))
     one, other = (line.cells[0] for line in found.lines)
     assert (one.value, one.note) != (other.value, other.note)
@@ -128,7 +128,7 @@ def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button
 
 
 @pytest.mark.django_db
-def test_what_is_folded_there_is_said_beside_the_button():
+def test_collapsed_parts_are_mentioned_beside_the_button():
     owner = alice()
     page = reviewed([make_request(owner, tool_name="refund", input={"note": letter * 1_400}) for letter in "xy"])
     (note,) = page.find("p", class_="note")
@@ -136,7 +136,7 @@ def test_what_is_folded_there_is_said_beside_the_button():
 
 
 @pytest.mark.django_db
-def test_the_inputs_of_many_are_read_at_once(django_assert_max_num_queries):
+def test_inputs_of_many_requests_take_one_query(django_assert_max_num_queries):
     owner, client = alice(), browser(bob())
     requests = [make_request(owner, tool_name="refund", input={"amount": number}) for number in range(50)]
     picks = [f"{one.pk}:{one.input_digest}" for one in requests]
@@ -145,7 +145,7 @@ def test_the_inputs_of_many_are_read_at_once(django_assert_max_num_queries):
 
 
 @pytest.mark.django_db
-def test_letters_of_two_alphabets_are_noted_in_a_column_too():
+def test_mixed_alphabets_are_noted_in_columns_too():
     owner = alice()
     requests = [make_request(owner, tool_name="refund", input={"to": to}) for to in ("p\u0430ypal", "bank")]
     page = reviewed(requests)

@@ -1,4 +1,4 @@
-"""Whoever answers sees to which address the outcome goes."""
+"""Cards show to which address the decision is sent."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def card(**changes: object) -> str:
     return browser.get(request.get_absolute_url()).content.decode()
 
 
-def test_the_card_says_where_the_outcome_goes(settings):
+def test_card_shows_the_callback_address(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
     (shown,) = parse(card(callback_url=ADDRESS)).find("p", class_="callback")
     assert shown.words == f"The decision is sent to {ADDRESS}"
 
 
-def test_a_card_without_one_says_nothing_of_it():
+def test_card_without_a_callback_does_not_mention_one():
     assert "The decision is sent to" not in card()

@@ -1,4 +1,4 @@
-"""What a person sees of a request and sends back: an untouched form changes nothing, hostile text does nothing."""
+"""Edit and answer forms: an unchanged form changes nothing, and hostile text does nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.decision import input_form, sent_decision, sent_door
 from approvals.forms.fields import Widget
-from approvals.forms.values import place_of, raw
+from approvals.forms.values import index_of, text_for
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
 from approvals.states import Door, Kind, Verdict
@@ -63,13 +63,13 @@ def form(**fields: str | list[str]) -> QueryDict:
 
 
 def as_browser_sends(value: dict[str, Any], **changes: str) -> QueryDict:
-    """The edit form untouched: every line break as CRLF; then with `changes`."""
+    """Return the unchanged edit form, with line breaks as CRLF, updated with `changes`."""
     data = form(verdict="edit")
     for leaf in input_form(approval(value)).leaves():
         item: Any = value
         for name in leaf.path:
             item = item[name]
-        shown = str(place_of(leaf, item)) if leaf.widget == Widget.CHOICE else raw(leaf, item)
+        shown = str(index_of(leaf, item)) if leaf.widget == Widget.CHOICE else text_for(leaf, item)
         data[leaf.name("input")] = re.sub("\r\n|\r|\n", "\r\n", shown)
     data.update({f"input.{name}": text for name, text in changes.items()})
     return data
@@ -90,20 +90,20 @@ JSON = st.recursive(
 )
 
 
-def test_an_untouched_edit_form_gives_back_exactly_the_input():
+def test_unchanged_edit_form_returns_the_input():
     sent = sent_decision(approval(), as_browser_sends(INPUT))
     assert sent == Answer(Verdict.EDIT, "", INPUT, ABSENT)
     assert {name: type(value) for name, value in sent.edited_input.items()} == {n: type(v) for n, v in INPUT.items()}
 
 
 @given(st.dictionaries(TEXT, JSON, max_size=5))
-def test_an_untouched_edit_form_gives_back_any_input(value):
+def test_unchanged_edit_form_returns_any_input(value):
     sent = sent_decision(approval(value), as_browser_sends(value))
     assert canonical(sent.edited_input) == canonical(value)
 
 
 class Fields(HTMLParser):
-    """The fields of the form around a button, read as a browser does."""
+    """Return the fields of the form around a button, as a browser reads them."""
 
     def __init__(self, page: str, button: str) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class Fields(HTMLParser):
 
 
 @pytest.mark.django_db
-def test_the_page_itself_sent_back_untouched_is_an_approval_of_what_was_asked():
+def test_unchanged_page_approves_the_proposed_input():
     request, browser = make_request(alice(), input=INPUT), Client()
     browser.force_login(bob())
     page = browser.get(request.get_absolute_url()).content.decode()
@@ -170,7 +170,7 @@ def test_the_page_itself_sent_back_untouched_is_an_approval_of_what_was_asked():
         ("no", "0", True),
     ],
 )
-def test_a_changed_field_changes_that_value_and_no_other(name, typed, value):
+def test_changed_field_changes_only_its_value(name, typed, value):
     sent = sent_decision(approval(), as_browser_sends(INPUT, **{name: typed}))
     if name == "nested.b":
         assert sent.edited_input == INPUT | {"nested": INPUT["nested"] | {"b": []}}
@@ -197,7 +197,7 @@ def test_a_changed_field_changes_that_value_and_no_other(name, typed, value):
         ("list", "NaN", "NaN is not JSON"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_field(name, typed, error):
+def test_unreadable_values_are_errors_by_field(name, typed, error):
     assert problems(approval(), as_browser_sends(INPUT, **{name: typed})) == {f"edited_input.{name}": error}
 
 
@@ -206,7 +206,7 @@ def test_an_edit_form_that_lacks_fields_is_refused():
     assert problems(approval({"a": 1, "b": True}), form(verdict="edit")) == missing
 
 
-def test_more_values_than_a_form_has_fields_are_edited_as_json():
+def test_input_with_too_many_values_is_edited_as_json():
     many = {str(place): place for place in range(201)}
     assert sent_decision(approval(many), as_browser_sends(many)).edited_input == many
     sent = sent_decision(approval(many), form(verdict="edit", input='{"0": 5}'))
@@ -223,7 +223,7 @@ HOSTILE = st.dictionaries(NAMES | RAW, st.lists(WORDS | RAW, max_size=3), max_si
 
 
 @given(st.sampled_from(Kind), st.sampled_from([*Verdict.values, "answer"]) | RAW, HOSTILE, st.booleans(), st.booleans())
-def test_no_form_raises_anything_but_invalid(kind, verdict, fields, multiple, allow_text):
+def test_forms_raise_only_invalid(kind, verdict, fields, multiple, allow_text):
     request = question(multiple=multiple, allow_text=allow_text, input={"a": 1, "b": "x", "c": True, "d": [1]})
     request.kind, request.options = kind, request.options if multiple or allow_text else []
     data = form(verdict=verdict, **{name: value for name, value in fields.items() if name != "verdict"})
@@ -268,7 +268,7 @@ def test_no_form_raises_anything_but_invalid(kind, verdict, fields, multiple, al
         ({"kind": Kind.RECOVERY}, {"text": "null"}, None),
     ],
 )
-def test_an_answer_has_the_one_shape_for_its_kind(fields, sent, answer):
+def test_answer_has_one_shape_per_kind(fields, sent, answer):
     assert sent_decision(question(**fields), form(verdict="respond", **sent)) == Answer(
         Verdict.RESPOND, "", ABSENT, answer
     )
@@ -291,7 +291,7 @@ def test_an_answer_that_does_not_fit_is_refused(fields, sent, error):
     assert problems(question(**fields), form(verdict="respond", **sent)) == {"answer": error}
 
 
-def test_answer_to_takes_no_place_outside_the_options():
+def test_answer_to_accepts_only_indexes_of_the_options():
     for places in ([-1], [3], [0, 3]):
         with pytest.raises(Invalid):
             answer_to(question(multiple=True), chosen=places)

@@ -1,4 +1,4 @@
-"""What a card shows: text of models and tools made safe, values in rows, and a refused try with what was typed in it."""
+"""Cards: safe text, values in rows, and refused forms with their input."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ HARMLESS = {
 
 
 class Tags(HTMLParser):
-    """Every element that a browser would make of some HTML, with its attributes."""
+    """Return every element that a browser would create from HTML, with its attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def assert_harmless(html: str) -> None:
             assert re.match(r"https?:|mailto:", address) or not re.match(r"[a-z][a-z0-9+.-]*:", address)
 
 
-def test_nasty_text_is_neutralised():
+def test_hostile_text_is_neutralized():
     for text in NASTY:
         assert_harmless(to_html(text))
 
@@ -103,11 +103,11 @@ def test_nasty_text_is_neutralised():
 @given(
     st.lists(st.sampled_from([*NASTY, "\n", "\n\n", "> ", "- ", "| a | b |\n|-|-|\n", "[", "](", ")", "`", "<", "*"]))
 )
-def test_nasty_text_in_any_arrangement_is_neutralised(pieces):
+def test_hostile_text_in_any_arrangement_is_neutralized(pieces):
     assert_harmless(to_html("".join(pieces)))
 
 
-def test_a_text_that_is_too_long_is_cut_and_says_so():
+def test_text_that_is_too_long_is_cut_with_a_note():
     html = to_html("x" * (MAX_CHARACTERS + 1))
     assert html == f"<p>{'x' * MAX_CHARACTERS}</p>\n<p>… <em>(cut: the whole text is in the raw view)</em></p>\n"
     assert "cut" not in to_html("x" * MAX_CHARACTERS)
@@ -133,7 +133,7 @@ def test_nested_values_are_tables_in_tables_down_to_where_they_are_json():
     assert row.rows[1] == Row(name="empty", value="{}")
 
 
-def test_long_values_are_folded_with_a_count_and_nothing_is_lost():
+def test_long_values_are_collapsed_with_a_count():
     text, many, huge = rows({"text": "x" * 12_345, "many": ["a"] * 30, "huge": ["a"] * 1_600})
     assert (text.value, text.folded, text.fold) == ("x" * 400 + "…", "x" * 12_345, "all 12,345 characters")
     assert (len(many.rows), len(many.more), many.fold) == (20, 10, "10 more values")
@@ -173,14 +173,14 @@ def test_every_change_of_an_edit_is_shown(before, after, shown):
         (Verdict.REJECT, "never shown", ""),
     ],
 )
-def test_an_answer_is_told_as_one_would_say_it(verdict, answer, words):
+def test_answer_is_shown_as_text(verdict, answer, words):
     decision = Decision(verdict=verdict, answer=answer)
     card = Card(request=ApprovalRequest(kind=Kind.QUESTION), decision=decision, may_close=False, may_cancel=False)
     assert card.answer_text == words
 
 
 @pytest.mark.django_db
-def test_a_card_offers_each_person_their_own_buttons_and_nobody_any_once_it_is_closed():
+def test_card_shows_each_person_their_own_buttons_and_none_after_the_decision():
     owner, decider, auditor, assignee = alice(), bob(), carol(), make_person("dora")
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, assigned_to=assignee)
     ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=assignee)
@@ -196,7 +196,7 @@ def test_a_card_offers_each_person_their_own_buttons_and_nobody_any_once_it_is_c
 
 
 @pytest.mark.django_db
-def test_a_refused_edit_shows_what_was_typed_unticked_boxes_too():
+def test_refused_edit_keeps_the_input_including_cleared_checkboxes():
     request = make_request(alice(), input={"amount": 5, "dry": True, "sure": False, "note": "x"})
     typed = QueryDict("verdict=edit&input.amount=lots&input.sure=0&input.note=")
     refusal = Invalid("The changed input could not be read.", {"edited_input.amount": "must be a number"})
@@ -212,7 +212,7 @@ def test_a_refused_edit_shows_what_was_typed_unticked_boxes_too():
 
 
 @pytest.mark.django_db
-def test_a_refusal_of_another_button_leaves_the_edit_form_as_proposed():
+def test_refusal_of_another_button_resets_the_edit_form():
     request = make_request(alice(), input={"amount": 5, "dry": True})
     typed = QueryDict("verdict=reject&comment=c")
     card = refused_card(bob(), request, Invalid("No.", {}), typed, Door.DASHBOARD)

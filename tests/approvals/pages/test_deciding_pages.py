@@ -1,4 +1,4 @@
-"""Deciding from a page, as a plain form and through htmx, and every refusal of it."""
+"""Deciding on pages, with plain forms and with htmx, and every refusal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def refund(db):
     ("button", "stored_as", "status"),
     [("Approve", "approve", "approved"), ("Reject", "reject", "rejected")],
 )
-def test_a_plain_form_decides_and_leads_back_to_the_page_it_stood_on(refund, button, stored_as, status):
+def test_plain_form_decides_and_returns_to_its_page(refund, button, stored_as, status):
     client = browser(bob())
     form = forms(client.get("/").text, "decide/")[0]
     answer = press(client, form, button, comment="Seen the parcel.")
@@ -34,7 +34,7 @@ def test_a_plain_form_decides_and_leads_back_to_the_page_it_stood_on(refund, but
     assert outcome.find("b")[1].words == "bob"
 
 
-def test_a_plain_form_approves_with_changes(refund):
+def test_plain_form_approves_with_changes(refund):
     client = browser(bob())
     page = refund.get_absolute_url()
     (form,) = forms(client.get(page).text, "review/")
@@ -46,14 +46,14 @@ def test_a_plain_form_approves_with_changes(refund):
     assert Decision.objects.get().edited_input == {"amount": 125.5, "orderId": "4711"}
 
 
-def test_alice_withdraws_what_she_asked(refund):
+def test_requester_cancels_their_request(refund):
     client = browser(stored(refund).requested_by)
     (form,) = forms(client.get("/").text, "cancel/")
     assert press(client, form, "Cancel request").status_code == 302
     assert decision(refund) == ("cancel", "alice", "dashboard", "")
 
 
-def test_through_htmx_the_card_comes_back_with_its_outcome(refund):
+def test_htmx_gets_the_card_with_the_outcome(refund):
     answer = browser(bob()).post(at(refund), seen(refund) | {"verdict": "approve", "from": "chat"}, headers=HTMX)
     assert answer.status_code == 200
     (card,) = parse(answer.text).inside
@@ -64,7 +64,7 @@ def test_through_htmx_the_card_comes_back_with_its_outcome(refund):
     assert decision(refund) == ("approve", "bob", "chat", "")
 
 
-def test_who_comes_second_is_told_who_was_first(refund):
+def test_second_decision_names_the_first(refund):
     by, eve = bob(), make_person("eve", "decide_approvalrequest")
     decide(refund, by, Verdict.REJECT, comment="No parcel.")
     words = refused(refund, eve, {"verdict": "approve", "comment": "Yes!"}, 409)
@@ -74,7 +74,7 @@ def test_who_comes_second_is_told_who_was_first(refund):
     assert buttons(card) == []
 
 
-def test_who_says_the_same_again_is_told_that_it_is_done(refund):
+def test_repeated_decision_succeeds(refund):
     client = browser(bob())
     data = seen(refund) | {"verdict": "approve", "comment": "Fine."}
     assert [client.post(at(refund), data).status_code for _ in range(3)] == [302, 302, 302]
@@ -82,33 +82,33 @@ def test_who_says_the_same_again_is_told_that_it_is_done(refund):
     assert Decision.objects.count() == 1
 
 
-def test_a_withdrawn_request_can_no_longer_be_decided(refund):
+def test_cancelled_request_cannot_be_decided(refund):
     cancel(refund, stored(refund).requested_by)
     assert refused(refund, bob(), {"verdict": "approve"}, 409) == "This request was cancelled just now by alice."
 
 
-def test_after_the_deadline_the_card_says_so(db):
+def test_expired_request_says_so(db):
     late = make_request(alice(), deadline_at=PAST)
     words = refused(late, bob(), {"verdict": "approve"}, 410)
     assert words == "This request expired at 2026-01-01 12:00:00 UTC and can no longer be decided."
     assert decision(late) == ("expire", "", "deadline", "")
 
 
-def test_who_may_only_look_is_told_that_deciding_is_for_others(refund):
+def test_readers_are_told_that_they_may_not_decide(refund):
     for user in (stored(refund).requested_by, carol()):
         words = refused(refund, user, {"verdict": "approve"}, 403)
         assert words == "You can see this request, but you cannot decide it."
     assert stored(refund).status == "pending"
 
 
-def test_carol_may_not_withdraw_what_alice_asked(refund):
+def test_readers_cannot_cancel_requests_of_others(refund):
     answer = browser(carol()).post(at(refund, "cancel"), headers=HTMX)
     assert answer.status_code == 403
     (words,) = parse(answer.text).find("div", class_="refusal")
     assert words.words == "Only the owner and people who can decide can cancel this request."
 
 
-def test_a_change_that_cannot_be_read_comes_back_as_it_was_typed(refund):
+def test_invalid_edit_is_kept_in_the_form(refund):
     typed = {"input.amount": "a lot", "input.orderId": "4711 & <b>", "comment": 'My "reason" & <i>'}
     words = refused(refund, bob(), typed | {"verdict": "edit"}, 422, **typed)
     assert words == "The changed input could not be read. amount must be a number"
@@ -118,13 +118,13 @@ def test_a_change_that_cannot_be_read_comes_back_as_it_was_typed(refund):
     assert "open" in details.attributes
 
 
-def test_a_comment_that_is_too_long_comes_back_whole(refund):
+def test_long_message_is_kept_in_the_form(refund):
     comment = "long " * 1001
     words = refused(refund, bob(), {"verdict": "reject", "comment": comment}, 422, comment=comment)
     assert words == "The decision is invalid. comment is longer than 5,000 characters"
 
 
-def test_a_comment_with_line_breaks_is_as_long_as_its_writer_sees_it(refund):
+def test_line_breaks_of_a_message_count_once(refund):
     written = ("x" * 99 + "\n") * 50
     answer = browser(bob()).post(
         at(refund), seen(refund) | {"verdict": "reject", "comment": written[:-1].replace("\n", "\r\n")}

@@ -1,4 +1,4 @@
-"""The first line of a card names the tool that would run, whatever the agent writes around it."""
+"""The first line of a card names the tool that would run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def first_line(request) -> str:
 
 
 @pytest.mark.parametrize("path", [[], ["deploy"], ["planner", "deploy"], ["planner", "clerk", "rollout"]])
-def test_the_tool_stands_in_the_first_line_whatever_path_led_to_it(path):
+def test_tool_is_in_the_first_line_for_any_step_path(path):
     huge = {f"value {number}": "x" * 300 for number in range(60)}
     request = make_request(alice(), title="Deploy checkout", tool_name="deploy", step_path=path, input=huge)
     assert first_line(request) == "Tool deploy"
 
 
 @pytest.mark.parametrize("kind", [Kind.QUESTION, Kind.FORM, Kind.RECOVERY])
-def test_so_it_is_for_every_kind_of_request(kind):
+def test_tool_is_in_the_first_line_for_every_kind(kind):
     assert first_line(make_request(alice(), kind, tool_name="pay", allow_text=True)) == "Tool pay"
 
 
@@ -34,13 +34,13 @@ def test_an_approval_without_a_tool_says_so():
     assert first_line(make_request(alice())) == "No tool named"
 
 
-def test_the_path_is_told_beside_the_tool():
+def test_step_path_is_shown_beside_the_tool():
     request = make_request(alice(), tool_name="deploy", step_path=["planner", "clerk", "deploy"])
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     assert page.find("span", class_="path")[0].words.split(" \u203a ") == ["planner", "clerk", "deploy"]
 
 
-def test_signs_of_html_in_the_path_are_escaped_once():
+def test_html_in_the_step_path_is_escaped_once():
     request = make_request(alice(), step_path=["buy & <b>sell</b>", "it's", "de\u200bploy"])
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     path = page.find("span", class_="path")[0].words.split(" \u203a ")

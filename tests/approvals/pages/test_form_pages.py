@@ -1,4 +1,4 @@
-"""Forms from schemas and the review of an edit, as pages: with and without JavaScript."""
+"""Forms from schemas and the review of edits, as pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def only(page, tag, **attributes):
     return found
 
 
-def test_a_form_is_filled_in_and_sent_without_javascript():
+def test_form_works_without_javascript():
     asked = a_form()
     client = browser(asked.requested_by)
     (form,) = forms(client.get(asked.get_absolute_url()).text, "decide/")
@@ -52,7 +52,7 @@ def test_a_form_is_filled_in_and_sent_without_javascript():
     assert Decision.objects.get().answer == {"name": "Jane", "seats": 2, "class": "business", "stops": ["Rome"]}
 
 
-def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_stays():
+def test_errors_are_shown_at_their_fields_and_input_is_kept():
     asked = a_form()
     typed = {"answer.name": "J" * 21, "answer.seats": "many", "answer.class": "0", "answer.stops": ["Rome"]}
     refused = browser(bob()).post(at(asked), typed | {"verdict": "respond", "digest": asked.input_digest}, headers=HTMX)
@@ -80,7 +80,7 @@ def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_stays():
     assert (chosen, rows, stored(asked).status) == (["0"], ["Rome", "", ""], "pending")
 
 
-def test_a_schema_beyond_fields_is_answered_in_json_whose_errors_have_their_place():
+def test_answer_in_json_shows_errors_with_their_paths():
     schema = {"oneOf": [{"type": "array", "items": {"type": "integer"}}], "type": "array", "items": {"type": "integer"}}
     asked = a_form(response_schema=schema)
     client = browser(bob())
@@ -97,7 +97,7 @@ def test_a_schema_beyond_fields_is_answered_in_json_whose_errors_have_their_plac
     assert Decision.objects.get().answer == [1]
 
 
-def test_a_question_of_a_type_is_asked_for_with_the_field_of_that_type():
+def test_question_with_a_typed_schema_gets_that_field():
     asked = make_request(alice(), Kind.QUESTION, input={}, response_schema={"type": "integer"}, suggestions=["5"])
     client = browser(asked.requested_by)
     form = forms(client.get(asked.get_absolute_url()).text, "decide/")[0]
@@ -105,7 +105,7 @@ def test_a_question_of_a_type_is_asked_for_with_the_field_of_that_type():
     assert Decision.objects.get().answer == 7
 
 
-def test_a_question_without_options_takes_words_and_says_so():
+def test_question_without_options_takes_text():
     asked = make_request(alice(), Kind.QUESTION, input={}, response_schema={"type": "string"})
     client = browser(asked.requested_by)
     form = forms(client.get(asked.get_absolute_url()).text, "decide/")[0]
@@ -113,7 +113,7 @@ def test_a_question_without_options_takes_words_and_says_so():
     assert Decision.objects.get().answer == "Fine."
 
 
-def test_options_are_answered_as_the_requests_own_schema_wants_it():
+def test_choice_is_returned_in_the_shape_of_the_schema():
     asked = make_request(
         alice(), Kind.QUESTION, input={}, options=[{"label": "S"}, {"label": "M"}], response_schema={"enum": ["S", "M"]}
     )
@@ -131,7 +131,7 @@ def refund(db):
     return make_request(alice(), input=REFUND)
 
 
-def test_an_edit_is_shown_before_it_is_sent_and_can_be_changed_again(refund):
+def test_edit_is_reviewed_and_can_be_changed_again(refund):
     client, page = browser(bob()), refund.get_absolute_url()
     (form,) = forms(client.get(page).text, "review/")
     typed = {"input.amount": "100", "input.to.iban": "DE2", "comment": "Less."}
@@ -153,7 +153,7 @@ def test_an_edit_is_shown_before_it_is_sent_and_can_be_changed_again(refund):
     assert made.edited_input == {"amount": 100, "orderId": "4711", "to": {"name": "Jane", "iban": "DE2"}}
 
 
-def test_a_review_of_no_change_says_so_and_approves(refund):
+def test_review_without_changes_says_so_and_approves(refund):
     client = browser(bob())
     (form,) = forms(client.get(refund.get_absolute_url()).text, "review/")
     shown = press(client, form, "Review changes")
@@ -162,7 +162,7 @@ def test_a_review_of_no_change_says_so_and_approves(refund):
     assert Decision.objects.get().verdict == "approve"
 
 
-def test_what_cannot_be_sent_is_not_reviewed_either(refund):
+def test_invalid_edit_is_not_reviewed(refund):
     edit = {"verdict": "edit", "input.amount": "1", "input.orderId": "1", "input.to.name": "", "input.to.iban": ""}
     strange = make_request(
         refund.requested_by, input={"amount": 5}, response_schema={"properties": {"amount": {"maximum": 9}}}
@@ -188,7 +188,7 @@ def bob_again():
     return User.objects.get(username="bob")
 
 
-def test_the_raw_json_is_what_the_digest_is_of(refund):
+def test_digest_covers_the_raw_json(refund):
     page = browser(bob()).get(refund.get_absolute_url()).text
     raw = only(page, "details", class_="raw")
     assert raw.find("pre")[0].text == '{"amount":250,"orderId":"4711","to":{"iban":"DE1","name":"Jane"}}'
@@ -207,7 +207,7 @@ def test_the_raw_json_is_what_the_digest_is_of(refund):
         ),
     ],
 )
-def test_a_deadline_says_what_happens_then(kind, fields, words):
+def test_deadline_says_what_happens_when_it_passes(kind, fields, words):
     asked = make_request(alice(), kind, deadline_at=FUTURE, **fields)
     deadline = only(browser(bob()).get(asked.get_absolute_url()).text, "p", class_="deadline")
     assert deadline.find("span", class_="sub")[0].words == words
@@ -215,7 +215,7 @@ def test_a_deadline_says_what_happens_then(kind, fields, words):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_that_does_not_meet_its_schema_takes_no_lock():
+def test_answer_that_does_not_match_its_schema_takes_no_lock():
     asked, by = make_request(alice(), Kind.FORM, response_schema=SCHEMA), bob()
     client = browser(by)
     with CaptureQueriesContext(connection) as found:

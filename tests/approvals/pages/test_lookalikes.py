@@ -1,4 +1,4 @@
-"""Nothing hides in a name, and no two names read alike without a word: every invisible character, mixed alphabets, twins."""
+"""No hidden characters in names, and no unmarked lookalikes: invisible characters, mixed alphabets, twins."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("text", ["in{}voice", "{}", "a{}", "{}a", "1{}2"])
-def test_every_character_that_nobody_sees_is_shown_by_its_number(text):
+def test_invisible_characters_are_shown_by_code_point(text):
     shown = {one: visible(text.format(one)) for one in UNSEEN}
     assert [f"{ord(one):04X}" for one in UNSEEN if f"⟨U+{ord(one):04X}⟩" not in shown[one]] == []
 
@@ -79,7 +79,7 @@ def test_every_character_that_nobody_sees_is_shown_by_its_number(text):
         "1\ufe0f\u20e3",
     ],
 )
-def test_marks_stay_where_a_script_or_an_emoji_needs_them(text):
+def test_marks_stay_if_a_script_or_an_emoji_needs_them(text):
     assert visible(text) == text
 
 
@@ -93,30 +93,30 @@ def test_marks_stay_where_a_script_or_an_emoji_needs_them(text):
         ("a\u200d\U0001f525", "a⟨U+200D⟩\U0001f525"),
     ],
 )
-def test_marks_that_do_nothing_where_they_stand_are_shown(text, shown):
+def test_useless_marks_are_shown(text, shown):
     assert visible(text) == shown
     assert visible(shown) == shown
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_no_tool_is_named_with_a_hidden_character(hidden):
+def test_tool_name_with_an_invisible_character_is_refused(hidden):
     assert lookalikes.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
 
 
 @pytest.mark.parametrize(("name", "problem"), OTHER_NAMES.items())
-def test_no_tool_is_named_like_another_one(name, problem):
+def test_tool_name_that_looks_like_another_is_refused(name, problem):
     assert lookalikes.tool_name_problem(name) == problem
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_tools_are_named_in_any_one_alphabet(name):
+def test_tool_name_in_any_single_alphabet_is_accepted(name):
     assert lookalikes.tool_name_problem(name) == ""
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("door", ["rest", "desk", "client", "agent"])
 @pytest.mark.parametrize("name", ["pay\u00ad", "pay ", f"p{A}y"])
-def test_every_door_refuses_such_a_tool(door, name):
+def test_every_endpoint_refuses_such_a_tool(door, name):
     owner, ask = alice(), Ask(kind=Kind.APPROVAL, title="Pay?", tool_name=name)
     if door == "rest":
         refused = Machine(owner).post("/requests", APPROVAL | {"tool_name": name})
@@ -132,7 +132,7 @@ def test_every_door_refuses_such_a_tool(door, name):
     assert "name" in str(getattr(refusal.value, "errors", refusal.value))
 
 
-def test_four_names_that_look_alike_are_four_different_rows():
+def test_four_names_that_look_alike_are_shown_differently():
     names = ["amount", "amount ", f"{A}mount", "amo\u00adunt"]
     found = rows(dict.fromkeys(names, 1) | {"other": 1})
     assert [row.name for row in found] == ["amount", "amount⟨U+0020⟩", f"{A}mount", "amo⟨U+00AD⟩unt", "other"]
@@ -142,7 +142,7 @@ def test_four_names_that_look_alike_are_four_different_rows():
     ]  # fmt: skip
 
 
-def test_nested_names_are_told_apart_too():
+def test_nested_names_are_shown_differently_too():
     (row,) = rows({"card": {"limit": 1, "l\u0456mit": 2}})
     assert [bool(inner.note) for inner in row.rows] == [True, True]
 
@@ -156,17 +156,17 @@ def test_nested_names_are_told_apart_too():
         ("plain", ""),
     ],
 )
-def test_a_word_of_two_alphabets_is_marked(value, note):
+def test_word_of_two_alphabets_is_marked(value, note):
     assert rows({"to": value}) == [Row(name="to", value=value, note=note)]
 
 
 @pytest.mark.parametrize(("name", "shown"), [("", '""'), ("a b", "a b"), ("a\tb", "a⟨U+0009⟩b"), (" a", "⟨U+0020⟩a")])
-def test_spaces_of_a_name_that_mislead_are_shown(name, shown):
+def test_misleading_spaces_in_a_name_are_shown(name, shown):
     assert visible_name(name) == shown
 
 
 @pytest.mark.django_db
-def test_a_card_and_its_edit_form_show_four_names_for_four():
+def test_card_and_edit_form_show_lookalike_names_differently():
     request = make_request(alice(), input={"amount": 1, "amount ": 2, f"{A}mount": 3, "amo\u00adunt": 4})
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     table = page.find("table", class_="values")[0]
@@ -177,7 +177,7 @@ def test_a_card_and_its_edit_form_show_four_names_for_four():
 
 
 @pytest.mark.django_db
-def test_a_title_that_mixes_alphabets_bears_a_note():
+def test_title_that_mixes_alphabets_has_a_note():
     request = make_request(alice(), title=f"Pay p{A}ypal?")
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     (note,) = page.find("header", class_="request-head")[0].find("p", class_="misread")

@@ -1,4 +1,4 @@
-"""The desk's pages: what waits, what has ended, one workflow, one request; long lists page by page, odd addresses too."""
+"""The dashboard, completed workflows, one workflow and one request; pagination and invalid cursors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def browser(user) -> Client:
 
 
 def titles(html: str) -> list[str]:
-    """The requests on a page, in order."""
+    """Return the requests on a page, in order."""
     return [card.find("h4")[0].words for card in parse(html).find("section", class_="request")]
 
 
@@ -45,7 +45,7 @@ def counts(html: str) -> tuple[str, str]:
 
 
 def ended(owner, title: str, minutes_ago: int = 0) -> Workflow:
-    """A workflow that has asked once and has ended."""
+    """Create a workflow with one request that has ended."""
     workflow = make_workflow(owner, title=title)
     decide(make_request(owner, workflow=workflow), bob_or(owner), Verdict.REJECT)
     actions.end_workflow(workflow, state=WorkflowState.COMPLETED)
@@ -55,11 +55,11 @@ def ended(owner, title: str, minutes_ago: int = 0) -> Workflow:
 
 
 def bob_or(owner):
-    """Who decides: Bob, made on first use, or the owner where she may."""
+    """Return the person who decides: Bob, or the owner if she may."""
     return owner if owner.has_perm("approvals.decide_approvalrequest") else bob()
 
 
-def test_an_empty_desk_says_what_it_is_for():
+def test_empty_dashboard_explains_itself():
     page = browser(alice()).get("/").text
     assert counts(page) == ("0", "0")
     (words,) = [empty.words for empty in parse(page).find("p", class_="empty")]
@@ -69,7 +69,7 @@ def test_an_empty_desk_says_what_it_is_for():
     )
 
 
-def test_the_desk_shows_what_waits_the_most_urgent_and_then_the_oldest_first():
+def test_dashboard_sorts_by_urgency_and_age():
     owner = alice()
     for title, priority in (("b", "normal"), ("a", "critical"), ("c", "normal"), ("d", "low")):
         make_request(owner, title=title, priority=Priority(priority))
@@ -78,7 +78,7 @@ def test_the_desk_shows_what_waits_the_most_urgent_and_then_the_oldest_first():
     assert counts(page) == ("4", "0")
 
 
-def test_a_card_shows_what_an_approver_needs_to_know():
+def test_card_shows_what_an_approver_needs():
     request = make_request(
         alice(),
         title="Run issueRefund?",
@@ -101,7 +101,7 @@ def test_a_card_shows_what_an_approver_needs_to_know():
     assert head.words.startswith("A refund agent support requested by alice via API run run-")
 
 
-def test_buttons_are_for_those_who_may_press_them():
+def test_buttons_are_shown_only_to_people_who_may_press_them():
     owner = alice()
     request = make_request(owner)
     seen = {person: buttons(browser(user).get(request.get_absolute_url()).text) for person, user in
@@ -113,7 +113,7 @@ def test_buttons_are_for_those_who_may_press_them():
     }
 
 
-def test_who_was_assigned_answers_although_the_rest_of_the_desk_stays_closed_to_them():
+def test_assignee_answers_without_access_to_other_requests():
     owner, dora = alice(), User.objects.create(username="dora")
     theirs = make_request(owner, Kind.FORM, title="For Dora", assigned_to=dora, response_schema={"type": "object"})
     workflow = theirs.workflow
@@ -122,12 +122,12 @@ def test_who_was_assigned_answers_although_the_rest_of_the_desk_stays_closed_to_
     assert titles(page) == ["For Dora"]
     assert parse(page).find("table", class_="list") == []
     assert buttons(page) == ["Answer", "Decline"]
-    # An approval that was assigned to her before only deciders could be: she reads it.
+    # Old approvals may be assigned to people who may not decide; they can read them.
     ApprovalRequest.objects.filter(title="Not for Dora").update(assigned_to=dora)
     assert buttons(browser(dora).get(workflow.get_absolute_url()).text) == ["Answer", "Decline"]
 
 
-def test_a_question_to_alice_offers_her_its_answers_and_carol_none():
+def test_question_shows_its_options_only_to_people_who_may_answer():
     owner = alice()
     options = [{"label": "Standard", "description": "free"}, {"label": "Express"}]
     request = make_request(owner, Kind.QUESTION, options=options, allow_text=True, input={})
@@ -135,7 +135,7 @@ def test_a_question_to_alice_offers_her_its_answers_and_carol_none():
     assert buttons(browser(carol()).get(request.get_absolute_url()).text) == []
 
 
-def test_what_was_decided_stays_readable_with_who_when_why_and_through_which_door():
+def test_decision_shows_who_when_why_and_via():
     owner, by = alice(), bob()
     request = make_request(owner, input={"amount": 250, "orderId": "4711"})
     decide(request, by, Verdict.EDIT, comment="Half of it.", edited_input={"amount": 125, "orderId": "4711"})
@@ -152,7 +152,7 @@ def test_what_was_decided_stays_readable_with_who_when_why_and_through_which_doo
     assert buttons(page) == []
 
 
-def test_a_workflow_shows_its_steps_in_order_and_its_record():
+def test_workflow_shows_its_requests_and_its_audit_log():
     owner, by = alice(), bob()
     workflow = make_workflow(owner)
     first, _ = (make_request(owner, workflow=workflow, title=title) for title in ("First", "Second"))
@@ -168,7 +168,7 @@ def test_a_workflow_shows_its_steps_in_order_and_its_record():
     ]
 
 
-def test_the_desk_lists_the_latest_workflows_that_ended():
+def test_dashboard_lists_the_latest_completed_workflows():
     owner = bob()
     for number in range(22):
         ended(owner, f"Run {number}", minutes_ago=number)
@@ -181,7 +181,7 @@ def links(html: str, words: str) -> list[str]:
     return [link.attributes["href"] for link in parse(html).find("a", class_="button") if link.words == words]
 
 
-def test_ended_workflows_are_read_page_by_page_each_once(monkeypatch):
+def test_completed_workflows_are_paginated_without_repeats(monkeypatch):
     monkeypatch.setattr(queries, "PAGE", 3)
     owner = bob()
     for number in range(8):
@@ -195,7 +195,7 @@ def test_ended_workflows_are_read_page_by_page_each_once(monkeypatch):
     assert sorted(title for page in seen for title in page) == [f"Run {n}" for n in range(8)]
 
 
-def test_what_waits_is_read_page_by_page_each_once(monkeypatch):
+def test_suspended_workflows_are_paginated_without_repeats(monkeypatch):
     monkeypatch.setattr(queries, "PAGE", 3)
     owner = alice()
     for number in range(7):
@@ -210,12 +210,12 @@ def test_what_waits_is_read_page_by_page_each_once(monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["/", "/workflows/"])
-def test_a_place_that_nobody_was_given_is_no_error(address):
+def test_invalid_cursor_is_ignored(address):
     client = browser(alice())
     assert [place for place in HOSTILE_PLACES if client.get(address, {"after": place}).status_code != 200] == []
 
 
-def test_a_request_whose_deadline_has_passed_cannot_be_told_from_one_that_waits_until_the_sweep_has_been():
+def test_overdue_request_looks_waiting_until_the_sweep():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
     assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request"]

@@ -1,4 +1,4 @@
-"""What ran is shown where it was approved: state, output or error, when, and whether it was exactly what was approved."""
+"""Results are shown where the call was approved: state, output or error, time, and whether the input matches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def paths(request: ApprovalRequest) -> list[str]:
     return [request.get_absolute_url(), request.workflow.get_absolute_url()]
 
 
-def test_an_output_is_shown_on_the_pages_of_the_request_and_of_its_workflow(approved):
+def test_output_is_shown_on_the_request_and_workflow_pages(approved):
     report(approved, output={"refunded": 120, "note": "<b>\u202e"})
     for path in paths(approved):
         result = shown(carol() if path == paths(approved)[0] else approved.requested_by, path)
@@ -51,7 +51,7 @@ def test_an_output_is_shown_on_the_pages_of_the_request_and_of_its_workflow(appr
         assert "reported by alice" in result.find("p", class_="meta")[0].words
 
 
-def test_what_the_table_of_an_output_leaves_out_is_in_its_raw_json(approved):
+def test_long_output_is_complete_in_its_raw_json(approved):
     report(approved, output=[f"row {number}" for number in range(501)])
     result = shown(carol(), approved.get_absolute_url())
     assert result.find("details", class_="raw")[0].find("pre")[0].words.endswith('"row 500"]')
@@ -63,12 +63,12 @@ def test_an_error_is_shown(approved):
     assert (result.find("h5")[0].words, result.find("pre")[0].words) == ("Result Failed", "The bank refused <it>.")
 
 
-def test_until_it_is_reported_that_is_said(approved):
+def test_missing_result_is_mentioned(approved):
     assert "No result yet." in shown(approved.requested_by, approved.get_absolute_url()).words
 
 
 @pytest.mark.parametrize("verdict", [None, Verdict.REJECT])
-def test_nothing_is_said_where_nothing_was_let_run(verdict):
+def test_no_result_is_mentioned_if_nothing_was_approved(verdict):
     request = make_request(alice())
     if verdict:
         decide(request, bob(), verdict)
@@ -84,7 +84,7 @@ def test_nothing_is_said_where_nothing_was_let_run(verdict):
         ("", 0, None, "It did not run."),
     ],
 )
-def test_what_ran_is_held_against_what_was_approved(approved, executed, executions, exact, words):
+def test_executed_input_is_compared_with_the_approved_one(approved, executed, executions, exact, words):
     digests = {"approved": approved.decision.approved_digest, "other": digest({"amount": 9}), "": ""}
     data = {
         "state": "failed",
@@ -98,7 +98,7 @@ def test_what_ran_is_held_against_what_was_approved(approved, executed, executio
     assert words in shown(approved.requested_by, approved.get_absolute_url()).words
 
 
-def test_an_edit_ran_as_it_was_edited():
+def test_executed_edit_matches_the_approved_edit():
     request = make_request(alice(), tool_call_id="call-2")
     decide(request, bob(), Verdict.EDIT, edited_input={"amount": 1, "orderId": "4711"})
     report(stored(request), output="done")
@@ -106,7 +106,7 @@ def test_an_edit_ran_as_it_was_edited():
     assert (result.exact, result.output) == (True, "done")
 
 
-def test_the_results_of_many_are_read_together_and_of_none_not_at_all(approved, django_assert_num_queries):
+def test_results_of_many_requests_take_one_query_and_of_none_no_query(approved, django_assert_num_queries):
     pending = make_request(approved.requested_by)
     with django_assert_num_queries(0):
         assert results_of([pending]) == {}
@@ -116,7 +116,7 @@ def test_the_results_of_many_are_read_together_and_of_none_not_at_all(approved, 
         assert results_of(others) == {approved.pk: Result()}
 
 
-def test_an_assignee_reads_what_came_of_theirs_and_needs_no_right_to_decide_for_it():
+def test_assignee_sees_the_result_without_the_permission_to_decide():
     owner, dora = alice(), make_person("dora", "decide_approvalrequest")
     workflow = make_workflow(owner)
     request = make_request(owner, Kind.APPROVAL, workflow=workflow, assigned_to=dora, tool_call_id="call-3")

@@ -1,4 +1,4 @@
-"""The figures of the insights, against the same worked out by hand; who sees whose; and what they cost."""
+"""The figures of the insights page against manual counts, who sees which, and their queries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def past(
     words: int | None = None,
     agent: str = "support",
 ) -> ApprovalRequest:
-    """A request that ended so long ago, so many seconds after it was asked; written as it would stand there."""
+    """Create a request that ended at a time, some seconds after it was created."""
     at = NOW - timedelta(days=days_ago)
     more = {"allow_text": True} if kind == Kind.QUESTION else {}
     made = make_request(owner, kind, tool_name=tool, workflow=make_workflow(owner, agent=agent), **more)
@@ -66,11 +66,11 @@ def total(user: User, days: int = 30) -> Measure:
 
 
 def nearest(times: list[float], part: float) -> float:
-    """The percentile by nearest rank."""
+    """Return the percentile by nearest rank."""
     return sorted(times)[math.ceil(part * len(times)) - 1]
 
 
-def test_a_mixed_month_is_counted_as_by_hand():
+def test_figures_of_a_month_match_manual_counts():
     owner, by = alice(), bob()
     for verdict, seconds in [("approve", 10), ("approve", 20), ("edit", 30), ("reject", 400)]:
         past(owner, Verdict(verdict), seconds, by=by)
@@ -95,7 +95,7 @@ def test_a_mixed_month_is_counted_as_by_hand():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 19, 20, 21, 40])
-def test_median_and_p95_are_of_nearest_rank(count):
+def test_median_and_p95_use_nearest_rank(count):
     owner, by = alice(), bob()
     times = [((7 * number) % count) * 1.5 + 0.25 for number in range(count)]
     for seconds in times:
@@ -104,14 +104,14 @@ def test_median_and_p95_are_of_nearest_rank(count):
     assert (round(found.median, 3), round(found.p95, 3)) == (nearest(times, 0.5), nearest(times, 0.95))
 
 
-def test_a_period_begins_with_a_whole_day_and_leaves_out_what_ended_before():
+def test_period_begins_with_a_whole_day():
     owner, by = alice(), bob()
     for days_ago in (0, 6, 6.4, 7, 29, 31, 89, 91):
         past(owner, Verdict.APPROVE, 5, by=by, days_ago=days_ago)
     assert [total(by, days).ended for days in PERIODS] == [3, 5, 7]
 
 
-def test_the_hint_counts_decisions_that_came_before_the_text_can_be_read():
+def test_hasty_decisions_are_counted():
     owner, by = alice(), bob()
     for words, seconds in [(400, 99), (400, 101), (4, 0.5), (4, 2), (None, 0.1)]:
         past(owner, Verdict.APPROVE, seconds, by=by, words=words)
@@ -119,7 +119,7 @@ def test_the_hint_counts_decisions_that_came_before_the_text_can_be_read():
     assert (total(by).readable, total(by).hasty, total(by).hasty_rate) == (4, 2, 50)
 
 
-def test_words_are_counted_when_a_request_is_asked():
+def test_words_are_counted_when_a_request_is_created():
     made = make_request(
         alice(), title="Pay it?", message="Two **words**", input={"to": "Jane Doe", "amounts": [1, 2.5, None]}
     )
@@ -141,7 +141,7 @@ def test_the_words_of_a_question_are_counted_once():
         st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_words_of_anything_are_counted(value):
+def test_words_of_any_value_are_counted(value):
     assert words_to_read(value, "one more") == words_to_read(value) + 2
 
 
@@ -157,11 +157,11 @@ def test_words_of_anything_are_counted(value):
         (200_000, "2 d 7 h"),
     ],
 )
-def test_times_are_said_in_their_two_largest_units(seconds, words):
+def test_durations_show_their_two_largest_units(seconds, words):
     assert duration(seconds) == words
 
 
-def test_what_waits_is_counted_by_age():
+def test_waiting_requests_are_counted_by_age():
     owner, by = alice(), bob()
     for minutes in (1, 4, 6, 90, 60 * 25, 60 * 24 * 8):
         made = make_request(owner)
@@ -171,14 +171,14 @@ def test_what_waits_is_counted_by_age():
     assert ages_for(mallory(), now=NOW).total == 0
 
 
-def test_a_desk_without_anything_has_insights_too():
+def test_insights_work_without_requests():
     for user in (alice(), bob()):
         found = insights_for(user, days=7, now=NOW)
         assert (found.total, found.tools.measures, found.capped) == (Measure(name="", ended=0), [], False)
         assert browser(user).get("/insights/").status_code == 200
 
 
-def test_deciders_and_auditors_see_all_and_others_what_they_asked_or_were_handed():
+def test_insights_of_others_cover_their_own_and_assigned_requests():
     owner, by, auditor, stranger = alice(), bob(), carol(), mallory()
     past(owner, Verdict.APPROVE, 5, by=by)
     handed = past(by, Verdict.APPROVE, 5, by=by, tool="pay")
@@ -190,7 +190,7 @@ def test_deciders_and_auditors_see_all_and_others_what_they_asked_or_were_handed
     assert total(User.objects.get(pk=by.pk)).ended == 0
 
 
-def test_more_than_is_looked_at_is_said_on_the_page(monkeypatch):
+def test_page_says_when_figures_are_capped(monkeypatch):
     monkeypatch.setattr(figures, "LIMIT", 3)
     owner, by = alice(), bob()
     for days_ago in (1, 2, 3, 4):
@@ -200,7 +200,7 @@ def test_more_than_is_looked_at_is_said_on_the_page(monkeypatch):
     assert [one.ended for one in found.per_day] == [1, 1, 1, 0]
 
 
-def test_the_names_that_are_seldom_are_left_out_and_counted(monkeypatch):
+def test_rare_names_are_left_out_and_counted(monkeypatch):
     monkeypatch.setattr(figures, "TOP", 2)
     owner, by = alice(), bob()
     for tool in ("a", "a", "b", "b", "c", "d"):
@@ -210,7 +210,7 @@ def test_the_names_that_are_seldom_are_left_out_and_counted(monkeypatch):
 
 
 @pytest.mark.parametrize("period", PERIODS)
-def test_a_period_has_an_address(period):
+def test_period_is_in_the_address(period):
     page = parse(browser(bob()).get("/insights/", {"days": period}).text)
     (chosen,) = [one for one in page.find("a", class_="button") if "aria-current" in one.attributes]
     assert (chosen.attributes["href"], chosen.words) == (f"?days={period}", f"{period} days")
@@ -219,14 +219,14 @@ def test_a_period_has_an_address(period):
 
 
 @pytest.mark.parametrize("days", ["", "8", "-7", "seven", "7\x00", "\u0667", "9" * 50])
-def test_another_period_is_refused_in_words(days):
+def test_unknown_period_is_refused(days):
     client = browser(bob())
     for address in ("/insights/", "/insights/csv/"):
         refused = client.get(address, {"days": days})
         assert (refused.status_code, "Insights are available for 7, 30, or 90 days." in refused.text) == (422, True)
 
 
-def test_the_insights_are_for_who_is_logged_in_and_only_to_read():
+def test_insights_need_a_login_and_only_get():
     client = browser(bob())
     for address in ("/insights/", "/insights/csv/"):
         assert Client().get(address).headers["Location"] == f"/login/?next={address}"
@@ -246,7 +246,7 @@ def test_a_name_full_of_markup_is_shown_as_it_is():
 
 
 @pytest.mark.parametrize("rows", [10, 60])
-def test_the_insights_cost_the_same_however_much_there_is(rows):
+def test_insights_take_constant_queries(rows):
     owner, by = alice(), bob()
     for number in range(rows):
         past(owner, Verdict.APPROVE, number, by=by, tool=f"tool-{number}")
@@ -255,7 +255,7 @@ def test_the_insights_cost_the_same_however_much_there_is(rows):
     assert of_page(owner, "/insights/") == 4 + 2
 
 
-def test_the_latest_are_found_by_an_index():
+def test_latest_requests_are_found_by_an_index():
     query = figures._ended(bob(), NOW - timedelta(days=7))
     explained = query.explain()
     assert connection.vendor != "sqlite" or "decision_age" in explained

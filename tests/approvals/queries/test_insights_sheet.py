@@ -1,4 +1,4 @@
-"""The CSV of the insights: the figures of the page, no formulas, and what is not in them."""
+"""The CSV of the insights: the figures of the page, no formulas, and notes on what is not included."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sheet_of(client: Client, days: int) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(client.get(f"/insights/csv/?days={days}").text)))
 
 
-def test_the_csv_holds_the_figures_and_no_formulas():
+def test_csv_contains_the_figures_and_no_formulas():
     owner, by = alice(), bob()
     at = timezone.now()
     made = make_request(owner, tool_name="=cmd()")
@@ -39,7 +39,7 @@ def test_the_csv_holds_the_figures_and_no_formulas():
     assert (named["tool"]["approved_with_changes"], named["tool"]["approval_rate_percent"]) == ("1", "100")
 
 
-def test_the_csv_says_what_is_not_in_its_figures(monkeypatch):
+def test_csv_says_what_the_figures_do_not_include(monkeypatch):
     monkeypatch.setattr(figures, "LIMIT", 3)
     monkeypatch.setattr(figures, "TOP", 1)
     owner, by = alice(), bob()
@@ -55,7 +55,7 @@ def test_the_csv_says_what_is_not_in_its_figures(monkeypatch):
     assert (days[0], rows[0]["ended"]) == ("2026-11-18", "")
 
 
-def test_what_settled_itself_has_a_place_of_its_own_and_rows_add_up():
+def test_resolved_outcomes_have_a_column_and_rows_add_up():
     owner, by = alice(), bob()
     past(owner, Verdict.APPROVE, 5, by=by)
     past(owner, Verdict.RESPOND, 5, kind=Kind.RECOVERY)
@@ -66,7 +66,7 @@ def test_what_settled_itself_has_a_place_of_its_own_and_rows_add_up():
     assert [day[name] for name in ("ended", "approved", "expired", "withdrawn", "settled")] == ["3", "1", "1", "0", "1"]
 
 
-def test_a_decision_before_its_question_by_another_clock_took_no_time():
+def test_decision_before_its_request_counts_as_zero_seconds():
     owner, by = alice(), bob()
     past(owner, Verdict.APPROVE, -3, by=by, days_ago=0)
     client = browser(by)

@@ -1,4 +1,4 @@
-"""What was decided before about the same tool: the latest, those with the same title first, and only what one may see."""
+"""Earlier decisions on the same tool: the latest, same title first, and only what a person may see."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def titles(found):
     return [one.title for one in found.listed] if found else None
 
 
-def test_the_latest_decisions_are_shown_and_those_with_the_same_title_first():
+def test_latest_decisions_are_listed_same_title_first():
     owner, decider = alice(), bob()
     for title in ("a", "b", "c", "May I?", "d", "e"):
         decide(asked(owner, title), decider, Verdict.REJECT if title == "b" else Verdict.APPROVE)
@@ -37,7 +37,7 @@ def test_the_latest_decisions_are_shown_and_those_with_the_same_title_first():
     assert (found.counts, found.total) == ([("Approved", 5), ("Cancelled", 1), ("Rejected", 1)], 7)
 
 
-def test_people_see_only_what_is_theirs_to_see():
+def test_people_see_only_decisions_they_may_see():
     owner, decider, auditor, stranger = alice(), bob(), carol(), mallory()
     decide(asked(stranger, "Mallory's"), decider, Verdict.APPROVE)
     decide(asked(owner, "Alice's"), decider, Verdict.APPROVE)
@@ -46,7 +46,7 @@ def test_people_see_only_what_is_theirs_to_see():
     assert seen == [["Alice's", "Mallory's"], ["Alice's", "Mallory's"], ["Alice's"], ["Mallory's"]]
 
 
-def test_a_request_is_no_precedent_of_itself_and_without_a_tool_there_are_none():
+def test_request_is_not_its_own_precedent():
     owner, decider = alice(), bob()
     request = asked(owner)
     decide(request, decider, Verdict.APPROVE)
@@ -55,7 +55,7 @@ def test_a_request_is_no_precedent_of_itself_and_without_a_tool_there_are_none()
     assert precedents_of(decider, asked(owner, tool_name="")) is None
 
 
-def test_the_page_lists_them_with_who_and_why():
+def test_page_lists_earlier_decisions_with_who_and_why():
     owner, decider = alice(), bob()
     decide(asked(owner, "Before"), decider, Verdict.REJECT, comment="No <b>photos</b>.")
     page = parse(browser(decider).get(asked(owner).get_absolute_url()).text)
@@ -65,7 +65,7 @@ def test_the_page_lists_them_with_who_and_why():
     assert "“No <b>photos</b>.”" in section.words
 
 
-def test_an_index_finds_them():
+def test_precedents_are_found_by_an_index():
     owner = alice()
     found = ApprovalRequest.objects.filter(tool_name="refund").exclude(status="pending").order_by("-changed_at")[:50]
     decide(asked(owner), bob(), Verdict.APPROVE)

@@ -1,4 +1,4 @@
-"""The list of requests costs the same number of queries with ten rows and with many, and so do its pushes and decisions."""
+"""The inbox, its pushes and bulk decisions take a constant number of queries."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from approvals import queries
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
-from approvals.pages.inbox_live import pushed
+from approvals.pages.inbox_consumer import render_push
 from approvals.queries import request_list
-from approvals.queries.filters import Lens
+from approvals.queries.filters import Filters
 from approvals.states import Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -34,7 +34,7 @@ def cost(work) -> int:
 
 @pytest.fixture(params=[FEW, MANY])
 def desk(request):
-    """So many requests of different people and workflows that wait, and as many that are decided."""
+    """Create waiting and decided requests of different people and workflows."""
     for number in range(2 * request.param):
         owner = make_person(f"person-{number}", "decide_approvalrequest")
         made = make_request(
@@ -56,12 +56,12 @@ def desk(request):
         ("kind=x", 0),
     ],
 )
-def test_the_page_costs_the_same_however_much_it_shows(desk, query, queries):
+def test_inbox_takes_constant_queries(desk, query, queries):
     client = browser(desk)
     assert cost(lambda: client.get(f"/requests/?{query}")) == (SIGNED_IN if queries else 2) + queries
 
 
-def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
+def test_inbox_of_people_who_see_only_their_own_takes_two_more_queries(desk):
     client = browser(User.objects.get(username="person-0"))
     client.get("/requests/")
     person = User.objects.get(username="person-0")
@@ -69,14 +69,14 @@ def test_for_whoever_sees_their_own_only_it_costs_two_more(desk):
     assert cost(lambda: client.get("/requests/")) == SIGNED_IN + 6
 
 
-def test_a_push_costs_the_same_however_much_there_is_and_however_much_was_missed(desk):
+def test_inbox_push_takes_constant_queries(desk):
     missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
-    few = cost(lambda: pushed(desk, BatchCache(), Lens(), missed[:1]))
-    assert few == cost(lambda: pushed(desk, BatchCache(), Lens(), missed)) == 3
+    few = cost(lambda: render_push(desk, BatchCache(), Filters(), missed[:1]))
+    assert few == cost(lambda: render_push(desk, BatchCache(), Filters(), missed)) == 3
 
 
-def test_what_a_decision_on_many_would_do_is_read_at_once(desk):
+def test_bulk_preview_takes_one_query(desk):
     made = ApprovalRequest.objects.all()
     order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
     desk.get_all_permissions()

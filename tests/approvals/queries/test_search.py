@@ -1,4 +1,4 @@
-"""Full-text search: what is found by which words, what nobody may find, and searches that are no query."""
+"""Full-text search: which words find what, permissions, and searches without words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis.extra.django import TestCase
 from approvals.models import ApprovalRequest
 from approvals.models.search import SearchText
 from approvals.queries import search as searching
-from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, kept, looked_for
+from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, parse_search, words_to_index
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import decide, make_request
 from tests.support.people import alice, bob
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.django_db
 
 
 def found(search: str) -> list[str]:
-    """The titles of what a search finds."""
+    """Return the titles that a search finds."""
     return sorted(searching.with_words(ApprovalRequest.objects.all(), search).values_list("title", flat=True))
 
 
 @pytest.fixture
 def desk():
-    """One request for each place in which a word may stand; the last one is decided."""
+    """Create one request for each place of a word; the last one is decided."""
     owner, decider = alice(), bob()
     make_request(owner, title="Refund for Müller", input={})
     make_request(owner, title="message", message="The **parcel** came back: 50%_off", input={})
@@ -69,8 +69,8 @@ def desk():
         ("nowhere", []),
     ],
 )
-def test_words_are_found_wherever_they_stand(desk, search, titles):
-    # "mull" is a beginning only where it is the last word.
+def test_words_are_found_in_every_part_of_a_request(desk, search, titles):
+    # "mull" is a prefix only if it is the last word.
     assert found(search) == titles
 
 
@@ -84,12 +84,12 @@ def test_a_search_without_a_word_finds_nothing(desk, search):
     ['"refund', "refund*", "refund AND", "NOT refund", "refund OR (", "words: refund", "^refund", "refund & !", "ref' und",
      "NEAR(refund)", "{refund}", "refund:*", "a\x00refund", "\\refund", "refund" * 200, "x " * 500],
 )  # fmt: skip
-def test_nothing_in_a_search_is_syntax(desk, search):
+def test_search_has_no_syntax(desk, search):
     found(search)
 
 
 @pytest.mark.parametrize("few", [0, 500])
-def test_frequent_words_and_rare_ones_are_found_alike(desk, monkeypatch, few):
+def test_frequent_and_rare_words_are_found(desk, monkeypatch, few):
     monkeypatch.setattr(searching, "FEW", few)
     assert (found("refund"), found("for mul"), found("parc"), found("arcel")) == (
         ["Refund for Müller", "tool"],
@@ -99,7 +99,7 @@ def test_frequent_words_and_rare_ones_are_found_alike(desk, monkeypatch, few):
     )
 
 
-def test_what_was_asked_before_there_was_a_search_is_found_after_the_migration(desk):
+def test_migration_indexes_old_requests(desk):
     before = dict(SearchText.objects.values_list("request", "words"))
     ApprovalRequest.objects.update(agent="")
     SearchText.objects.all().delete()
@@ -112,27 +112,27 @@ def test_what_was_asked_before_there_was_a_search_is_found_after_the_migration(d
     assert set(ApprovalRequest.objects.values_list("agent", flat=True)) == {"support"}
 
 
-def test_a_deleted_text_is_forgotten_and_a_changed_one_is_found_anew(desk):
+def test_index_follows_deleted_and_changed_texts(desk):
     SearchText.objects.filter(request__title="message").update(words="something else")
     SearchText.objects.filter(request__title="input").delete()
     assert (found("parcel"), found("something"), found("4711")) == ([], ["message"], [])
 
 
-def test_however_much_is_asked_so_much_is_kept():
-    assert len(kept({"a": " ".join(f"word{n}" for n in range(100_000))})) <= MAX_KEPT
-    assert kept("a b", ["A", {"c": None, "b": True}]) == "a b c"
-    assert len(looked_for("x " * 90)) == MAX_WORDS
+def test_indexed_text_is_bounded():
+    assert len(words_to_index({"a": " ".join(f"word{n}" for n in range(100_000))})) <= MAX_KEPT
+    assert words_to_index("a b", ["A", {"c": None, "b": True}]) == "a b c"
+    assert len(parse_search("x " * 90)) == MAX_WORDS
 
 
 @given(st.text())
-def test_what_is_kept_of_a_text_are_the_words_that_its_search_looks_for(text):
-    assert set(looked_for(text)) <= set(kept(text).split())
-    words = looked_for(text) or ["x"]
+def test_indexed_words_are_those_that_a_search_looks_for(text):
+    assert set(parse_search(text)) <= set(words_to_index(text).split())
+    words = parse_search(text) or ["x"]
     assert (for_sqlite(words).count('"'), for_postgresql(words).count("'")) == (2 * len(words), 2 * len(words))
 
 
 class Searches(TestCase):
-    """Searches that nobody thought of."""
+    """Test random searches."""
 
     def setUp(self):
         self.owner = alice()
@@ -141,4 +141,4 @@ class Searches(TestCase):
     def test_any_text_finds_the_request_that_says_it(self, text):
         made = make_request(self.owner, input={"said": text.encode("utf-8", "ignore").decode().replace("\x00", "")})
         hits = searching.with_words(ApprovalRequest.objects.filter(pk=made.pk), text)
-        assert hits.exists() == bool(looked_for(text))
+        assert hits.exists() == bool(parse_search(text))

@@ -1,4 +1,4 @@
-"""A new chat from a checkpoint: what was done stays done, what was asked is asked anew, and the old chat notices nothing."""
+"""Branches from checkpoints: finished calls stay finished, requests are created again, the origin does not change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def oddball(settings):
     agents.ran.clear()
 
 
-def test_a_branch_of_a_pause_asks_anew_and_the_old_answer_answers_nothing(oddball):
+def test_branch_of_a_suspended_turn_creates_new_requests(oddball):
     owner, decider = alice(), bob()
     turn = converse(owner, "pay")
     asked = only_request(turn)
@@ -83,7 +83,7 @@ def test_an_approval_in_the_branch_runs_the_tool_once_under_the_new_id(oddball):
     assert only_request(turn).status == Status.PENDING
 
 
-def test_what_was_executed_before_the_checkpoint_keeps_its_result_and_does_not_run_again(oddball):
+def test_executed_calls_keep_their_results_in_the_branch(oddball):
     turn = converse(alice(), "mixed")
     (counted,) = agents.ran
     assert counted[0] == "count"
@@ -100,7 +100,7 @@ def test_what_was_executed_before_the_checkpoint_keeps_its_result_and_does_not_r
     assert agents.ran == [counted]
 
 
-def test_what_was_answered_or_denied_before_the_checkpoint_stays_answered_or_denied(settings):
+def test_decided_calls_stay_decided_in_the_branch(settings):
     settings.HITL_AGENTS = [f"{agents.__name__}.patient"]
     owner = alice()
     turn = converse(owner, "ask in a row")
@@ -119,7 +119,7 @@ def test_what_was_answered_or_denied_before_the_checkpoint_stays_answered_or_den
     assert len(queries.open_requests(mine)) == 1
 
 
-def test_a_branch_of_the_end_is_a_chat_to_go_on_with(oddball):
+def test_branch_of_a_completed_turn_can_be_continued(oddball):
     owner = alice()
     chat = make_chat(owner)
     run(say(chat, "nothing"))
@@ -133,7 +133,7 @@ def test_a_branch_of_the_end_is_a_chat_to_go_on_with(oddball):
     assert made.turns.count() == 3 and chat.turns.count() == 3
 
 
-def test_an_outcome_that_nobody_knew_is_asked_about_anew_under_the_same_id(oddball):
+def test_unknown_outcome_is_asked_again_with_the_same_id(oddball):
     owner, decider = alice(), bob()
     turn = converse(owner, "pay")
     decide(only_request(turn), decider, Verdict.APPROVE)
@@ -157,7 +157,7 @@ def test_an_outcome_that_nobody_knew_is_asked_about_anew_under_the_same_id(oddba
     assert agents.ran == [("pay", (5, "Eve"))]
 
 
-def test_a_branch_of_a_branch_goes_on_too(oddball):
+def test_branch_of_a_branch_can_be_continued(oddball):
     turn = converse(alice(), "pay")
     once = queries.last_turn(branch(turn, 0))
     twice = branch(once, 0)
@@ -166,7 +166,7 @@ def test_a_branch_of_a_branch_goes_on_too(oddball):
     assert only_request(queries.last_turn(twice)).status == Status.PENDING
 
 
-def test_a_pressed_stop_ends_the_branch_alone(oddball):
+def test_stop_ends_only_the_branch(oddball):
     turn = converse(alice(), "pay")
     made = branch(turn, 0)
     assert actions.stop_turn(made, by=made.owner, via=Door.CHAT)
@@ -174,7 +174,7 @@ def test_a_pressed_stop_ends_the_branch_alone(oddball):
     assert only_request(turn).status == Status.PENDING
 
 
-def test_what_an_edit_has_cut_off_can_be_branched_and_brings_what_stood_before_it(oddball):
+def test_checkpoint_of_a_removed_message_can_be_branched(oddball):
     owner = alice()
     chat = make_chat(owner)
     first = run(say(chat, "nothing"))
@@ -191,7 +191,7 @@ def test_what_an_edit_has_cut_off_can_be_branched_and_brings_what_stood_before_i
     assert [m.parts[0].get("text") for m in new.shown.filter(role="user")] == ["pay twice"]
 
 
-def test_both_chats_and_the_record_know_of_each_other(oddball):
+def test_branch_and_origin_are_linked_and_recorded(oddball):
     turn = converse(alice(), "pay")
     made = branch(turn, 0)
     (checkpoint,) = checkpoints(turn)
@@ -218,7 +218,7 @@ def test_both_chats_and_the_record_know_of_each_other(oddball):
     assert [found.pk for found in turn.chat.branches.all()] == [made.pk]
 
 
-def test_a_doubled_press_makes_one_branch(oddball):
+def test_double_press_creates_one_branch(oddball):
     turn = converse(alice(), "pay")
     once, twice = branch(turn, 0, token="a" * 32), branch(turn, 0, token="a" * 32)
     assert once.pk == twice.pk
@@ -226,7 +226,7 @@ def test_a_doubled_press_makes_one_branch(oddball):
     assert branch(turn, 0).pk != once.pk
 
 
-def test_a_token_makes_no_branch_of_another_checkpoint(oddball):
+def test_token_is_bound_to_its_checkpoint(oddball):
     owner = alice()
     one, other = converse(owner, "pay"), converse(owner, "pay twice")
     branch(one, 0, token="b" * 32)
@@ -235,14 +235,14 @@ def test_a_token_makes_no_branch_of_another_checkpoint(oddball):
 
 
 @pytest.mark.parametrize("token", ["", "x" * 32, "A" * 32, "a" * 33, "a" * 31 + "\n"])
-def test_a_token_that_is_none_is_refused(oddball, token):
+def test_invalid_token_is_refused(oddball, token):
     turn = converse(alice(), "pay")
     with pytest.raises(BadMessage):
         branch(turn, 0, token=token)
 
 
 @pytest.mark.parametrize("person", [bob, carol, mallory])
-def test_only_who_writes_in_a_chat_branches_it(oddball, person):
+def test_only_the_owner_branches_a_chat(oddball, person):
     turn = converse(alice(), "pay")
     with pytest.raises(NotAllowed):
         branch(turn, 0, by=person())
@@ -261,7 +261,7 @@ def test_a_tool_that_is_gone_by_then_is_told_to_the_model_and_the_turn_goes_on(o
 
 
 @pytest.mark.parametrize("table", [Turn, Step, ToolCall, ApprovalRequest, Workflow, TurnCheckpoint, AuditEntry])
-def test_a_crash_in_the_middle_leaves_nothing(oddball, table):
+def test_crash_leaves_no_partial_branch(oddball, table):
     owner = alice()
     chat = make_chat(owner)
     run(say(chat, "nothing"))

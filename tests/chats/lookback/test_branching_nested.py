@@ -1,4 +1,4 @@
-"""Branches where sub-agents are at work: refused in words; and where their work is done: copied."""
+"""Branches of chats with sub-agents: refused while they are suspended, copied when they are done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _with_the_boss(settings):
     agents.ran.clear()
 
 
-def test_a_pause_of_a_sub_agent_is_refused_in_words_and_its_end_is_not():
+def test_suspended_sub_agent_cannot_be_branched():
     turn = converse("accountant pay Ann")
     assert turn.state == TurnState.SUSPENDED
     before = rows()

@@ -1,4 +1,4 @@
-"""A chat's checkpoint history: message by message, each checkpoint readable and as the JSON that was stored."""
+"""The checkpoints of a chat by message, in readable form and as stored JSON."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_stopped_turns_checkpoint_says_so():
     assert badges == ["Partial", "Final", "stopped"]
 
 
-def test_a_checkpoint_reads_as_the_message_read_then(chat):
+def test_checkpoint_shows_the_message_as_it_was(chat):
     partial = TurnCheckpoint.objects.get(kind="partial")
     page = parse(browser(chat.owner).get(f"/chats/checkpoints/{partial.pk}/").text)
     assert [shown.words for shown in page.find("div", class_="text")] == ["I will."]
@@ -115,7 +115,7 @@ def test_the_checkpoint_of_a_call_holds_the_input_that_was_proposed(chat):
     assert [json.loads(shown.text) for shown in tool.find("pre")] == [REFUND]
 
 
-def test_a_question_in_a_checkpoint_waits_for_an_answer():
+def test_question_in_a_checkpoint_is_shown_as_waiting():
     chat = make_chat(alice())
     paused(chat, use("askHuman", {"question": "May I?"}))
     page = parse(browser(chat.owner).get(f"/chats/checkpoints/{TurnCheckpoint.objects.get().pk}/").text)

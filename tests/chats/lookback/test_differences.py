@@ -1,4 +1,4 @@
-"""What differs between two states of a message: applied to the left, it gives the right; and the work has an end."""
+"""The differences between two states of a message: correct, and with bounded work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ messages = st.lists(said | calls | st.just({"type": "step-start"}), max_size=8)
 
 
 def applied(before: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
-    """The object after its changes."""
+    """Return the object with the changes applied."""
     after = copy.deepcopy(before)
     for change in changes:
         *way, last = change.path
@@ -43,7 +43,7 @@ def applied(before: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
         for name in way:
             place = place[name]
         if change.op == Op.REMOVED:
-            # From the end of a list first: what stands behind a place that goes would move.
+            # Start at the end of a list, because removing an item moves those after it.
             place[last] = REMOVED
         elif isinstance(place, list) and last == len(place):
             place.append(change.after)
@@ -73,7 +73,7 @@ def test_what_is_the_same_has_no_changes(value):
 
 
 @given(texts, texts, budgets)
-def test_the_runs_of_a_text_hold_the_left_and_the_right(before, after, budget):
+def test_runs_of_a_text_contain_both_sides(before, after, budget):
     runs = text_runs(before, after, budget)
     assert "".join(run.text for run in runs if run.op != Op.ADDED) == before
     assert "".join(run.text for run in runs if run.op != Op.REMOVED) == after
@@ -89,7 +89,7 @@ def test_the_blocks_of_two_sequences_cover_both(left, right, budget):
 
 
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=12))
-def test_with_enough_steps_no_more_is_shared_than_is_and_no_less(left, right):
+def test_alignment_with_enough_steps_is_optimal(left, right):
     shared = sum(block.i2 - block.i1 for block in align(left, right, Budget()) if block.op == Op.SAME)
     longest = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i, one in enumerate(left):
@@ -99,7 +99,7 @@ def test_with_enough_steps_no_more_is_shared_than_is_and_no_less(left, right):
 
 
 @given(messages, messages, budgets)
-def test_the_rows_of_two_messages_hold_all_parts_of_both_in_order(before, after, budget):
+def test_rows_contain_all_parts_of_both_messages_in_order(before, after, budget):
     rows = part_rows(before, after, budget)
     assert [row.before for row in rows if row.before is not None] == before
     assert [row.after for row in rows if row.after is not None] == after
@@ -133,14 +133,14 @@ def test_texts_differ_by_word():
     ]
 
 
-def test_true_is_not_one_and_one_is_not_one_point_nought():
+def test_true_one_and_one_point_zero_are_different():
     assert value_changes({"a": True, "b": 1}, {"a": 1, "b": 1.0}) == [
         Change(("a",), Op.CHANGED, True, 1),
         Change(("b",), Op.CHANGED, 1, 1.0),
     ]
 
 
-def test_a_field_with_very_many_changes_is_told_as_a_whole():
+def test_field_with_too_many_changes_is_one_change():
     before, after = {"input": {"rows": [0] * 10_000}}, {"input": {"rows": [1] * 10_000}}
     assert value_changes(before, after) == [Change(("input",), Op.CHANGED, before["input"], after["input"])]
     few = [1] * MAX_CHANGES + [0] * 9900
@@ -177,7 +177,7 @@ def test_a_long_text_is_compared_by_line():
     ]
 
 
-def test_what_is_long_and_the_same_is_shown_at_its_ends():
+def test_long_unchanged_text_is_shown_at_both_ends():
     long = "word " * 1000
     before, after = [{"type": "text", "text": f"{long}old"}], [{"type": "text", "text": f"{long}new"}]
     (pair,) = comparing.compare(before, after).pairs

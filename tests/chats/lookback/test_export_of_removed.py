@@ -1,4 +1,4 @@
-"""A chat that was removed because of its age has no export: an empty one would say that nothing was ever in it."""
+"""A deleted chat has no export."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def removed() -> Chat:
     return chat
 
 
-def test_alices_program_and_bobs_are_told_that_it_was_removed(removed):
+def test_api_clients_are_told_that_the_chat_was_deleted(removed):
     for person in (removed.owner, bob()):
         answer = machine(person, "read").get(f"/api/chats/{removed.pk}/export")
         assert (answer.status, answer.code) == (410, "chat_removed")
 
 
-def test_so_is_whoever_asks_by_the_clients_own_id_or_for_the_headers_alone(removed):
+def test_head_requests_and_client_ids_are_answered_alike(removed):
     program = machine(removed.owner, "read")
     for path in (f"/api/chats/{removed.pk}/export", f"/api/chat/{removed.public_id}/export"):
         assert [program.call(method, path).status for method in ("GET", "HEAD")] == [410, 410]
 
 
-def test_alices_browser_gets_a_page_that_says_so(removed):
+def test_browser_gets_a_page_about_the_deleted_chat(removed):
     browser = Client()
     browser.force_login(removed.owner)
     page = browser.get(f"/chats/{removed.pk}/export/", headers={"Accept": "text/html"})
@@ -41,6 +41,6 @@ def test_alices_browser_gets_a_page_that_says_so(removed):
     assert "Content-Disposition" not in page.headers
 
 
-def test_mallory_is_not_told_that_there_was_one(removed):
+def test_others_do_not_learn_that_the_chat_existed(removed):
     answer = machine(mallory(), "read").get(f"/api/chats/{removed.pk}/export")
     assert (answer.status, answer.code) == (404, "not_found")

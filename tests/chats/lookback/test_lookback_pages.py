@@ -1,4 +1,4 @@
-"""The pages that compare two checkpoints and branch a chat, and the export, as people and programs meet them."""
+"""The comparison of two checkpoints, branching and the export, for people and programs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def token_on(client: Client, checkpoint: TurnCheckpoint) -> str:
     return field.attributes["value"]
 
 
-def test_two_checkpoints_stand_beside_each_other_with_what_changed(paid):
+def test_two_checkpoints_are_compared_side_by_side(paid):
     left, right = checkpoints(paid)
     page = parse(browser(paid.chat.owner).get(f"/chats/{paid.chat_id}/compare/?left={left.pk}&right={right.pk}").text)
     changed, added = page.find("li", class_="pair")
@@ -63,7 +63,7 @@ def test_two_checkpoints_stand_beside_each_other_with_what_changed(paid):
 
 
 @pytest.mark.parametrize(("query", "left", "right"), [("", 0, 1), ("?right={1}", 0, 1), ("?right={0}", 0, 0)])
-def test_without_a_choice_the_last_two_are_compared_or_one_and_the_one_before(paid, query, left, right):
+def test_default_is_the_last_two_or_one_and_its_predecessor(paid, query, left, right):
     made = [str(each.pk) for each in checkpoints(paid)]
     page = parse(browser(paid.chat.owner).get(f"/chats/{paid.chat_id}/compare/{query.format(*made)}").text)
     chosen = [option.attributes["value"] for option in page.find("option") if "selected" in option.attributes]
@@ -71,7 +71,7 @@ def test_without_a_choice_the_last_two_are_compared_or_one_and_the_one_before(pa
 
 
 @pytest.mark.parametrize("choice", ["x", "-1", "0", "999999999999", "9" * 40, "\u0663"])
-def test_a_checkpoint_that_is_not_this_chats_cannot_be_chosen(paid, choice):
+def test_invalid_checkpoint_cannot_be_compared(paid, choice):
     assert browser(paid.chat.owner).get(f"/chats/{paid.chat_id}/compare/", {"left": choice}).status_code == 404
 
 
@@ -92,21 +92,21 @@ def test_a_chat_without_two_checkpoints_says_so(settings):
     assert words.words.startswith("There are no two checkpoints yet")
 
 
-def test_the_button_branches_once_however_often_it_is_pressed(paid):
+def test_repeated_press_creates_one_branch(paid):
     first, client = checkpoints(paid)[0], browser(paid.chat.owner)
     sent = {"token": token_on(client, first)}
     answers = [client.post(f"/chats/checkpoints/{first.pk}/branch/", sent) for _ in range(3)]
     made = Chat.objects.get(branched_from=paid.chat)
     assert [(a.status_code, a.headers["Location"]) for a in answers] == [(302, made.get_absolute_url())] * 3
     page = parse(client.get(made.get_absolute_url()).text)
-    (note,) = page.find("p", class_="kin")
+    (note,) = page.find("p", class_="branches")
     assert note.words == "Branch of pay · from this checkpoint"
     back = parse(client.get(paid.chat.get_absolute_url()).text)
-    (kin,) = back.find("details", class_="kin")
+    (kin,) = back.find("details", class_="branches")
     assert kin.find("a")[0].attributes["href"] == made.get_absolute_url()
 
 
-def test_two_presses_at_the_same_moment_make_one_branch(paid):
+def test_concurrent_presses_create_one_branch(paid):
     first = checkpoints(paid)[0]
     found = race(*(lambda: branch(paid, 0, token="d" * 32).pk for _ in range(6)))
     assert found == [Chat.objects.get(branched_at=first.pk).pk] * 6
@@ -114,13 +114,13 @@ def test_two_presses_at_the_same_moment_make_one_branch(paid):
     assert AuditEntry.objects.filter(event="chat.branched").count() == 1
 
 
-def test_two_people_of_one_account_who_branch_at_once_get_a_branch_each(paid):
+def test_two_sessions_of_one_user_get_a_branch_each(paid):
     found = race(*(lambda: branch(paid, 0).pk for _ in range(4)))
     assert sorted(found) == sorted(Chat.objects.filter(branched_from=paid.chat).values_list("pk", flat=True))
     assert len(set(found)) == 4
 
 
-def test_who_may_only_read_sees_no_button_and_is_refused(paid):
+def test_readers_cannot_branch(paid):
     first = checkpoints(paid)[0]
     for user, status in ((bob_again(), 403), (carol(), 403), (mallory(), 404)):
         client = browser(user)
@@ -131,7 +131,7 @@ def test_who_may_only_read_sees_no_button_and_is_refused(paid):
     assert Chat.objects.count() == 1
 
 
-def test_an_agent_that_is_gone_is_a_reason_to_refuse(paid, settings):
+def test_branch_without_its_agent_is_refused(paid, settings):
     settings.HITL_AGENTS = [agents.PATIENT]
     first, client = checkpoints(paid)[0], browser(paid.chat.owner)
     refused = client.post(f"/chats/checkpoints/{first.pk}/branch/", {"token": "a" * 32})
@@ -162,7 +162,7 @@ def exported(who: Machine, path: str) -> dict:
     return answer.json
 
 
-def test_the_export_holds_everything_and_its_checkpoints_fold(paid):
+def test_export_contains_everything_and_its_checkpoints_fold(paid):
     found = exported(machine(paid.chat.owner, "read"), f"/api/chats/{paid.chat_id}/export")
     assert (found["format"], found["version"], found["chat"]["chat"]) == ("pausepoint.chat", 1, paid.chat_id)
     assert {name: len(rows) for name, rows in found.items() if isinstance(rows, list)} == {
@@ -184,7 +184,7 @@ def test_the_document_is_described_field_by_field(paid):
     assert [name.strip(" `") for cell in rows for name in cell.split(",")] == list(found)
 
 
-def test_the_export_of_a_branch_holds_what_was_asked_before_it(paid):
+def test_export_of_a_branch_contains_earlier_requests(paid):
     made = branch(paid, 1)
     found = exported(machine(paid.chat.owner, "read"), f"/api/chat/{made.public_id}/export")
     assert [row["scope"] for row in found["requests"]] == [paid.chat.scope]
@@ -194,7 +194,7 @@ def test_the_export_of_a_branch_holds_what_was_asked_before_it(paid):
     assert [row["chat"] for row in origin["branches"]] == [made.pk]
 
 
-def test_who_may_read_the_chat_may_export_it_and_nobody_else(paid):
+def test_only_readers_of_a_chat_may_export_it(paid):
     address, own = f"/api/chats/{paid.chat_id}/export", f"/api/chat/{paid.chat.public_id}/export"
     auditor = carol()
     seen = {

@@ -63,7 +63,10 @@ def entries_of(chat: Chat, kind: str) -> list[str]:
 
 def test_the_timeline_shows_every_recovery_and_its_outcome():
     turn = recovered_twice(bob())
-    assert (entries_of(turn.chat, "doubted"), entries_of(turn.chat, "cleared")) == (recoveries(), recoveries())
+    assert (entries_of(turn.chat, "outcome_unknown"), entries_of(turn.chat, "outcome_decided")) == (
+        recoveries(),
+        recoveries(),
+    )
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     for entry in page_of(turn.chat).entries:
@@ -73,7 +76,7 @@ def test_the_timeline_shows_every_recovery_and_its_outcome():
 def test_a_branch_and_its_export_show_every_recovery():
     turn = recovered_twice(bob())
     made = branch(turn, checkpoints(turn).count() - 1)
-    assert (entries_of(made, "doubted"), entries_of(made, "cleared")) == (recoveries(), recoveries())
+    assert (entries_of(made, "outcome_unknown"), entries_of(made, "outcome_decided")) == (recoveries(), recoveries())
     found = exported(machine(turn.chat.owner, "read"), f"/api/chat/{made.public_id}/export")
     asked = [row["request"] for row in found["requests"] if row["kind"] == "recovery"]
     assert sorted(asked) == sorted(recoveries())
@@ -90,12 +93,12 @@ def test_a_branch_does_not_show_later_recoveries_of_the_original_chat():
     start_call_and_die(turn)
     run(turn)
     own = [str(pk) for pk in ApprovalRequest.objects.filter(scope=made.scope).values_list("pk", flat=True)]
-    assert (entries_of(made, "doubted"), entries_of(made, "cleared")) == (own, [])
+    assert (entries_of(made, "outcome_unknown"), entries_of(made, "outcome_decided")) == (own, [])
     assert len(own) == 1
 
 
 def test_a_shortened_value_says_how_much_is_missing(monkeypatch):
-    monkeypatch.setattr(timeline, "LONGEST", 20)
+    monkeypatch.setattr(timeline, "MAX_SHOWN", 20)
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.EDIT, edited_input={"amount": 5, "to": "E" * 100})
     page = parse(browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text)

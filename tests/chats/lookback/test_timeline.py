@@ -1,4 +1,4 @@
-"""A chat's timeline: what happened, in order, page by page, for those who may read the chat."""
+"""The timeline of a chat: in order, page by page, for people who may read the chat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def kinds(chat, **given) -> list[str]:
 
 
 def story(settings):
-    """A payment that was asked for, approved and made."""
+    """Run a turn with an approved payment."""
     settings.HITL_AGENTS = [agents.PATH]
     turn = converse(alice(), "pay")
     decide(only_request(turn), bob(), Verdict.APPROVE, comment="Go on.")
@@ -31,16 +31,16 @@ def story(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_happened_stands_in_its_order(settings):
+def test_timeline_is_in_order(settings):
     turn = story(settings)
     assert kinds(turn.chat) == [
-        *("said", "begun", "step", "asked", "checkpoint", "decided"),
-        *("result", "step", "ended", "checkpoint"),
+        *("message", "turn_started", "step", "requested", "checkpoint", "decided"),
+        *("result", "step", "turn_ended", "checkpoint"),
     ]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_page_says_who_decided_what_and_through_which_door(settings):
+def test_timeline_shows_who_decided_and_via(settings):
     turn = story(settings)
     client = Client()
     client.force_login(turn.chat.owner)
@@ -51,30 +51,30 @@ def test_the_page_says_who_decided_what_and_through_which_door(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_branch_and_its_origin_stand_in_both_timelines(settings):
+def test_branch_and_origin_appear_in_both_timelines(settings):
     turn = story(settings)
     made = branch(turn, 0)
     assert kinds(turn.chat)[-1] == "branched"
-    assert kinds(made) == ["said", "begun", "step", "origin", "asked", "checkpoint"]
+    assert kinds(made) == ["message", "turn_started", "step", "origin", "requested", "checkpoint"]
     ended = branch(turn, 1)
     assert kinds(ended) == [
-        *("said", "begun", "step", "asked", "decided", "result", "step", "ended"),
+        *("message", "turn_started", "step", "requested", "decided", "result", "step", "turn_ended"),
         *("origin", "checkpoint"),
     ]
 
 
-def test_a_stop_says_who_pressed_it():
+def test_stop_shows_who_pressed_it():
     chat = make_chat(alice())
     paused(chat)
     actions.stop_turn(chat, by=chat.owner, via=Door.CHAT)
     client = Client()
     client.force_login(chat.owner)
     page = parse(client.get(f"/chats/{chat.pk}/timeline/").text)
-    (ended,) = page.find("li", class_="entry-ended")
+    (ended,) = page.find("li", class_="entry-turn_ended")
     assert ended.find("p")[1].words == "Turn stopped by alice"
 
 
-def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions():
+def test_pages_have_no_gaps_or_overlaps_in_both_directions():
     chat = make_chat(alice())
     for _ in range(7):
         completed(chat)
@@ -96,7 +96,7 @@ def test_pages_follow_each_other_without_a_gap_or_an_overlap_in_both_directions(
     assert (back, forth) == (whole, whole)
 
 
-def test_entries_of_one_moment_are_paged_through_too():
+def test_entries_of_the_same_moment_are_paginated():
     chat = make_chat(alice())
     for _ in range(3):
         completed(chat)
@@ -137,7 +137,7 @@ def test_an_invalid_cursor_shows_the_latest_entries(text):
     assert len(page.find("li", class_="entry")) == 5
 
 
-def test_what_people_write_is_shown_and_not_run():
+def test_text_of_people_is_escaped():
     chat = make_chat(alice())
     say(chat, "<script>alert(1)</script>")
     client = Client()

@@ -1,4 +1,4 @@
-"""The chats' pages: writing, being refused with the draft kept, stopping, reading what is another's, and paging."""
+"""The pages of chats: writing, refusals that keep the draft, stopping, and permissions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chat(db):
 
 
 def bubbles(html: str) -> list[str]:
-    """What each message says, the text only."""
+    """Return the text of each message."""
     return [" ".join(part.words for part in one.find("div", class_="part-text")) for one in parse(html).find("article")]
 
 
@@ -73,14 +73,14 @@ def test_a_chat_is_started_with_its_first_message():
     ],
     ids=["too-long", "unknown-agent", "no-agent"],
 )
-def test_a_chat_that_cannot_be_started_is_refused_in_words_and_leaves_nothing_behind(form, words):
+def test_refused_chat_leaves_nothing_behind(form, words):
     refused = browser(alice()).post("/chats/new/", form)
     assert refused.status_code == 422
-    assert parse(refused.text).find("p")[1].words == words
+    assert parse(refused.text).find("h1")[0].words == words
     assert Chat.objects.count() == 0
 
 
-def test_a_plain_message_is_posted_and_leads_back_to_the_chat(chat):
+def test_plain_form_posts_a_message(chat):
     completed(chat)
     client = browser(chat.owner)
     (form,) = forms(client.get(chat.get_absolute_url()).text, "/messages/")
@@ -91,7 +91,7 @@ def test_a_plain_message_is_posted_and_leads_back_to_the_chat(chat):
     assert state_line(page) == "The assistant is working…"
 
 
-def test_through_htmx_the_composer_comes_back_empty_with_the_message_beside_it(chat):
+def test_htmx_gets_an_empty_composer_and_the_message(chat):
     client = browser(chat.owner)
     sent = client.post(f"{chat.get_absolute_url()}messages/", {"text": "hello"}, headers=HTMX)
     assert sent.status_code == 200
@@ -102,7 +102,7 @@ def test_through_htmx_the_composer_comes_back_empty_with_the_message_beside_it(c
 
 
 def refusal(chat, data) -> tuple[int, str, str]:
-    """Status, words and draft of the same refusal as a page and as a fragment."""
+    """Return status, text and draft of the same refusal as a page and as a fragment."""
     client, found = browser(chat.owner), set()
     for headers in ({}, HTMX):
         sent = client.post(f"{chat.get_absolute_url()}messages/", data, headers=headers)
@@ -136,14 +136,14 @@ def test_a_message_that_is_empty_or_too_long_is_refused_and_its_draft_kept(chat,
     assert refusal(chat, {"text": written}) == (422, words, written)
 
 
-def test_a_message_with_line_breaks_is_as_long_as_its_writer_sees_it(chat):
+def test_line_breaks_of_a_message_count_once(chat):
     written = "\r\n".join(["x" * 99] * 200)
     sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": written})
     assert sent.status_code == 302
     assert Message.objects.get().parts[0]["text"] == written.replace("\r\n", "\n")
 
 
-def test_words_that_no_database_can_hold_are_replaced(chat):
+def test_characters_that_databases_refuse_are_replaced(chat):
     sent = browser(chat.owner).post(f"{chat.get_absolute_url()}messages/", {"text": "a\x00b"})
     assert sent.status_code == 302
     assert Message.objects.get().parts[0]["text"] == "a\ufffdb"
@@ -172,7 +172,7 @@ def test_a_chat_whose_agent_is_gone_stays_readable_and_refuses_messages(chat, se
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
 @pytest.mark.parametrize("begun", ["queued", "running", "suspended"])
-def test_a_turn_is_stopped_from_its_page_wherever_it_stands(chat, begun, headers):
+def test_turn_can_be_stopped_in_every_state(chat, begun, headers):
     turn = paused(chat) if begun == "suspended" else say(chat, "slow")
     if begun == "running":
         begin(turn)
@@ -191,7 +191,7 @@ def test_a_turn_is_stopped_from_its_page_wherever_it_stands(chat, begun, headers
     assert forms(page, "/stop/") == []
 
 
-def test_stopping_what_waits_withdraws_what_was_asked(chat):
+def test_stopping_a_suspended_turn_cancels_its_requests(chat):
     turn = paused(chat)
     request = only_request(turn)
     browser(bob()).post(f"{chat.get_absolute_url()}stop/")
@@ -199,13 +199,13 @@ def test_stopping_what_waits_withdraws_what_was_asked(chat):
     assert (decision.verdict, decision.by_name, decision.via) == ("cancel", "bob", "stop")
 
 
-def test_stopping_where_nothing_runs_changes_nothing(chat):
+def test_stopping_an_ended_turn_changes_nothing(chat):
     completed(chat)
     assert browser(chat.owner).post(f"{chat.get_absolute_url()}stop/").status_code == 302
     assert [*chat.turns.values_list("state", "stopped")] == [("completed", False)]
 
 
-def test_carol_reads_but_has_no_composer_and_may_not_write_or_stop(chat):
+def test_auditors_read_chats_but_cannot_write_or_stop(chat):
     paused(chat)
     client = browser(carol())
     page = client.get(chat.get_absolute_url()).text
@@ -216,13 +216,13 @@ def test_carol_reads_but_has_no_composer_and_may_not_write_or_stop(chat):
     assert [*chat.turns.values_list("state", flat=True)] == ["suspended"]
 
 
-def test_bob_decides_and_stops_in_alices_chat_but_does_not_write_in_it(chat):
+def test_approvers_decide_and_stop_but_cannot_write_in_chats_of_others(chat):
     paused(chat)
     page = browser(bob()).get(chat.get_absolute_url()).text
     assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request", "Stop"]
 
 
-def test_the_state_of_a_turn_is_told_in_words(chat):
+def test_state_of_a_turn_is_shown(chat):
     page = chat.get_absolute_url()
     client = browser(chat.owner)
     assert state_line(client.get(page).text) == ""

@@ -1,4 +1,4 @@
-"""Long chats and long lists of chats, page by page; and addresses that no page of ours would link to."""
+"""Pagination of chats and messages, and invalid query strings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def said(html: str) -> list[str]:
     return [one.words for one in parse(html).find("article")]
 
 
-def test_messages_are_read_page_by_page_each_once(chat, monkeypatch):
+def test_messages_are_paginated_without_repeats(chat, monkeypatch):
     monkeypatch.setattr(chat_views, "MESSAGES_SHOWN", 4)
     for number in range(5):
         completed(chat, f"question {number}", text(f"answer {number}"))
@@ -56,7 +56,7 @@ def test_messages_are_read_page_by_page_each_once(chat, monkeypatch):
     assert seen == [words for number in range(5) for words in (f"question {number}", f"answer {number}")]
 
 
-def test_chats_are_read_page_by_page_the_latest_first(monkeypatch):
+def test_chats_are_paginated_latest_first(monkeypatch):
     monkeypatch.setattr(chat_views, "PAGE", 3)
     owner = alice()
     for number in range(8):
@@ -71,14 +71,14 @@ def test_chats_are_read_page_by_page_the_latest_first(monkeypatch):
 
 
 @pytest.mark.parametrize("place", HOSTILE_PLACES, ids=lambda place: ascii(place)[:20])
-def test_a_place_that_nobody_was_given_is_no_error(chat, place):
+def test_invalid_cursor_is_ignored(chat, place):
     completed(chat)
     client = browser(chat.owner)
     assert client.get("/chats/", {"before": place}).status_code == 200
     assert client.get(chat.get_absolute_url(), {"before": place}).status_code == 200
 
 
-def test_a_page_of_earlier_messages_shows_no_later_ones_and_takes_none(chat, monkeypatch):
+def test_page_of_earlier_messages_has_no_composer(chat, monkeypatch):
     monkeypatch.setattr(chat_views, "MESSAGES_SHOWN", 2)
     completed(chat)
     completed(chat)

@@ -1,4 +1,4 @@
-"""What a chat's tool did is shown on the pages of the request that let it run, and of its workflow."""
+"""The result of a chat's tool call is shown on the pages of its request and workflow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_tool_that_ran_after_an_approval_is_shown_with_its_output(changed):
         assert amounts["orderId"] == "4711"
 
 
-def test_a_call_that_was_stopped_before_it_ran_says_so():
+def test_call_stopped_before_it_ran_says_so():
     turn = converse(alice(), "ask mixed")
     request = ApprovalRequest.objects.get(kind="approval")
     decide(request, bob(), Verdict.APPROVE)

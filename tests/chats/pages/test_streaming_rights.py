@@ -1,4 +1,4 @@
-"""Words of a running turn go to a page as long as its session and its right last, whoever ends them without a ring."""
+"""Text of a running turn is streamed only while the session and the permission last."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import contextlib
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.pages import live
+from approvals.pages import consumers
 from approvals.runtime.database import run
-from chats.pages import live as chat_consumers
+from chats.pages import consumers as chat_consumers
 from tests.hitlsite.pages.test_websockets import deactivate, end_session, turn_of
 from tests.support.chats import agents
 from tests.support.chats.turns import make_chat, say
@@ -27,14 +27,14 @@ async def lose_the_permission(user: User) -> None:
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        (end_session, live.SIGNED_OUT),
-        (deactivate, live.SIGNED_OUT),
-        (lose_the_permission, live.NOT_FOUND),
+        (end_session, consumers.LOGGED_OUT),
+        (deactivate, consumers.LOGGED_OUT),
+        (lose_the_permission, consumers.NOT_FOUND),
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )
-async def test_words_are_streamed_only_as_long_as_a_page_may_see_them(end, code, settings, monkeypatch):
-    monkeypatch.setattr(chat_consumers, "LOOK_AGAIN", 0.0)
+async def test_text_is_streamed_only_while_the_page_may_see_it(end, code, settings, monkeypatch):
+    monkeypatch.setattr(chat_consumers, "RECHECK_AFTER", 0.0)
     settings.HITL_AGENTS = [agents.PATH]
     chat, reader = await run(lambda: make_chat(alice())), await run(carol)
     await run(say, chat, "recite")

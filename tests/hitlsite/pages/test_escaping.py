@@ -13,14 +13,14 @@ from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages.live import DeskConsumer
+from approvals.pages.consumers import DeskConsumer
 from approvals.states import Door, Kind, Priority, Verdict
 from chats import actions
 from chats.agent import demo
 from chats.agent.agent import Agent
 from chats.agent.tools import tool
 from chats.models import Chat, TurnCheckpoint
-from chats.pages.fragments import render_push
+from chats.pages.context import render_push
 from tests.support.chats.scenes import answer, begin, say, text, use
 from tests.support.desk.requests import FUTURE, make_request, make_workflow
 from tests.support.markup import inline_code, parse
@@ -39,7 +39,7 @@ BREAKERS = [
 
 
 def evil_tool(city: str) -> str:
-    """Shown nowhere."""
+    """Not shown."""
     return city
 
 
@@ -50,13 +50,13 @@ def evil(request):
 
 @pytest.fixture
 def bob(evil):
-    """Bob, who has chosen an odd name."""
+    """Return Bob with a hostile username."""
     return make_person(evil[:150], "decide_approvalrequest", "view_approvalrequest")
 
 
 @pytest.fixture
 def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
-    """Requests of every kind, waiting and decided, with the breaker in everything that can be written."""
+    """Create waiting and decided requests of every kind, with the hostile text everywhere."""
     workflow = make_workflow(
         bob, title=evil, agent=evil[:100], thread_id=evil[:200], key=evil, thread_url="/chats/1/", source="api"
     )
@@ -100,7 +100,7 @@ def desk_of_evil(bob, evil) -> tuple[list[ApprovalRequest], list[Workflow]]:
 
 
 def assert_harmless(html: str, *, shown: bool = True) -> None:
-    """The breaker has become text: nothing in the page runs, loads or leads elsewhere because of it."""
+    """Assert that the hostile text is escaped and that nothing runs, loads or links because of it."""
     assert inline_code(html) == []
     page = parse(html)
     assert [one.tag for one in page.all() if one.tag in {"svg", "style", "iframe", "object"}] == []
@@ -138,7 +138,7 @@ def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}
-    html = render_to_string("approvals/_push_workflow.html", {"workflow": Workflow.objects.get(pk=workflows[1].pk)})
+    html = render_to_string("approvals/workflows/_push.html", {"workflow": Workflow.objects.get(pk=workflows[1].pk)})
     assert_harmless(html)
     assert parse(html).find("a", class_="row-title")[0].text == evil
 
@@ -160,7 +160,7 @@ def test_a_refused_card_escapes_the_input(bob, desk_of_evil, evil):
 
 @pytest.fixture
 def evil_chat(bob, evil, settings) -> Chat:
-    """A chat in which everybody writes the breaker: person, model, tool, error."""
+    """Create a chat with the hostile text from the person, the model, the tool and an error."""
     echo = tool(name="echo", idempotent=True)(evil_tool)
     support = Agent(name="support", title=evil, tools=[*demo.support.tools, echo])
     chat = actions.open_chat(owner=bob, agent=support, public_id=evil)
@@ -191,7 +191,7 @@ def test_pages_of_chats_escape_it(bob, evil_chat):
 
 def test_pushes_of_chats_escape_it(bob, evil_chat, evil):
     assert_harmless(render_push(bob, evil_chat))
-    delta = render_to_string("chats/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
+    delta = render_to_string("chats/chat/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
     assert_harmless(delta)
     (shown,) = parse(delta).find("div")
     assert shown.text == evil

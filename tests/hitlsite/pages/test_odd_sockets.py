@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.pages.live import NOT_FOUND
+from approvals.pages.consumers import NOT_FOUND
 from approvals.runtime.database import run
 from tests.support.lines import SOON, cookie_of, dial
 from tests.support.people import bob

@@ -23,7 +23,7 @@ MANY = 25
 
 @pytest.fixture
 def pages() -> dict[str, str]:
-    """The text of each page as Bob gets it, with as much on it as there can be."""
+    """Return the text of each page for Bob, with as much content as possible."""
     owner = alice()
     turns = [paused(make_chat(owner)) for _ in range(MANY)]
     (request, *_) = open_requests(turns[0])
@@ -38,7 +38,7 @@ def compressed(content: bytes) -> int:
 
 
 def weight(page: str) -> int:
-    """Bytes of a page and of every style and script that it names."""
+    """Return the compressed bytes of a page with its styles and scripts."""
     named = re.findall(r'<(?:link rel="stylesheet" href|script src)="/static/([^"?]+)', page)
     assert len(named) > 10
     files = [finders.find(name) for name in named]

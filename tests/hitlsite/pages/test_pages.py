@@ -29,7 +29,7 @@ def _passwords_are_hashed_quickly(settings):
 
 @pytest.fixture
 def everybody():
-    """Everybody's browser; Alice has a chat that waits for an approval."""
+    """Return a browser for each person; Alice has a chat that waits for an approval."""
     users = {name: make() for name, make in PEOPLE.items()}
     clients = {name: Client() for name in [*users, "anonymous"]}
     for name, user in users.items():
@@ -40,7 +40,7 @@ def everybody():
 
 @pytest.fixture
 def addresses(everybody):
-    """The pages about Alice's waiting refund, by name."""
+    """Return the pages about Alice's waiting refund, by name."""
     chat = everybody["Alice"].chat
     turn = paused(chat)
     (request,) = open_requests(turn)

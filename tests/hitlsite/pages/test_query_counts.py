@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from approvals import actions as desk
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages import live
-from approvals.pages.live import DeskConsumer
+from approvals.pages import consumers
+from approvals.pages.consumers import DeskConsumer
 from approvals.states import Kind, Verdict, WorkflowState
 from chats.models import Chat, TurnCheckpoint
-from chats.pages.fragments import render_push
+from chats.pages.context import render_push
 from tests.support.chats.scenes import REFUND, SHIPPING, completed, paused, text, use
 from tests.support.chats.turns import make_chat
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -51,7 +51,7 @@ def someone(number: int):
 
 
 def waiting(how_many: int) -> None:
-    """Workflows of different people that wait, each for two things, one of them assigned to somebody."""
+    """Create suspended workflows of different people, each with two requests, one of them assigned."""
     for number in range(how_many):
         owner = someone(number)
         workflow = make_workflow(owner, title=f"Run {number}")
@@ -68,7 +68,7 @@ def ended(how_many: int) -> None:
 
 
 def steps(how_many: int) -> Workflow:
-    """One workflow with so many steps, every other one decided."""
+    """Create a workflow with this many requests, every other one decided."""
     owner = someone(0)
     workflow = make_workflow(owner)
     for number in range(how_many):
@@ -79,7 +79,7 @@ def steps(how_many: int) -> Workflow:
 
 
 def talk(how_many: int) -> Chat:
-    """A chat of so many turns, the last of which waits for as many answers; each assistant's message has a tool in it."""
+    """Create a chat of this many turns with tools; the last one waits for as many answers."""
     chat = make_chat(make_person("talker"))
     for _ in range(how_many):
         completed(chat, "weather", text("A moment."), use("getWeather", {"city": "Rome"}))
@@ -95,7 +95,7 @@ def bob_once():
 
 
 def of_push(of: Workflow, request_id: str = "") -> int:
-    """What Bob's desk costs when this is rung: his session anew, and the rendering."""
+    """Count the queries of a push to Bob's dashboard: his session and the rendering."""
     found: list[int] = []
     client = Client()
     client.force_login(bob_once())
@@ -103,7 +103,7 @@ def of_push(of: Workflow, request_id: str = "") -> int:
     consumer.session_key = client.session.session_key
 
     async def push(render, *args) -> None:
-        found.append(len(queries(lambda: live._rendered((render, args), [consumer.session_key]))))
+        found.append(len(queries(lambda: consumers._rendered((render, args), [consumer.session_key]))))
 
     consumer.push = push
     coroutine = consumer.workflow_changed({"workflow": of.pk, "request": request_id})
@@ -114,7 +114,7 @@ def of_push(of: Workflow, request_id: str = "") -> int:
 
 
 def of_catching_up() -> int:
-    """What it costs to come back to a page that has missed everything."""
+    """Count the queries of a page that reconnects after missing everything."""
     consumer, user = DeskConsumer(), bob()
     consumer.scope = {"query_string": b"since=0"}
     return len(queries(lambda: consumer.catch_up(user, BatchCache())))
@@ -128,9 +128,9 @@ def test_a_push_costs_the_same_for_any_number_of_open_pages(people):
         client = Client()
         client.force_login(someone(number) if number % 2 else make_person(f"looks-{number}", "view_approvalrequest"))
         keys.append(client.session.session_key)
-    wanted = (live._workflow_changed, (made.workflow_id, str(made.pk)))
+    wanted = (consumers._workflow_changed, (made.workflow_id, str(made.pk)))
     html: list[object] = []
-    assert len(queries(lambda: html.extend(live._rendered(wanted, keys)))) == SIGNED_IN + 5
+    assert len(queries(lambda: html.extend(consumers._rendered(wanted, keys)))) == SIGNED_IN + 5
     assert {(page.count(">Approve</button>"), str(made.pk) in page) for page in html} == {(0, True), (2, True)}
 
 

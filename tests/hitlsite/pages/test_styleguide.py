@@ -16,7 +16,7 @@ STYLES = ROOT / "hitlsite" / "static" / "pausepoint"
 
 @pytest.fixture
 def page(db, settings):
-    """What Alice reads at this address."""
+    """Return the page that Alice sees at this address."""
     client = Client()
     client.force_login(alice())
 

@@ -1,4 +1,4 @@
-"""A template can be read in an editor: none of its lines is longer than 120 characters."""
+"""Template lines have at most 120 characters."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
-from approvals.pages import live
+from approvals.pages import consumers
 from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from chats import actions
@@ -39,7 +39,7 @@ QUIET = 0.3
 
 
 def cards(html: str) -> dict[str, list[str]]:
-    """The requests in a push, each with its buttons."""
+    """Return the buttons of each request in a push."""
     return {
         card.attributes["id"]: [one.words for one in card.find("button") if one not in aside(card)]
         for card in parse(html).find("section", class_="request")
@@ -47,13 +47,13 @@ def cards(html: str) -> dict[str, list[str]]:
 
 
 async def turn_of(chat) -> None:
-    """Let the chat's turn run as the server would."""
+    """Run the chat's turn as the server would."""
     turn = await run(lambda: chat.turns.get())
     await running.advance(turn.pk, asyncio.Event())
 
 
 async def until_followed(chat) -> None:
-    """A page hears the words of its chat's turn from now on."""
+    """Wait until a page receives the text of its chat's turn."""
     turn = await run(lambda: chat.turns.get().pk)
     async with asyncio.timeout(SOON):
         while turn not in {follower.turn_id for follower in streams._followers}:
@@ -75,7 +75,7 @@ async def test_an_anonymous_websocket_is_closed():
         for cookie in ("", "sessionid=made-up", "sessionid="):
             page = dial(path, cookie=cookie)
             assert await page.connect(SOON) == (True, None)
-            assert await page.closed_with() == live.SIGNED_OUT == 4401
+            assert await page.closed_with() == consumers.LOGGED_OUT == 4401
             await page.disconnect()
 
 
@@ -85,7 +85,7 @@ async def test_forbidden_and_absent_chats_are_closed_alike(number):
     cookie = await run(lambda: cookie_of(mallory()))
     page = dial(f"/ws/chats/{number or chat.pk}/", cookie=cookie)
     assert await page.connect(SOON) == (True, None)
-    assert await page.closed_with() == live.NOT_FOUND == 4404
+    assert await page.closed_with() == consumers.NOT_FOUND == 4404
     await page.disconnect()
 
 
@@ -152,7 +152,7 @@ async def test_logging_out_closes_only_the_pages_of_that_session():
     here, there = [f"sessionid={await run(lambda c=client: c.session.session_key)}" for client in clients]
     async with line("/ws/desk/", user, cookie=here) as mine, line("/ws/desk/", user, cookie=there) as other:
         await run(clients[0].post, "/logout/")
-        assert await mine.closed_with() == live.SIGNED_OUT
+        assert await mine.closed_with() == consumers.LOGGED_OUT
         assert await other.receive_nothing(QUIET)
         await run(make_request, await run(alice))
         assert await other.until("request-")
@@ -194,7 +194,7 @@ async def test_a_page_of_an_ended_session_is_pushed_nothing(end):
     async with line("/ws/desk/", user) as page:
         await end(user)
         await run(make_request, await run(alice))
-        assert await page.closed_with() == live.SIGNED_OUT
+        assert await page.closed_with() == consumers.LOGGED_OUT
 
 
 async def test_losing_the_permission_ends_pushes_of_other_peoples_requests():
@@ -225,9 +225,9 @@ async def test_a_reconnecting_page_is_pushed_what_it_missed():
 
 async def test_a_page_that_missed_too_much_is_asked_to_reload():
     owner = await run(alice)
-    await run(lambda: [make_request(owner) for _ in range(live.CATCH_UP)])
+    await run(lambda: [make_request(owner) for _ in range(consumers.CATCH_UP)])
     async with line("/ws/desk/?since=0", await run(bob)) as page:
-        assert len(cards(await page.push())) == live.CATCH_UP
+        assert len(cards(await page.push())) == consumers.CATCH_UP
     await run(make_request, owner)
     async with line("/ws/desk/?since=0", owner) as page:
         (mark,) = parse(await page.push()).inside

@@ -45,7 +45,7 @@ def test_no_script_shows_text_that_cannot_be_translated():
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
-def test_the_words_of_scripts_are_there_for_everybody_and_are_kept_by_browsers(client):
+def test_script_catalog_is_public_and_cacheable(client):
     words = client.get(reverse("words"))
     assert (words.status_code, words["Content-Type"]) == (200, 'text/javascript; charset="utf-8"')
     assert words["Cache-Control"] == "max-age=3600"

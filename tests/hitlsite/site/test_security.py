@@ -179,7 +179,7 @@ def test_every_form_without_a_csrf_token_is_refused_with_a_page():
         for address in found:
             refused = client.post(address, {"verdict": "approve"})
             assert (address, refused.status_code) == (address, 403)
-            words = parse(refused.text).find("section", class_="problem")[0].find("p")[1].words
+            words = parse(refused.text).find("section", class_="problem")[0].find("h1")[0].words
             assert words == "This form has expired or came from another site. Reload the page and try again."
     # A program that nobody knows is told so; a browser that is known needs its token here too.
     for user, status, code in ((None, 401, "not_authenticated"), (alice(), 403, "csrf")):

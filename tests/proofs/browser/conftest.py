@@ -1,4 +1,4 @@
-"""A real server and a headless Chromium; each window is a person of the demo, and complains aloud of what its console shows."""
+"""A real server and headless Chromium; each window belongs to a person of the demo and reports console errors."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 PATIENCE = 60_000
-#: Marks a page that has been pushed something.
+#: Marks a page that has received a push.
 PUSHED = "document.addEventListener('htmx:wsAfterMessage', () => { document.documentElement.dataset.pushed = ''; })"
+#: Collects all announcements, because the next one replaces the last one on the page.
+ANNOUNCEMENTS = """window.announcements = [];
+document.addEventListener('DOMContentLoaded', () => {
+  const region = document.getElementById('announcements');
+  const collect = () => window.announcements.push(region.textContent.trim().replace(/\\s+/g, ' '));
+  if (region) new MutationObserver(collect).observe(region, { childList: true, characterData: true, subtree: true });
+});"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -50,13 +57,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> It
 
 @pytest.fixture(scope="package")
 def people(server: Server) -> Callable[[str], Person]:
-    """The demo's people, logged in once each."""
+    """Return the people of the demo, each logged in once."""
     known: dict[str, Person] = {}
     return lambda name: known.get(name) or known.setdefault(name, server.person(name))
 
 
 class Windows:
-    """Opens windows, each with cookies of its own, and keeps what went wrong in them."""
+    """Opens windows with separate cookies, and collects their console errors."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -65,15 +72,16 @@ class Windows:
         self.contexts: list[BrowserContext] = []
 
     def tolerate(self, *words: str) -> None:
-        """Complaints with any of these words in them are what the test is about."""
+        """Ignore console errors that contain any of these texts."""
         self.expected += words
 
     def open(self, person: Person, path: str = "/", **options: Any) -> Page:
-        """A window of this person's at a page; live, where pages are."""
+        """Open a window of this person at a page, and wait until it is live."""
         context = self.browser.new_context(**options)
         self.contexts.append(context)
         context.set_default_timeout(PATIENCE)
         context.add_init_script(PUSHED)
+        context.add_init_script(ANNOUNCEMENTS)
         address = person.server.address
         context.add_cookies([{"name": name, "value": value, "url": address} for name, value in person.cookies.items()])
         page = context.new_page()
@@ -85,7 +93,7 @@ class Windows:
         return page
 
     def stranger(self, server: Server, **options: Any) -> Page:
-        """A window of somebody who is not logged in."""
+        """Open a window without a login."""
         return self.open(Person(server, "nobody"), "/login/", **options)
 
     def _heard(self, url: str, kind: str, text: str) -> None:

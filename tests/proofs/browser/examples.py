@@ -18,7 +18,7 @@ EXAMPLES = ROOT / "examples"
 
 @contextlib.contextmanager
 def served(name: str, server: Server) -> Iterator[str]:
-    """Where the example is served, in front of this server and with a key of the approver's."""
+    """Serve the example in front of this server with a key of the approver; return its address."""
     folder = EXAMPLES / name
     install_packages(folder)
     subprocess.run([find_npm(), "run", "build"], cwd=folder, check=True, capture_output=True, timeout=600)

@@ -1,4 +1,4 @@
-"""Every kind of page with everything on it, and a way to look at all of them."""
+"""Every kind of page with all its elements, and a way to visit them all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def places(server, people) -> dict[str, tuple[str, str]]:
 
 
 def places_of(server, people) -> dict[str, tuple[str, str]]:
-    """Name of the page: who looks, and where. Words without end are on them, too."""
+    """Return the person and the address of each page by name; the pages contain very long words."""
     alice, bob = people("requester"), people("approver")
     _, decided = alice.pause("Please refund order 90, 500 euros")
     bob.decide(decided, verdict="reject", comment=f"No. {LONG}")
@@ -97,7 +97,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
 
 
 def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
-    """Every place in one window per person, everything unfolded."""
+    """Visit every page, in one window per person, with all details open."""
     windows.tolerate(" 404 ")
     opened = {}
     for name, (who, path) in places.items():
@@ -105,7 +105,7 @@ def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
             opened[who] = windows.open(people(who), reduced_motion="reduce") if who else windows.stranger(server)
         opened[who].goto(server.address + path)
         if opened[who].locator("[ws-connect^='/ws/chats/']").count():
-            # What is pushed to a chat when it is opened is swapped in, and who stands there loses the focus.
+            # Wait for the first push to a chat, because swapping it in takes the focus.
             opened[who].wait_for_selector("html[data-pushed]", state="attached")
         opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         yield name, opened[who]

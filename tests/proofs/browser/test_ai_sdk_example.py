@@ -20,7 +20,7 @@ def address(server: Server) -> Iterator[str]:
 
 
 class Asker:
-    """A person at the example's page, and what stands on the dashboard."""
+    """A person at the example's page, and the dashboard."""
 
     def __init__(self, page, server, approver) -> None:
         self.page, self.server, self.approver = page, server, approver
@@ -33,7 +33,7 @@ class Asker:
         return self.page.get_by_role("region", name=title)
 
     def decide(self, title: str, **fields: object) -> None:
-        """The approver's word on the dashboard."""
+        """Decide on the dashboard as the approver."""
         waiting = (
             "SELECT id FROM approvals_approvalrequest WHERE status = 'pending' AND title = ? ORDER BY created_at DESC"
         )
@@ -71,7 +71,7 @@ def test_a_refund_is_approved_in_the_page_and_rejected_with_a_reason(asker):
     asker.sees("Only half came back.")
 
 
-def test_the_page_shows_by_itself_what_was_decided_on_the_dashboard_and_leaves_typing_alone(asker):
+def test_page_shows_decisions_of_the_dashboard_and_keeps_drafts(asker):
     asker.say("Please refund order 4713, 270 euros")
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.page.get_by_label("Message").fill("half a sen")
@@ -80,7 +80,7 @@ def test_the_page_shows_by_itself_what_was_decided_on_the_dashboard_and_leaves_t
     assert asker.page.get_by_label("Message").input_value() == "half a sen"
 
 
-def test_of_two_questions_one_is_answered_here_and_one_there(asker):
+def test_two_questions_are_answered_in_different_places(asker):
     asker.say("ask parallel")
     asker.card("Which delivery do you prefer?").get_by_role("button", name="Standard").click()
     asker.card("Which delivery do you prefer?").get_by_text("answered", exact=True).wait_for()
@@ -88,9 +88,9 @@ def test_of_two_questions_one_is_answered_here_and_one_there(asker):
     asker.sees("Thank you. You said: Standard and Gift wrap.")
 
 
-def test_an_answer_that_comes_too_late_is_told_who_was_first(asker, windows):
+def test_late_answer_names_the_first(asker, windows):
     windows.tolerate("409")
-    # A page in the background does not look, but once when the assistant is done.
+    # A page in the background polls only once, when the assistant is done.
     asker.page.evaluate(HIDDEN % "true")
     asker.say("ask")
     asker.sees("Waiting for an answer.")
@@ -101,7 +101,7 @@ def test_an_answer_that_comes_too_late_is_told_who_was_first(asker, windows):
     asker.sees("Thank you, you chose Standard. I will arrange that.")
 
 
-def test_a_reload_in_the_middle_goes_on_where_it_was(asker):
+def test_reload_continues_where_it_was(asker):
     asker.say("ask slow")
     asker.sees("One question")
     asker.page.reload()

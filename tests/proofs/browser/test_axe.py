@@ -24,13 +24,13 @@ LOOK = f"""async () => {{
 
 @pytest.fixture(scope="module")
 def axe() -> str:
-    """The script, run in pages by the browser itself: their policy forbids to add it to them."""
+    """Return the axe script, which the browser runs itself because the pages' policy forbids adding scripts."""
     install_packages(PACKAGE)
     return (PACKAGE / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
 def violations(page, axe: str) -> dict[tuple[int, str], list[str]]:
-    """What axe finds on this page: by width and theme."""
+    """Return what axe finds on this page, by width and theme."""
     page.evaluate(axe)
     found = {}
     for size in SIZES:
@@ -48,7 +48,7 @@ def test_axe_finds_nothing_on_any_page_in_either_theme_and_at_either_width(windo
     assert found == {}
 
 
-def test_axe_finds_nothing_on_what_is_asked_before_and_after_many_are_decided(windows, people, server, places, axe):
+def test_axe_finds_nothing_on_bulk_pages(windows, people, server, places, axe):
     for order in ("901", "902"):
         people("requester").pause(f"Please refund order {order}, 500 euros")
     page = windows.open(people("approver"), "/requests/?q=refund", reduced_motion="reduce")
@@ -62,7 +62,7 @@ def test_axe_finds_nothing_on_what_is_asked_before_and_after_many_are_decided(wi
     assert (summary, violations(page, axe)) == ({}, {})
 
 
-def test_axe_finds_nothing_in_an_answer_that_was_refused(windows, people, places, axe):
+def test_axe_finds_nothing_in_a_refused_answer(windows, people, places, axe):
     page = windows.open(people("approver"), places["form"][1], reduced_motion="reduce")
     windows.tolerate("422", "400")
     page.get_by_role("button", name="Answer", exact=True).click()
@@ -72,7 +72,7 @@ def test_axe_finds_nothing_in_an_answer_that_was_refused(windows, people, places
     assert violations(page, axe) == {}
 
 
-def test_axe_finds_nothing_in_the_dialog_of_the_keys(windows, people, places, axe):
+def test_axe_finds_nothing_in_the_shortcuts_dialog(windows, people, places, axe):
     page = windows.open(people("approver"), "/requests/", reduced_motion="reduce")
     page.keyboard.press("?")
     page.locator("dialog[open]").wait_for()

@@ -20,7 +20,7 @@ def address(server: Server) -> Iterator[str]:
 
 
 class Asker:
-    """A person at the example's page, and what stands on the dashboard."""
+    """A person at the example's page, and the dashboard."""
 
     def __init__(self, page, server, approver) -> None:
         self.page, self.server, self.approver = page, server, approver
@@ -36,7 +36,7 @@ class Asker:
         self.page.get_by_role("button", name=name, exact=True).click()
 
     def decide(self, **fields: object) -> None:
-        """The approver's word on the dashboard, about the payment that waits."""
+        """Decide the waiting payment on the dashboard as the approver."""
         waiting = (
             "SELECT id FROM approvals_approvalrequest WHERE status = 'pending' AND title = ? ORDER BY created_at DESC"
         )
@@ -67,7 +67,7 @@ def test_a_payment_is_rejected_with_a_reason(asker):
     asker.sees("Their reason: Wrong account.")
 
 
-def test_what_waits_is_there_after_a_reload(asker):
+def test_waiting_request_survives_a_reload(asker):
     asker.say("approve payment")
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.page.reload()
@@ -85,7 +85,7 @@ def test_a_question_is_answered_by_a_button_and_another_by_typing(asker):
     asker.sees("I was told: Offer a free return")
 
 
-def test_who_comes_too_late_is_told_who_was_first(asker):
+def test_late_decision_names_the_first(asker):
     asker.say("approve payment")
     asker.page.get_by_role("button", name="Approve").wait_for()
     asker.decide(verdict="reject")
@@ -93,7 +93,7 @@ def test_who_comes_too_late_is_told_who_was_first(asker):
     asker.sees("This request was rejected just now by approver.")
 
 
-def test_a_cancelled_run_is_withdrawn_on_the_desk(asker):
+def test_cancelled_run_cancels_its_requests(asker):
     asker.say("approve payment")
     asker.press("Cancel")
     asker.sees("has been cancelled.")

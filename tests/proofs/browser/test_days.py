@@ -1,4 +1,4 @@
-"""How far away a moment is, in days of the calendar where the page is read."""
+"""Relative times count calendar days in the person's time zone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN = """([kind, moment]) => {
         ("America/New_York", "2026-11-01T04:10:00Z", "in", "2026-11-02T04:10:00Z", "today"),
     ],
 )
-def test_a_moment_is_so_many_days_away_as_the_calendar_says(windows, people, zone, now, kind, moment, words):
+def test_days_are_counted_by_the_calendar(windows, people, zone, now, kind, moment, words):
     page = windows.open(people("approver"), "/insights/", timezone_id=zone)
     page.clock.set_fixed_time(now)
     page.evaluate(SHOWN, [kind, moment])

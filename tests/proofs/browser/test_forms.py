@@ -1,4 +1,4 @@
-"""Answering with a form that was made from a schema, and changing an input: what is written, added, refused, reviewed."""
+"""Forms from schemas and edits in a browser: writing, adding rows, refusals and reviews."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def agent(server):
 
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["with JavaScript", "without JavaScript"])
-def test_a_form_is_refused_in_place_mended_and_sent(windows, people, agent, scripted):
+def test_form_with_errors_is_corrected_and_sent(windows, people, agent, scripted):
     windows.tolerate(" 422 ")
     asked = agent.ask(kind="form", title="Whom?", response_schema=TRIP, timeout=900_000)
     page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
@@ -97,7 +97,7 @@ def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people,
     assert (made["verdict"], made["approved_input"]) == ("edit", {"amount": 80, "to": {"name": "Joan"}})
 
 
-def test_a_moment_is_entered_in_utc_and_said_in_the_persons_own_time(windows, people, agent):
+def test_time_in_utc_is_also_shown_in_local_time(windows, people, agent):
     moment = {"type": "string", "format": "date-time"}
     schema = {"type": "object", "properties": {"start": {**moment, "title": "Start"}}, "required": ["start"]}
     schema["properties"]["breaks"] = {"type": "array", "items": moment, "title": "Breaks"}
@@ -106,7 +106,7 @@ def test_a_moment_is_entered_in_utc_and_said_in_the_persons_own_time(windows, pe
     page.get_by_label("Start").fill("2026-12-24T14:00")
     page.get_by_label("Breaks 1").fill("2026-07-01T23:30:05")
     page.get_by_role("button", name="Add a row").click()
-    # Whether there is a comma depends on the age of the browser.
+    # Only some browser versions insert a comma.
     assert [text.replace(",", "") for text in page.locator("output.same-time").all_inner_texts() if text] == [
         "Thursday 24 December 2026 at 15:00 in your time zone (Europe/Vienna)",
         "Thursday 2 July 2026 at 01:30 in your time zone (Europe/Vienna)",

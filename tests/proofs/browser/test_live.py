@@ -1,4 +1,4 @@
-"""Pages that are open while things happen: decided elsewhere, half-written, cut off, logged out; and pages without JavaScript."""
+"""Open pages while things happen: decisions elsewhere, drafts, lost connections, logout; and pages without JavaScript."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def card(page, request: str):
 
 
 def tops(page, *requests: str) -> list[float]:
-    """Where cards begin, in the page; read in one go, so that none is replaced on the way."""
+    """Return the tops of cards, read at once so that none is replaced meanwhile."""
     return page.evaluate(
         "ids => ids.map(id => document.getElementById(id).getBoundingClientRect().top + scrollY)",
         [f"request-{one}" for one in requests],
@@ -47,7 +47,7 @@ def tops(page, *requests: str) -> list[float]:
     ],
     ids=["short", "with-a-reason", "with-a-long-reason"],
 )
-def test_what_is_decided_elsewhere_shows_in_place_and_moves_no_other_card(windows, people, number, ruling):
+def test_decision_elsewhere_updates_the_card_and_moves_no_other(windows, people, number, ruling):
     asked = [people("requester").pause(f"Please refund order {number + n}, 500 euros")[1] for n in range(3)]
     above, decided, below = asked
     page = windows.open(people("admin"))
@@ -65,7 +65,7 @@ def test_what_is_decided_elsewhere_shows_in_place_and_moves_no_other_card(window
     ]
 
 
-def test_what_somebody_is_typing_survives_what_is_pushed(windows, people):
+def test_draft_survives_pushes(windows, people):
     alice = people("requester")
     (_, mine), (_, other) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (84, 85))
     page = windows.open(people("admin"))
@@ -84,7 +84,7 @@ def test_what_somebody_is_typing_survives_what_is_pushed(windows, people):
     assert card(page, mine).locator("details.edit").get_attribute("open") is not None
 
 
-def test_the_mark_says_whether_the_page_is_live_and_the_page_catches_up(windows, tmp_path):
+def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, tmp_path):
     windows.tolerate("WebSocket connection to", "[object")
     with Server(tmp_path) as server:
         alice = server.person("requester")
@@ -108,7 +108,7 @@ def test_the_mark_says_whether_the_page_is_live_and_the_page_catches_up(windows,
             assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
 
 
-def test_a_log_out_in_one_tab_marks_the_others(windows, server):
+def test_logout_in_one_tab_shows_in_the_others(windows, server):
     bob = server.person("approver")
     page = windows.open(bob)
     other = page.context.new_page()
@@ -119,7 +119,7 @@ def test_a_log_out_in_one_tab_marks_the_others(windows, server):
     assert live(page) == ("out", "You are logged out: reload to log in")
 
 
-def test_a_chat_goes_on_in_every_window_that_shows_it(windows, people):
+def test_chat_continues_in_every_window(windows, people):
     chat = ask(windows, people, "ask")
     wait_for_state(chat, "suspended")
     second = windows.open(people("approver"), chat.url.removeprefix(people("approver").server.address))

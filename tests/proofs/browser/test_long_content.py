@@ -1,4 +1,4 @@
-"""Words without end, as long as the API allows: they break or are cut, and nothing is wider for them."""
+"""Content as long as the API allows wraps or is cut, and widens nothing."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ EXTREMES = {
 UNFOLD = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
 #: What is drawn beyond the right edge of the box that it stands in, and cannot be scrolled to there.
 JUTS = """() => {
-    const boxes = '.workflow, .request, .panel, .triage-row, .comment, .message, .option, .choice, .group, .outcome, main';
+    const boxes = '.workflow, .request, .panel, .inbox-row, .internal-note, .message, .option, .choice, .group, .outcome, main';
     const found = {};
     for (const one of document.querySelectorAll('main *')) {
         const box = one.parentElement.closest(boxes);
-        if (!one.checkVisibility() || one.closest('.unseen, svg, select, table.list, .bulk-table')) continue;
+        if (!one.checkVisibility() || one.closest('.visually-hidden, svg, select, table.list, .bulk-table')) continue;
         let inner = one.parentElement;
         while (inner !== box && getComputedStyle(inner).overflowX === 'visible') inner = inner.parentElement;
         const over = one.getBoundingClientRect().right - box.getBoundingClientRect().right;
@@ -94,7 +94,7 @@ JUTS = """() => {
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory, real_processes) -> Iterator[Server]:
-    """A server of its own: what is asked here would be on every list that other tests look at."""
+    """Start a separate server, so that these requests do not appear in the lists of other tests."""
     with Server(tmp_path_factory.mktemp("long")) as running:
         yield running
 
@@ -106,7 +106,7 @@ def agent(desk) -> Remote:
 
 @pytest.fixture(scope="module")
 def asked(desk, agent) -> dict[str, str]:
-    """The name of each request: its id."""
+    """Return the id of each request by name."""
     ids = {name: agent.ask(**body)["id"] for name, body in USUAL.items()}
     for name, body in EXTREMES.items():
         ids[name] = agent.ask(**{"tool_name": "", "input": {}} | UTMOST | body)["id"]
@@ -124,7 +124,7 @@ def auditor(desk) -> Person:
 
 
 def too_wide(page) -> dict[Any, Any]:
-    """By how much the page, or something on it, is wider than it may be, on a phone and on a desktop."""
+    """Return by how much the page or an element is too wide, on a phone and on a desktop."""
     found = {}
     page.wait_for_load_state("load")  # without its styles a page is wider
     for width in (PHONE, DESKTOP):
@@ -137,7 +137,7 @@ def too_wide(page) -> dict[Any, Any]:
 
 
 def looked_at(page, desk: Server, *paths: str) -> dict[Any, Any]:
-    """What is too wide on these pages, as they come and unfolded."""
+    """Return what is too wide on these pages, as loaded and with all details open."""
     found = {}
     for path in paths:
         page.goto(desk.address + path)
@@ -153,7 +153,7 @@ def workflow_of(desk: Server, request: str) -> str:
     return f"/workflows/{desk.value(sql, request.replace('-', ''))}/"
 
 
-def test_names_of_an_ordinary_day_widen_nothing(windows, desk, asked, approver):
+def test_ordinary_names_do_not_widen_pages(windows, desk, asked, approver):
     page = windows.open(approver, "/", reduced_motion="reduce")
     paths = [f"/requests/{asked[name]}/" for name in USUAL]
     assert looked_at(page, desk, *paths) == {}
@@ -166,8 +166,8 @@ def test_names_of_an_ordinary_day_widen_nothing(windows, desk, asked, approver):
     assert too_wide(page) == {}
 
 
-def test_the_longest_that_may_be_asked_widens_no_page(windows, desk, asked, agent, approver, auditor):
-    # Something decided, with an edit, a comment and a result; and asked again, so that it is what was decided before.
+def test_longest_allowed_requests_do_not_widen_pages(windows, desk, asked, agent, approver, auditor):
+    # A decided request with an edit, a message and a result, and the same request again, so that it has a precedent.
     edited = agent.ask(**UTMOST | EXTREMES["quick"])
     changes = {"verdict": "edit", "comment": SAID, "edited_input": {WIDE: "e" * 1000}}
     assert Remote(desk, "approver").send("POST", f"/requests/{edited['id']}/decision", changes).status == 200
@@ -192,7 +192,7 @@ def test_the_longest_that_may_be_asked_widens_no_page(windows, desk, asked, agen
     assert looked_at(reads, desk, "/", "/requests/", "/insights/", *cards, *flows) == {}
 
 
-def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(windows, desk, asked, approver):
+def test_long_requests_and_refused_forms_do_not_widen_the_inbox(windows, desk, asked, approver):
     windows.tolerate(" 422 ")
     page = windows.open(
         approver, "/requests/?group=tool", reduced_motion="reduce", viewport={"width": 1280, "height": 900}
@@ -222,7 +222,7 @@ def test_long_requests_opened_in_the_list_and_refused_forms_widen_nothing(window
     assert opened == {}
 
 
-def test_many_long_requests_at_once_widen_nothing(windows, desk, asked, approver):
+def test_bulk_pages_of_long_requests_do_not_widen(windows, desk, asked, approver):
     page = windows.open(approver, "/requests/", viewport={"width": 1280, "height": 900})
     page.locator(f"#row-{asked['quick']} [name=pick]").check()
     page.locator(f"#row-{asked['fields']} [name=pick]").check()
@@ -235,7 +235,7 @@ def test_many_long_requests_at_once_widen_nothing(windows, desk, asked, approver
     assert (sure, too_wide(page)) == ({}, {})
 
 
-def test_a_chat_of_long_words_widens_nothing(windows, desk):
+def test_chat_with_long_words_does_not_widen(windows, desk):
     person = desk.person("requester")
     chat, request = person.pause(f"Please refund order {'z' * 49}, 500 euros")
     said = person.start_chat(f"hello {SAID}")
@@ -255,7 +255,7 @@ def test_a_chat_of_long_words_widens_nothing(windows, desk):
     )
 
 
-def test_long_names_are_cut_in_a_row_and_what_follows_them_is_seen(windows, desk, asked, approver):
+def test_long_names_in_a_row_are_cut_and_the_rest_stays_visible(windows, desk, asked, approver):
     page = windows.open(approver, "/requests/", viewport={"width": DESKTOP, "height": 900})
     meta = page.locator(f"#row-head-{asked['approval']} .meta")
     pieces = meta.evaluate("""row => {
@@ -275,7 +275,7 @@ def test_long_names_are_cut_in_a_row_and_what_follows_them_is_seen(windows, desk
     assert [one["whole"] for one in pieces] == [False, False, True, True, True]
 
 
-def test_a_hidden_button_is_not_seen(windows, desk, agent, approver):
+def test_hidden_button_is_not_visible(windows, desk, agent, approver):
     stops = {"type": "array", "items": {"type": "string"}, "maxItems": 4}
     form = {"type": "object", "properties": {"stops": stops}}
     asked = agent.ask(kind="form", title="Where?", tool_name="", input={}, response_schema=form)
@@ -289,7 +289,7 @@ def test_a_hidden_button_is_not_seen(windows, desk, agent, approver):
     assert page.locator(".list-rows + button").is_hidden()
 
 
-def test_words_in_another_direction_rearrange_nothing_beside_them(windows, desk, agent, approver):
+def test_right_to_left_text_does_not_rearrange_its_surroundings(windows, desk, agent, approver):
     agent.ask(
         title="\u202eRefund \u05d0\u05d1\u05d2", tool_name="refund", agent="\u05d0\u05d1\u05d2 1", input={"amount": 1}
     )

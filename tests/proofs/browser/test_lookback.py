@@ -1,4 +1,4 @@
-"""Looking back: a timeline that fills by itself, two checkpoints beside each other, and a branch that is answered and goes on."""
+"""A live timeline, the comparison of two checkpoints, and a branch that is answered and continued."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     window.get_by_role("button", name="Approve", exact=True).click()
     wait_for_state(page, "completed")
     assert "refunded" in page.locator(".message.assistant").last.inner_text()
-    page.locator(".kin a").first.click()
+    page.locator(".branches a").first.click()
     assert path(page) == f"/chats/{chat}/"
-    assert page.locator("details.kin a").get_attribute("href") == f"/chats/{made}/"
+    assert page.locator("details.branches a").get_attribute("href") == f"/chats/{made}/"
     assert server.turn(chat) == "completed"

@@ -89,7 +89,7 @@ def test_light_and_dark_differ(windows, people):
     assert (light, page.evaluate(ground)) == ("rgb(244, 245, 247)", "rgb(17, 22, 28)")
 
 
-def test_everything_can_be_reached_with_the_tab_key_and_shows_it(windows, people, server, places):
+def test_everything_is_reachable_by_tab_with_visible_focus(windows, people, server, places):
     wanted = {name: places[name] for name in ("requests", "chats", "asking", "mixed", "checkpoints")}
     schemes = itertools.cycle(SCHEMES)
     for name, page in each_page(windows, people, server, wanted):
@@ -105,7 +105,7 @@ def test_everything_can_be_reached_with_the_tab_key_and_shows_it(windows, people
         assert len(reached) >= total, (name, [one["name"] for one in reached])
 
 
-def test_the_first_thing_reached_skips_to_the_content(windows, people):
+def test_first_tab_stop_skips_to_the_content(windows, people):
     page = windows.open(people("requester"), "/chats/")
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to content"

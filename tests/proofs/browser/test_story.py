@@ -1,4 +1,4 @@
-"""The story: somebody asks, the agent pauses, somebody else decides, and the first one's chat goes on by itself."""
+"""The story: someone asks, the agent pauses, someone else decides, and the chat continues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(page, text: str) -> None:
 
 
 def ask(windows, people, text: str):
-    """Alice's window, with a new chat in which she has written this."""
+    """Open Alice's window with a new chat and send this message."""
     page = windows.open(people("requester"), "/chats/")
     write(page, text)
     page.wait_for_url(re.compile(r"/chats/\d+/$"))
@@ -39,12 +39,12 @@ def wait_for_state(page, state: str) -> None:
 
 
 def said(page) -> str:
-    """The assistant's last words."""
+    """Return the last text of the assistant."""
     return page.locator(".message.assistant .part-text").last.inner_text()
 
 
 def asked_at(server, title: str) -> float:
-    """When the pause was stored, in milliseconds."""
+    """Return when the request was stored, in milliseconds."""
     workflow = server.value("SELECT id FROM approvals_workflow WHERE title = ?", title)
     stored = server.value("SELECT created_at FROM approvals_approvalrequest WHERE workflow_id = ?", workflow)
     return datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp() * 1000
@@ -57,7 +57,7 @@ FOCUSED = """() => { window.focused = new Promise(done => document.addEventListe
 
 @pytest.fixture
 def refund(windows, server, people, capsys):
-    """Alice asks for a refund while Bob has his desk open: her chat, his desk, the card. Measured is what Bob waits for."""
+    """Ask for a refund while Bob's dashboard is open; return her chat, his dashboard and the card, and measure the delay."""
 
     def ask_for(text: str):
         desk = windows.open(people("approver"))
@@ -73,7 +73,7 @@ def refund(windows, server, people, capsys):
     return ask_for
 
 
-def test_a_pause_shows_at_once_and_a_changed_amount_lets_the_chat_go_on_by_itself(refund, server):
+def test_edited_approval_resumes_the_chat(refund, server):
     chat, desk, card = refund("Please refund order 4720, 250 euros")
     assert card.locator(".workflow-head .meta").inner_text().startswith("agent support")
     link = card.get_by_role("link", name="open the chat").get_attribute("href")
@@ -118,7 +118,7 @@ def test_a_rejection_reaches_the_requester_with_its_reason(refund):
     assert chat.evaluate("window.untouched") is True
 
 
-def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, people):
+def test_options_are_buttons_or_checkboxes_and_the_answered_card_stays(windows, people):
     chat = ask(windows, people, "ask twice")
     first = chat.locator(".request").first
     first.get_by_role("button", name="Express").click()
@@ -130,12 +130,12 @@ def test_options_are_buttons_or_boxes_and_the_answered_card_stays(windows, peopl
     assert said(chat) == "Thank you, I have both: Gift wrap, Greeting card it is."
     for card, answer in ((first, "“Express”"), (second, "“Gift wrap, Greeting card”")):
         assert card.locator(".outcome p").first.inner_text().startswith("Answered by requester")
-        assert card.locator(".said").inner_text() == answer
+        assert card.locator(".answer").inner_text() == answer
         assert card.locator("button, input:not([type=hidden]), textarea").count() == 0
     assert chat.evaluate("window.untouched") is True
 
 
-def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people):
+def test_suggestions_are_buttons_and_free_text_is_a_field(windows, people):
     chat = ask(windows, people, "ask human")
     card = chat.locator(".request")
     card.locator(".choices").wait_for()
@@ -150,7 +150,7 @@ def test_suggestions_are_buttons_and_ones_own_words_are_a_field(windows, people)
     card.get_by_placeholder("Or answer in your own words").fill("Tell them to keep it.")
     card.get_by_placeholder("Or answer in your own words").press("Enter")
     chat.wait_for_selector("text=I was told: Tell them to keep it.")
-    assert card.locator(".said").inner_text() == "“Tell them to keep it.”"
+    assert card.locator(".answer").inner_text() == "“Tell them to keep it.”"
 
 
 def test_a_question_is_answered_by_typing_in_the_chat(windows, people):
@@ -175,7 +175,7 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     assert chat.input_value("#composer textarea") == "Hurry up!"
 
 
-def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
+def test_message_that_could_not_be_sent_stays_in_its_field(windows, people):
     windows.tolerate(" 403 ")
     chat = ask(windows, people, "hello")
     wait_for_state(chat, "completed")
@@ -187,8 +187,8 @@ def test_a_message_that_went_wrong_stays_in_its_field(windows, people):
     assert chat.input_value("#composer textarea") == "Are you there?"
 
 
-def test_the_words_arrive_one_by_one_and_stop_keeps_what_was_said(windows, tmp_path):
-    # A word a second: it is stopped long before its end.
+def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
+    # One word per second, so the turn is stopped long before its end.
     with Server(tmp_path, HITL_AGENTS="tests.support.processes.patient_agent.patient", WORD_SECONDS="1") as server:
         chat = ask(windows, server.person, "count")
         chat.locator(".live-step", has_text="one two").wait_for()

@@ -1,4 +1,4 @@
-"""Forms that the server does not answer, or refuses: said above them, once; and a comment goes along with an edit."""
+"""Forms that the server refuses or does not answer show one error; a message is copied to an edit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 LOST = "The server does not respond. Try again in a moment. Nothing is decided twice."
 
 
-def test_a_decision_that_does_not_arrive_says_so_above_its_form_once_and_can_be_pressed_again(windows, people):
+def test_decision_that_could_not_be_sent_shows_one_error_and_can_be_repeated(windows, people):
     windows.tolerate("net::ERR_FAILED", "[object", "htmx:")
     _, request = people("requester").pause("Please refund order 951, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/")
@@ -33,7 +33,7 @@ def test_a_decision_that_does_not_arrive_says_so_above_its_form_once_and_can_be_
     assert (line.count(), page.get_by_text(LOST).count()) == (0, 0)
 
 
-def test_what_the_server_cannot_do_is_said_once_however_often_it_is_pressed(windows, people):
+def test_server_error_is_shown_once_for_repeated_presses(windows, people):
     windows.tolerate(" 503 ", "[object", "htmx:")
     _, request = people("requester").pause("Please refund order 952, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/")
@@ -67,7 +67,7 @@ def test_what_the_server_cannot_do_is_said_once_however_often_it_is_pressed(wind
     assert page.locator("p.refusal").count() == 0
 
 
-def test_a_comment_goes_along_with_an_edit_until_another_one_is_written_there(windows, people, server):
+def test_message_is_copied_to_the_edit_form_until_it_is_changed(windows, people, server):
     agent = Remote(server, "requester", ("ask", "read"))
     requests = [agent.ask(input={"amount": 120}, tool_call_id=f"carried-{number}")["id"] for number in range(3)]
     sent = []

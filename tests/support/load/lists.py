@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.pages.fragments import ended_cursor, suspended_cursor
+from approvals.pages.context import ended_cursor, suspended_cursor
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
 
 #: A read of a whole table, as PostgreSQL and SQLite say it; U0 is the table of a subquery.

@@ -11,7 +11,7 @@ from django.test import Client as Browser
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime import database
 from chats.models import Chat, Message, Turn, TurnCheckpoint
-from chats.pages.fragments import render_push
+from chats.pages.context import render_push
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.machines import Client, machine, served, user_message

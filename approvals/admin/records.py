@@ -1,0 +1,207 @@
+"""The admin of users, the audit log and its export, workflows, requests, decisions, events and API keys."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
+from django.urls import URLPattern, path
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from approvals import actions
+from approvals.admin.base import DayFilter, OwnFilters, ReadOnlyAdmin, text_filter
+from approvals.admin.subscriptions import SecretOwner
+from approvals.exceptions import Refusal
+from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.models.keys import ApiKey
+from approvals.record.audit import EVENTS
+from approvals.record.export import TYPES, export
+from approvals.runtime.json_tables import pretty
+from approvals.states import Door
+
+admin.site.unregister([User, Group])
+
+
+@admin.register(User)
+class PersonAdmin(OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
+    """Django's admin of users, with only its own filters."""
+
+
+@admin.register(Group)
+class TeamAdmin(OwnFilters, GroupAdmin):
+    """Django's admin of groups, with only its own filters."""
+
+
+class EventFilter(admin.SimpleListFilter):
+    title, parameter_name = _("event"), "event"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(event, event) for event in EVENTS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Filter by event. An unknown event finds nothing, so that a typo does not export the whole log."""
+        wanted = self.value()
+        if wanted is None:
+            return queryset
+        return queryset.filter(event=wanted) if wanted in EVENTS else queryset.none()
+
+
+class FromDay(DayFilter):
+    title, parameter_name, column = _("from day (UTC)"), "from", "at__gte"
+
+
+class UntilDay(DayFilter):
+    title, parameter_name, column, shift = _("until day (UTC)"), "until", "at__lt", timedelta(days=1)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    list_display = ("at", "event", "tool_name", "actor_name", "via", "thread_id", "tool_call_id", "retry_count")
+    list_filter = (
+        text_filter("tool", _("tool"), "tool_name"),
+        text_filter("chat", _("chat"), "thread_id"),
+        text_filter("person", _("person"), "actor_name"),
+        text_filter("run", _("run"), "run_id"),
+        EventFilter,
+        FromDay,
+        UntilDay,
+    )
+    ordering = ("-pk",)
+    actions = None
+    exclude = ("body",)
+    readonly_fields = ("canonical_body",)
+
+    @admin.display(description="body")
+    def canonical_body(self, entry: AuditEntry) -> SafeString:
+        return format_html("<pre>{}</pre>", pretty(json.loads(entry.body)))
+
+    def get_urls(self) -> list[URLPattern]:
+        exports = [
+            path(f"export.{kind}", self.admin_site.admin_view(self.export), {"kind": kind}, name=f"audit_export_{kind}")
+            for kind in TYPES
+        ]
+        return exports + super().get_urls()
+
+    def export(self, request: HttpRequest, kind: str) -> StreamingHttpResponse:
+        """Export exactly the rows that the list shows for the same query string. Raise BadRequest if a filter is invalid."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        try:
+            shown = self.get_changelist_instance(request)
+        except IncorrectLookupParameters as error:
+            raise BadRequest(gettext("Page not found. The list has fewer pages.")) from error
+        if any(getattr(found, "error", "") for found in shown.filter_specs):
+            raise BadRequest(gettext("A filter has an invalid date. Write it like 2026-11-21."))
+        return export(shown.get_queryset(request), kind)
+
+
+@admin.register(Workflow)
+class WorkflowAdmin(ReadOnlyAdmin):
+    list_display = ("title", "state", "agent", "owner", "open_count", "started_at", "ended_at")
+    list_filter = ("state", text_filter("run", _("run"), "key"))
+    list_select_related = ("owner",)
+    ordering = ("-pk",)
+
+
+@admin.register(ApprovalRequest)
+class ApprovalRequestAdmin(ReadOnlyAdmin):
+    list_display = ("title", "kind", "status", "tool_name", "priority", "requested_by", "created_at", "deadline_at")
+    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "tool_name"))
+    list_select_related = ("requested_by",)
+    ordering = ("-created_at", "-id")
+    readonly_fields = ("id",)  # read-only fields are shown only if they are listed
+    actions = ("cancel_selected",)
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("approvals.decide_approvalrequest"))
+
+    @admin.action(description=_("Cancel selected requests"), permissions=["decide"])
+    def cancel_selected(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
+        """Cancel each request in its own transaction, through the same decision path as all decisions."""
+        for found in queryset.order_by("created_at", "id"):
+            try:
+                actions.cancel(found.pk, by=request.user, via=Door.ADMIN)  # type: ignore[arg-type]
+            except Refusal as refusal:
+                self.message_user(request, f"“{found.title}”: {refusal}", messages.WARNING)
+            else:
+                words = gettext("“%(title)s” was cancelled.") % {"title": found.title}
+                self.message_user(request, words, messages.SUCCESS)
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnlyAdmin):
+    list_display = ("request", "verdict", "by_name", "via", "decided_at")
+    list_filter = ("verdict", text_filter("person", _("person"), "by_name"))
+    list_select_related = ("request",)
+    ordering = ("-pk",)
+    readonly_fields = ("request",)  # read-only fields are shown only if they are listed
+
+
+@admin.register(OutboxEvent)
+class OutboxEventAdmin(ReadOnlyAdmin):
+    list_display = (
+        "name",
+        "target",
+        "sequence",
+        "created_at",
+        "delivered_at",
+        "attempts",
+        "next_attempt_at",
+        "dead_at",
+        "last_error",
+    )
+    list_filter = (
+        ("delivered_at", admin.EmptyFieldListFilter),
+        ("dead_at", admin.EmptyFieldListFilter),
+        "channel",
+        "name",
+    )
+    ordering = ("-pk",)
+    actions = ("send_again",)
+
+    def has_send_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("approvals.change_outboxevent"))
+
+    @admin.action(description=_("Send selected events now"), permissions=["send"])
+    def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
+        """Send events again, also delivered ones: receivers recognize a repeated event by its id."""
+        sent = actions.resend_events(queryset, by=request.user)  # type: ignore[arg-type]
+        words = ngettext(
+            "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
+        )
+        self.message_user(request, words % {"count": sent}, messages.SUCCESS)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
+    """API keys, to revoke them and to create the secret that signs the webhooks of their requests.
+
+    Keys are created with `manage.py createkey`, which shows them once.
+    """
+
+    list_display = ("name", "prefix", "user", "scopes", "created_at", "last_used_at", "revoked_at")
+    list_select_related = ("user",)
+    exclude = ("secret_hash",)
+    ordering = ("-pk",)
+    actions = ("revoke", "new_webhook_secret", "end_old_webhook_secrets")
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("approvals.change_apikey"))
+
+    @admin.action(description=_("Revoke selected keys"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        by: Any = request.user
+        revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
+        words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
+        self.message_user(request, words % {"count": revoked}, messages.SUCCESS)

@@ -1,0 +1,67 @@
+"""Pushes to open pages when a request is claimed, unassigned, assigned or commented on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from approvals.live.batching import BatchCache
+from approvals.models import ApprovalRequest
+from approvals.models.comments import RequestComment
+from approvals.pages.cards import card_for
+from approvals.pages.context import visible_request, visible_suspended_workflow, workflow_card
+from approvals.queries import comments
+from approvals.states import Door
+
+ASSIGNED = "request.assigned"
+
+
+def render_change(user: User, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door) -> str:
+    """Render the fragments for a page of this kind (`door`) after a `request_handled` notification."""
+    request = visible_request(user, shared, request_id)
+    if request is None:
+        # It was assigned to someone else: remove it from the pages of people who may no longer see it.
+        return render_to_string("approvals/people/_push_gone.html", {"pk": request_id})
+    card = card_for(user, request, door=door)
+    context: dict[str, Any] = {"card": card, "event": event}
+    render_keys = [card.render_key]
+    if event == ASSIGNED:
+        context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == user.pk}
+        if request.pending and door == Door.DASHBOARD:
+            waiting = visible_suspended_workflow(user, shared, request)
+            context["item"] = workflow_card(user, waiting) if waiting is not None else None
+            render_keys += [each.render_key for each in context["item"]["cards"]] if waiting is not None else []
+    if comment is not None:
+        context["comments"] = comments.comments_of(request).filter(pk=comment)
+    return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))
+
+
+def render_notification(user: User, shared: BatchCache, request_id: str) -> str:
+    """Render a browser notification of a request that waits for this person; "" if it does not."""
+    request = visible_request(user, shared, request_id) if request_id else None
+    card = card_for(user, request) if request is not None else None
+    return (
+        render_to_string("approvals/_browser_notification.html", {"card": card})
+        if card is not None and card.may_close
+        else ""
+    )
+
+
+def render_missed(user: User, since: datetime, *, limit: int) -> str | None:
+    """Render what a page rendered at `since` has missed; None if more than `limit` requests were touched."""
+    touched = list(comments.requests_touched_since(user, since)[: limit + 1])
+    if not touched:
+        return ""
+    if len(touched) > limit:
+        return None
+    notes: dict[Any, list[RequestComment]] = {}
+    for note in comments.comments_since(touched, since)[: 10 * limit]:
+        notes.setdefault(note.request_id, []).append(note)
+    return "".join(_render(user, request, notes.get(request.pk, [])) for request in touched)
+
+
+def _render(user: User, request: ApprovalRequest, notes: list[RequestComment]) -> str:
+    return render_to_string("approvals/people/_push.html", {"card": card_for(user, request), "comments": notes})

@@ -1,0 +1,111 @@
+"""Views to claim, unassign, assign and comment on a request. Every write goes through `actions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from approvals import actions, queries
+from approvals.access.assignees import holder_for
+from approvals.exceptions import Invalid, NotFound, Refusal
+from approvals.forms.decision import sent_door
+from approvals.http import SignedIn, refusal_of, refusals_as_pages, sent_address
+from approvals.models import ApprovalRequest
+from approvals.pages.cards import card_for
+from approvals.pages.request import request_response
+from approvals.queries import comments
+
+
+@require_POST
+@refusals_as_pages
+def claim(request: SignedIn, pk: UUID) -> HttpResponse:
+    door, over = sent_door(request.POST), request.POST.get("over", "")
+    return _assignee_response(request, pk, lambda: actions.claim(pk, by=request.user, via=door, over=over))
+
+
+@require_POST
+@refusals_as_pages
+def release(request: SignedIn, pk: UUID) -> HttpResponse:
+    return _assignee_response(request, pk, lambda: actions.release(pk, by=request.user, via=sent_door(request.POST)))
+
+
+@require_POST
+@refusals_as_pages
+def assign(request: SignedIn, pk: UUID) -> HttpResponse:
+    """Assign to the person named in `to`, or with `back` to no one."""
+    back = "back" in request.POST
+    name = "" if back else request.POST.get("to", "").strip()
+
+    def act() -> None:
+        to = None if back else queries.user_named(name)
+        seen = request.POST.get("instead_of", "")
+        actions.assign(pk, by=request.user, via=sent_door(request.POST), to=to, instead_of=seen)
+
+    refusal = refusal_of(act)
+    found = queries.requests_for(request.user).filter(pk=pk).first()
+    if found is None and refusal is None:
+        said = _("Assigned to %(name)s. You can no longer see this request.") % {"name": name}
+        messages.success(request, _("Unassigned. You can no longer see this request.") if back else said)
+        return _redirect(request, reverse("approvals:dashboard"))
+    if found is None:
+        raise NotFound
+    return _notes_response(request, found, refusal, assign_to=name)
+
+
+@require_POST
+@refusals_as_pages
+def comment(request: SignedIn, pk: UUID) -> HttpResponse:
+    typed = request.POST.get("text", "").replace("\r\n", "\n")
+    refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=typed))
+    return _notes_response(request, queries.get_request_for(request.user, pk), refusal, typed=typed)
+
+
+def _status(refusal: Refusal | None) -> int:
+    return HTTPStatus.OK if refusal is None else refusal.status
+
+
+def _assignee_response(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
+    """Act, then return the line with the assignee, with the refusal if there was one; without htmx, the whole page."""
+    refusal = refusal_of(act)
+    found = queries.get_request_for(request.user, pk)
+    holder = holder_for(request.user, found, refusal=str(refusal or ""))
+    card = replace(card_for(request.user, found, door=sent_door(request.POST)), holder=holder)
+    if request.headers.get("HX-Request"):
+        context = {"card": card, "asked": found, "focus": True}
+        return render(request, "approvals/people/_assignee.html", context, status=_status(refusal))
+    if refusal is None:
+        return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())
+    return request_response(request, card, status=refusal.status)
+
+
+def _notes_response(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, **typed: str) -> HttpResponse:
+    """Return the notes, with the refusal and what was typed if there was one; without htmx, the whole page."""
+    notes = comments.notes_for(request.user, found)
+    if refusal is not None:
+        errors = refusal.errors if isinstance(refusal, Invalid) else {}
+        notes = replace(notes, refusal=str(refusal), errors=errors, **typed)  # type: ignore[arg-type]
+    if request.headers.get("HX-Request"):
+        # Include the assignee, in case no push arrives.
+        context = {"notes": notes, "focus": True, "card": card_for(request.user, found), "swapped": True}
+        return render(request, "approvals/people/_notes.html", context, status=_status(refusal))
+    if refusal is None:
+        return HttpResponseRedirect(found.get_absolute_url() + "#notes")
+    card = card_for(request.user, found)
+    return request_response(request, card, status=refusal.status, notes=notes, focus=True)
+
+
+def _redirect(request: SignedIn, address: str) -> HttpResponse:
+    """Redirect to another page, also if htmx sent the request."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": address})
+    return HttpResponseRedirect(address)

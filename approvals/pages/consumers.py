@@ -1,0 +1,231 @@
+"""WebSocket consumers of live pages: on a notification, read the rows as the page's user and push what that user may see."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
+
+from channels.consumer import get_handler_name
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from approvals import queries
+from approvals.access import permissions
+from approvals.access.visibility import visibility_key
+from approvals.exceptions import NotFound
+from approvals.live import doorbell, liveness
+from approvals.live.batching import BatchCache, BatchReader
+from approvals.models import ApprovalRequest, Workflow
+from approvals.pages import assignee_pushes
+from approvals.pages.cards import card_for
+from approvals.pages.context import counts, visible_request, visible_suspended_workflow, workflow_card
+from approvals.runtime import database
+from approvals.runtime.cursors import number_from
+from approvals.runtime.sessions import user_of, users_of
+from approvals.states import Door
+
+T = TypeVar("T")
+
+#: Renders HTML for a user from some arguments; takes a cache shared by all pages of the same push.
+Render = Callable[..., str]
+
+#: A page that missed more changes than this is asked to reload.
+CATCH_UP = 50
+#: Close codes of our own, after which the page does not reconnect.
+LOGGED_OUT = 4401
+NOT_FOUND = 4404
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """The WebSocket of a page. It only receives; decisions are sent as forms, with CSRF protection.
+
+    Every push checks the session again, so a page whose session has ended gets nothing more and is closed.
+    """
+
+    #: The `via` value of decisions that are made on this page.
+    door = Door.DASHBOARD
+
+    async def connect(self) -> None:
+        doorbell.use_loop(asyncio.get_running_loop())
+        self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        self.joined: list[str] = []
+        await self.accept()
+        user = await self.read(_run(user_of, self.session_key)) if self.session_key else None
+        if user is None:
+            await self.close(LOGGED_OUT)
+            return
+        try:
+            groups = await self.read(_run(self.groups_for, user))
+        except NotFound:
+            await self.close(NOT_FOUND)
+            return
+        # Join the groups before catching up, so that a change in between is pushed twice rather than never.
+        for group in groups:
+            await self.channel_layer.group_add(group, self.channel_name)
+            self.joined.append(group)
+        liveness.add_page(self)
+        await self.push(self.catch_up)
+        if not liveness.is_live():
+            await self.send(_live_mark(live=False))
+
+    async def show_liveness(self, *, live: bool) -> None:
+        """Show whether pushes work, and push what the page missed; called when that changes."""
+        await self.send(_live_mark(live=live))
+        await self.push(self.catch_up)
+
+    async def disconnect(self, code: int) -> None:
+        liveness.remove_page(self)
+        for group in self.joined:
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    def groups_for(self, user: User) -> list[str]:
+        """Return the channel groups of this page. Raise NotFound if the user may not see it."""
+        raise NotImplementedError
+
+    def catch_up(self, user: User, shared: BatchCache) -> str:
+        """Render what changed since the page was rendered."""
+        raise NotImplementedError
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler directly. Channels would first close old database connections in a thread, once for each page."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def read(self, query: Callable[[], Awaitable[T]]) -> T:
+        """Run a query. While the database is unavailable, mark the page as delayed and wait until it is back."""
+        try:
+            return await query()
+        except database.AWAY:
+            await self.send(_live_mark(live=False))
+        found = await database.retry_while_away(query)
+        await self.send(_live_mark(live=liveness.is_live()))
+        return found
+
+    async def push(self, render: Render, *args: Hashable) -> bool:
+        """Render for the session's user and send. Return False, and close the socket, if the session has ended.
+
+        Pages that push the same thing at the same time are rendered together, and the pages of one user only once.
+        """
+        html = await self.read(functools.partial(_pages.read, (render, args), self.session_key))
+        if html is None:
+            await self.close(LOGGED_OUT)
+        elif html.strip():
+            await self.send(html)
+        return html is not None
+
+    async def request_handled(self, event: dict[str, Any]) -> None:
+        """Push a request that was claimed, unassigned, assigned or commented on."""
+        await self.push(assignee_pushes.render_change, event["event"], event["request"], event["comment"], self.door)
+
+    async def session_ended(self, event: dict[str, Any]) -> None:
+        """Check the session again after a log-out; `push` closes the page if its session has ended."""
+        await self.push(_nothing)
+
+
+def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
+    return functools.partial(database.run, work, *args)
+
+
+def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:
+    """Render for each session; None for sessions that have ended."""
+    render, args = wanted
+    users, shared = users_of(session_keys), BatchCache()
+    permissions.load_permissions(users.values())
+
+    def for_page(key: str) -> str | Exception | None:
+        user = users.get(key)
+        try:
+            return None if user is None else shared.once(("person", user.pk), lambda: render(user, shared, *args))
+        except Exception as error:
+            # An error on one page must not affect the others.
+            return error
+
+    return [for_page(key) for key in session_keys]
+
+
+_pages = BatchReader(_rendered)
+
+
+def _nothing(user: User, shared: BatchCache) -> str:
+    return ""
+
+
+def _live_mark(*, live: bool) -> str:
+    return render_to_string("_live_mark.html", {"live": live})
+
+
+class DeskConsumer(LiveConsumer):
+    """The dashboard, and the pages of one request or workflow."""
+
+    def groups_for(self, user: User) -> list[str]:
+        return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_everything(user) else [])]
+
+    def catch_up(self, user: User, shared: BatchCache) -> str:
+        since = parse_since(self.scope["query_string"])
+        if since is None:
+            return ""
+        missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
+        touched = assignee_pushes.render_missed(user, since, limit=CATCH_UP)
+        if len(missed) > CATCH_UP or touched is None:
+            return render_to_string("approvals/_outdated.html")
+        pending = [request.workflow_id for request in missed if request.pending]
+        waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
+        changed = [_changed(user, shared, request, waiting.pop(request.workflow_id, None)) for request in missed]
+        over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
+        changed += [_ended(workflow) for workflow in reversed(over)]
+        return "".join(changed) + touched + (_counted(user, shared) if changed else "")
+
+    async def workflow_changed(self, event: dict[str, Any]) -> None:
+        """Push a request that was created or decided, or a workflow that ended."""
+        await self.push(_workflow_changed, event["workflow"], event["request"])
+
+
+def parse_since(query: bytes) -> datetime | None:
+    """Return when the page was rendered, from `since=<Unix time in seconds>`; None if it is missing or not valid."""
+    sent = parse_qs(query.decode("ascii", "replace")).get("since", [""])[0]
+    seconds = number_from(sent, digits=11)
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
+
+
+def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_id: str) -> str:
+    request = visible_request(user, shared, request_id) if request_id else None
+    if request is not None:
+        waiting = visible_suspended_workflow(user, shared, request) if request.pending else None
+        concerned = {request.requested_by_id, request.assigned_to_id}
+        return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
+    cache_key = ("workflow", visibility_key(user))
+    workflow = shared.once(cache_key, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
+    if workflow is None:
+        return ""
+    return shared.once(("ended", workflow.shown_title), lambda: _ended(workflow)) + _counted(
+        user, shared, {workflow.owner_id}
+    )
+
+
+def _ended(workflow: Workflow) -> str:
+    return render_to_string("approvals/workflows/_push.html", {"workflow": workflow})
+
+
+def _changed(user: User, shared: BatchCache, request: ApprovalRequest, waiting: Workflow | None) -> str:
+    """Render the request's card, and the whole workflow if it is suspended, for pages that do not show it yet."""
+    context: dict[str, Any] = {
+        "card": card_for(user, request),
+        "workflow": request.workflow,
+        "item": workflow_card(user, waiting) if waiting is not None else None,
+    }
+    cards = [context["card"], *(context["item"]["cards"] if waiting is not None else ())]
+    render_key = ("changed", waiting.shown_title if waiting is not None else "", *(card.render_key for card in cards))
+    return shared.once(render_key, lambda: render_to_string("approvals/request/_push.html", context))
+
+
+def _counted(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
+    """Render the counts. Count again what waits for this person only if they are among `concerned` (None: everyone)."""
+    found = counts(user, shared, own=concerned is None or user.pk in concerned)
+    return shared.once(
+        tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", {**found, "oob": True})
+    )

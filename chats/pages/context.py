@@ -1,0 +1,51 @@
+"""The context of a chat's page, and the fragments that update open pages."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from approvals.access import permissions
+from chats import queries
+from chats.models import Chat
+from chats.pages.messages import CallRequests, call_ids, message_views
+from chats.queries import subagents
+from chats.states import TurnState
+
+#: A push renders this many of the last messages: the user's, and the assistant's answer.
+PUSHED = 2
+#: A push removes at most this many messages that an edit removed.
+CUT = 50
+
+
+def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
+    """Return the last `limit` messages (before a position, for older ones), and the state of the turn."""
+    messages = queries.last_messages(chat, limit=limit + 1, before=before)
+    shown = messages[-limit:]
+    turn = queries.last_turn(chat)
+    calls = call_ids(shown)
+    conversations = subagents.conversations(chat.pk, calls)
+    suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
+    below = subagents.open_requests(suspended) if suspended and conversations else {}
+    waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
+    requests = CallRequests(own=queries.requests_of(chat, calls), conversations=conversations, below=below)
+    return {
+        "chat": chat,
+        "views": message_views(user, shown, requests),
+        "older": shown[0].position if len(messages) > limit else None,
+        "turn": turn,
+        "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
+        "waiting": waiting,
+        "above": subagents.parent_chat(chat),
+        "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
+        "may_write": chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None,
+    }
+
+
+def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
+    """Render out-of-band fragments: the parts of the last messages, the turn's state, and the removal of deleted messages."""
+    context = chat_context(user, chat, limit=limit) | {"cut": queries.last_cut_messages(chat, limit=CUT)}
+    return render_to_string("chats/chat/_push.html", context)

@@ -1,0 +1,248 @@
+"""The inbox at `/requests/`: order, filters, groups, pages and invalid query strings."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import QueryDict
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest
+from approvals.queries import request_list
+from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, ListCursor, filters_from
+from approvals.states import Kind, Priority, Verdict
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.markup import parse
+from tests.support.people import alice, bob, carol, make_person, mallory
+
+pytestmark = pytest.mark.django_db
+
+
+def titles(html: str) -> str:
+    """Return the titles of the rows as one text."""
+    return "".join(one.words for one in parse(html).find("a", class_="row-title"))
+
+
+def shown(client, **filters: object) -> str:
+    answer = client.get(f"/requests/?{urlencode(filters)}")
+    assert answer.status_code == 200, answer.text
+    return titles(answer.text)
+
+
+@pytest.fixture
+def desk():
+    """Create requests `a` to `g`, an hour apart, newest last; `f` and `g` are decided, `g` first."""
+    owner, decider, erin = alice(), bob(), make_person("erin", "decide_approvalrequest")
+    one, two = make_workflow(owner, agent="support"), make_workflow(erin, agent="billing", title="Invoices")
+    made = [
+        make_request(owner, workflow=one, title="a", tool_name="refund", priority=Priority.LOW),
+        make_request(owner, workflow=one, title="b", tool_name="mail", message="about the parcel"),
+        make_request(erin, workflow=two, title="c", tool_name="refund", priority=Priority.CRITICAL),
+        make_request(owner, workflow=one, title="d", kind=Kind.QUESTION, allow_text=True, assigned_to=decider),
+        make_request(erin, workflow=two, title="e", tool_name="refund", priority=Priority.HIGH),
+        make_request(owner, workflow=one, title="f", tool_name="mail"),
+        make_request(owner, workflow=one, title="g", tool_name="refund"),
+    ]
+    for hours, request in zip(range(7, 0, -1), made, strict=True):
+        earlier = timezone.now() - timedelta(hours=hours)
+        ApprovalRequest.objects.filter(pk=request.pk).update(created_at=earlier, changed_at=earlier)
+    decide(made[6], erin, Verdict.REJECT, comment="Only on Friday.")
+    decide(made[5], decider, Verdict.APPROVE)
+    return browser(decider)
+
+
+@pytest.mark.parametrize(
+    ("filters", "rows"),
+    [
+        ({}, "cebda"),
+        ({"status": "pending"}, "cebda"),
+        ({"status": "decided"}, "fg"),
+        ({"status": "rejected"}, "g"),
+        ({"status": "any"}, "fgedcba"),
+        ({"kind": "question"}, "d"),
+        ({"tool": "refund"}, "cea"),
+        ({"tool": "ref"}, ""),
+        ({"agent": "billing"}, "ce"),
+        ({"person": "alice"}, "bda"),
+        ({"person": "nobody"}, ""),
+        ({"by": "erin"}, "g"),
+        ({"by": "erin", "status": "approved"}, ""),
+        ({"by": "bob", "status": "any"}, "f"),
+        ({"priority": "critical"}, "c"),
+        ({"mine": "1"}, "d"),
+        ({"age": "over-7d"}, ""),
+        ({"age": "under-1d"}, "cebda"),
+        ({"age": "under-1h"}, ""),
+        ({"q": "parc"}, "b"),
+        ({"q": "friday"}, ""),
+        ({"q": "friday", "status": "any"}, "g"),
+        ({"q": "-"}, ""),
+        ({"group": "tool"}, "dbcea"),
+        ({"group": "agent"}, "cebda"),
+        ({"group": "workflow"}, "bdace"),
+        ({"group": "tool", "status": "decided"}, "fg"),
+        ({"tool": "refund", "agent": "billing", "priority": "high", "q": "e"}, "e"),
+        ({"tool": "", "q": " ", "age": ""}, "cebda"),
+    ],
+)
+def test_inbox_applies_filters_and_sorts_by_urgency_and_age(desk, filters, rows):
+    assert shown(desk, **filters) == rows
+
+
+def test_groups_have_headings(desk):
+    def headings(group: str) -> list[str]:
+        return [one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="inbox-group")]
+
+    assert headings("tool") == ["No tool", "mail", "refund"]
+    assert headings("agent") == ["billing", "support"]
+    assert headings("workflow") == ["A refund", "Invoices"]
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("status=open", "status must be one of: pending, decided,"),
+        ("kind=x", "kind must be one of: approval, question, form, recovery"),
+        ("priority=urgent", "priority must be one of"),
+        ("group=person", "group must be one of: agent, tool, workflow"),
+        ("age=1", "age must be one of"),
+        ("mine=yes", "mine must be one of: 1"),
+        ("after=x", "after is not a cursor of this list"),
+        ("colour=red", "colour is unknown"),
+        ("tool=a&tool=b", "tool is given more than once"),
+        ("q=%00", "q contains a character that cannot be shown"),
+        ("tool=" + "x" * 101, "tool is longer than 100 characters"),
+        ("q=" + "x" * 201, "q is longer than 200 characters"),
+        ("by=bob&status=pending", "by only applies to decided requests"),
+        ("%3Cscript%3E=1", "<script> is unknown"),
+    ],
+)
+def test_unknown_filters_are_errors_and_show_no_requests(desk, query, named):
+    answer = desk.get(f"/requests/?{query}")
+    (words,) = [one.words for one in parse(answer.text).find("div", class_="refusal")]
+    assert (answer.status_code, titles(answer.text)) == (422, "")
+    assert words.startswith("This URL has invalid filters, so the list shows nothing.")
+    assert named in words
+
+
+def test_people_see_only_their_own_requests_in_the_inbox(desk):
+    people = {name: browser(person) for name, person in (("carol", carol()), ("mallory", mallory()))}
+    assert shown(people["carol"]) == "cebda"
+    assert [shown(people["mallory"], **filters) for filters in ({}, {"status": "any"}, {"q": "parcel"})] == ["", "", ""]
+    owner = browser(ApprovalRequest.objects.get(title="a").requested_by)
+    assert (shown(owner), shown(owner, status="any"), shown(owner, q="parcel")) == ("bda", "fgdba", "b")
+    # Assignees see the request once, with their own requests.
+    someone = ApprovalRequest.objects.get(title="d").assigned_to
+    someone.user_permissions.clear()
+    make_request(someone, Kind.QUESTION, allow_text=True, title="h", assigned_to=someone)
+    assert shown(browser(someone)) == "dh"
+
+
+def test_checkboxes_are_shown_for_bulk_decidable_requests(desk):
+    def boxes(client) -> int:
+        return len(parse(client.get("/requests/").text).find("input", name="pick"))
+
+    assert (boxes(desk), boxes(browser(carol())), boxes(browser(mallory()))) == (4, 0, 0)
+
+
+def test_decided_row_shows_who_what_and_why(desk):
+    page = parse(desk.get("/requests/?status=rejected").text)
+    (row,) = page.find("p", class_="row-gist")
+    assert row.words.startswith("Rejected by erin")
+    assert row.find("q")[0].words == "Only on Friday."
+
+
+@pytest.mark.parametrize("filters", [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}])
+@pytest.mark.parametrize("status", ["pending", "decided", "any"])
+@pytest.mark.parametrize("person", ["bob", "alice"])
+def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, person):
+    monkeypatch.setattr(request_list, "PAGE", 4)
+    owner, decider = alice(), bob()
+    workflows = [make_workflow(owner) for _ in range(3)]
+    now = timezone.now()
+    for number in range(22):
+        made = make_request(
+            owner,
+            workflow=workflows[number % 3],
+            title=f"paged {number}",
+            tool_name=f"tool{number % 3}",
+            priority=list(Priority)[number % 4],
+        )
+        # Some have the same moment, so their ids decide the order.
+        ApprovalRequest.objects.filter(pk=made.pk).update(created_at=now - timedelta(minutes=number // 3))
+        if number % 2:
+            decide(made, decider, Verdict.REJECT)
+    user = {"alice": owner, "bob": decider}[person]
+    looked = Filters(status=status, **filters)
+    (everything, none), seen, after = _page(monkeypatch, user, looked, 1000), [], looked
+    while after is not None:
+        monkeypatch.setattr(request_list, "PAGE", 4)
+        rows, cursor = request_list.page_of(user, after)
+        seen += rows
+        after = looked.at(ListCursor.parse(str(cursor))) if cursor else None
+    assert none is None
+    assert [one.title for one in seen] == [one.title for one in everything]
+    assert len(seen) == {"pending": 11, "decided": 11, "any": 22}[status]
+    assert request_list.count_of(user, looked) == len(seen)
+
+
+def _page(monkeypatch, user, filters, size):
+    monkeypatch.setattr(request_list, "PAGE", size)
+    return request_list.page_of(user, filters)
+
+
+def test_next_page_keeps_the_filters_and_links_back(monkeypatch, desk):
+    monkeypatch.setattr(request_list, "PAGE", 2)
+    page = parse(desk.get("/requests/?person=alice").text)
+    (following,) = page.find("a", rel="next")
+    assert following.attributes["href"].startswith("?person=alice&after=")
+    second = parse(desk.get(f"/requests/{following.attributes['href']}").text)
+    assert [one.words for one in second.find("a", class_="row-title")] == ["a"]
+    (links,) = second.find("nav", aria_label="Pages")
+    assert [one.attributes["href"] for one in links.find("a")] == ["?person=alice"]
+
+
+@given(
+    st.builds(
+        Filters,
+        status=st.sampled_from(STATUSES),
+        kind=st.sampled_from(["", *Kind.values]),
+        tool=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
+        q=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
+        age=st.sampled_from(["", *AGES]),
+        mine=st.sampled_from(["", "1"]),
+        group=st.sampled_from(["", *GROUPS]),
+        after=st.none()
+        | st.builds(
+            ListCursor,
+            st.integers(0, 3),
+            st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants it so
+            st.uuids(),
+            st.just("a,b"),
+        ),
+    )
+)
+def test_filters_survive_their_query_string(filters):
+    assert filters_from(QueryDict(filters.query[1:])) == filters
+
+
+@given(st.dictionaries(st.sampled_from([*CHECKS, "other"]), st.text(max_size=60), max_size=4))
+def test_any_query_string_shows_a_list_or_errors(query):
+    try:
+        filters = filters_from(QueryDict(urlencode(query, errors="surrogatepass")))
+    except Invalid as refusal:
+        assert set(refusal.errors) <= {name[:40] for name in query}
+    else:
+        request_list.page_of(_someone(), filters)
+        request_list.count_of(_someone(), filters)
+
+
+def _someone():
+    return User.objects.filter(username="bob").first() or bob()

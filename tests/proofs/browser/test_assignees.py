@@ -1,0 +1,168 @@
+"""Two people at the same request in two windows: claiming, reassigning, assigning, notes and notifications."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.proofs.browser.conftest import PATIENCE
+from tests.proofs.browser.test_live import card, tops
+
+pytestmark = pytest.mark.browser
+
+#: Keeps what the page has notified of, and lets a test say that nobody looks.
+NOTES = """
+window.notes = [];
+window.Notification = new Proxy(window.Notification, {
+  construct(kind, [title, options]) {
+    window.notes.push([title, options.body, options.tag]);
+    return Reflect.construct(kind, [title, options]);
+  },
+});
+Object.defineProperty(Document.prototype, "hidden", { configurable: true, get: () => window.away === true });
+"""
+
+
+def holder(page, request: str):
+    return page.locator(f"#assignee-{request}")
+
+
+def words(page, request: str) -> str:
+    return " ".join(holder(page, request).locator(".assignee-text").inner_text().split())
+
+
+def says(page, request: str, text: str) -> None:
+    """Wait until the assignee line of a request has this text."""
+    holder(page, request).locator(".assignee-text", has_text=re.compile(text)).wait_for()
+
+
+def test_claim_shows_in_the_other_window_and_nothing_moves(windows, people):
+    alice = people("requester")
+    (_, request), (_, below) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (901, 902))
+    bob, other = windows.open(people("approver")), windows.open(people("admin"))
+    before = tops(other, request, below)
+    assert words(other, request) == "Unassigned"
+    holder(bob, request).get_by_role("button", name="Assign to me").click()
+    says(bob, request, r"^\s*Assigned to you")
+    says(other, request, r"^\s*Assigned to approver")
+    assert tops(other, request, below) == before
+    assert bob.evaluate("document.activeElement.textContent.trim()") == "Unassign"
+    holder(bob, request).get_by_role("button", name="Unassign").click()
+    says(other, request, "Unassigned")
+    says(bob, request, "Unassigned")
+
+
+def test_reassigning_asks_for_confirmation_and_the_former_assignee_sees_it(windows, people):
+    _, request = people("requester").pause("Please refund order 903, 500 euros")
+    bob, other = windows.open(people("approver")), windows.open(people("admin"))
+    holder(bob, request).get_by_role("button", name="Assign to me").click()
+    take_over = holder(other, request).get_by_role("button", name="Reassign to me")
+    take_over.wait_for()
+    asked = []
+    other.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    take_over.click()
+    says(bob, request, r"^\s*Assigned to admin")
+    says(other, request, r"^\s*Assigned to you")
+    assert asked == ["This is assigned to approver. Assign it to you instead?"]
+
+
+def test_claim_shows_in_the_chat_too(windows, people):
+    chat, request = people("requester").pause("Please refund order 904, 500 euros")
+    page = windows.open(people("requester"), f"/chats/{chat}/")
+    assert words(page, request) == "Unassigned"
+    bob = windows.open(people("approver"), f"/requests/{request}/")
+    holder(bob, request).get_by_role("button", name="Assign to me").click()
+    says(page, request, r"^\s*Assigned to approver")
+
+
+def test_note_shows_in_the_other_window_and_keeps_drafts(windows, people):
+    _, request = people("requester").pause("Please refund order 905, 500 euros")
+    bob, alice = (windows.open(people(name), f"/requests/{request}/") for name in ("approver", "requester"))
+    alice.get_by_label("Your note").fill("Half a sen")
+    bob.get_by_label("Your note").fill("Is this **right**?")
+    bob.get_by_role("button", name="Add note").click()
+    comment = alice.locator(".internal-note", has_text="Is this right?")
+    comment.wait_for()
+    assert comment.locator("strong").inner_text() == "right"
+    alice.get_by_label("Your note").press_sequentially("tence")
+    alice.get_by_role("button", name="Add note").click()
+    bob.locator(".internal-note", has_text="Half a sentence").wait_for()
+    for page in (bob, alice):
+        said = [one.inner_text() for one in page.locator(".internal-note .text").all()]
+        assert said == ["Half a sentence", "Is this right?"]
+
+
+def test_assigned_question_shows_its_buttons_on_the_assignees_dashboard(windows, people):
+    _, request = people("requester").pause("ask human")
+    auditor = windows.open(people("auditor"))
+    assert card(auditor, request).get_by_role("button").count() == 0
+    bob = windows.open(people("approver"), f"/requests/{request}/")
+    bob.get_by_text("Assign to…").first.click()
+    bob.get_by_label("Assign to").fill("auditor")
+    bob.get_by_role("button", name="Assign", exact=True).click()
+    says(bob, request, "Assigned to auditor")
+    says(auditor, request, "Assigned to you")
+    card(auditor, request).get_by_role("button", name="Offer a free return").click()
+    card(bob, request).locator(".outcome").wait_for()
+    assert "Answered by auditor" in card(bob, request).locator(".outcome").inner_text()
+
+
+def test_claim_works_without_javascript(windows, people):
+    _, request = people("requester").pause("Please refund order 907, 500 euros")
+    page = windows.open(people("approver"), f"/requests/{request}/", java_script_enabled=False)
+    holder(page, request).get_by_role("button", name="Assign to me").click()
+    assert words(page, request).startswith("Assigned to you")
+
+
+def test_title_counts_waiting_requests_on_every_page(windows, people):
+    alice = people("requester")
+    alice.pause("Please refund order 908, 500 euros")
+    page = windows.open(people("approver"))
+    waiting = int(page.locator("#counts").get_attribute("data-waiting"))
+    assert page.title() == f"({waiting}) Dashboard · Pausepoint"
+    _, request = alice.pause("Please refund order 909, 500 euros")
+    expect(page).to_have_title(f"({waiting + 1}) Dashboard · Pausepoint", timeout=PATIENCE)
+    page.goto(f"{people('approver').server.address}/requests/{request}/")
+    expect(page).to_have_title(re.compile(rf"^\({waiting + 1}\) "), timeout=PATIENCE)
+    page.wait_for_selector('#live[data-state="on"]')
+    people("admin").decide(request, verdict="reject")
+    expect(page).to_have_title(re.compile(rf"^\({waiting}\) "), timeout=PATIENCE)
+
+
+def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidden(windows, people):
+    alice, bob = people("requester"), people("approver")
+    page = windows.open(bob, "/workflows/")
+    page.context.grant_permissions(["notifications"], origin=bob.server.address)
+    page.context.add_init_script(NOTES)
+    page.goto(f"{bob.server.address}/")
+    page.wait_for_selector('#live[data-state="on"]')
+    switch = page.locator("#notify")
+    assert (switch.inner_text(), switch.get_attribute("aria-pressed")) == ("Notify me", "false")
+    switch.click()
+    page.wait_for_selector('#notify[aria-pressed="true"]')
+    assert switch.inner_text() == "Notifications are on"
+    _, seen = alice.pause("Please refund order 910, 500 euros")
+    card(page, seen).wait_for()
+    page.evaluate("window.away = true")
+    _, missed = alice.pause("Please refund order 911, 500 euros")
+    card(page, missed).wait_for()
+    assert page.evaluate("window.notes") == [["Run issueRefund?", "Waiting for you: issueRefund", missed]]
+    page.evaluate("window.away = false")
+    switch.click()
+    page.wait_for_selector('#notify[aria-pressed="false"]')
+    page.evaluate("window.away = true")
+    _, unheard = alice.pause("Please refund order 912, 500 euros")
+    card(page, unheard).wait_for()
+    assert len(page.evaluate("window.notes")) == 1
+
+
+def test_insights_are_linked_and_keep_their_period_in_the_address(windows, people):
+    page = windows.open(people("auditor"))
+    page.get_by_role("link", name="Insights").click()
+    page.get_by_role("link", name="7 days").click()
+    page.wait_for_url("**/insights/?days=7")
+    assert page.locator(".columns g").count() == 7
+    page.get_by_text("Show the numbers").click()
+    assert page.locator(".behind tbody tr").count() == 7

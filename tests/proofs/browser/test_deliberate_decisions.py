@@ -1,0 +1,148 @@
+"""Keys and presses decide nothing by accident: mistyped names, critical requests, collapsed parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.browser.test_inbox import announced, status
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+DROP = {"title": "Drop it?", "tool_name": "dropOrders", "input": {"table": "orders"}, "priority": "critical"}
+NAME = "[name=typed_name]"
+
+
+@pytest.fixture
+def ask(server):
+    remote = Remote(server, "requester", ("ask", "read"))
+    return lambda **changes: remote.ask(**DROP | changes)["id"]
+
+
+def mistype(page) -> None:
+    """Send a wrong name and wait for the error."""
+    page.locator(NAME).first.fill("droporders")
+    page.keyboard.press("Enter")
+    page.locator(".refusal", has_text="This request is critical").wait_for()
+
+
+@pytest.mark.parametrize("where", ["page", "list"])
+def test_mistyped_name_is_selected_for_correction(windows, people, server, ask, where):
+    windows.tolerate(" 422 ")
+    request = ask(title=f"Drop from {where}?")
+    page = windows.open(
+        people("approver"), f"/requests/{request}/" if where == "page" else "/requests/?q=Drop+from+list"
+    )
+    if where == "list":
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.locator(NAME).first.wait_for()
+    mistype(page)
+    # Type the whole name again, which contains the shortcut keys "r" and "a".
+    page.keyboard.type("dropOrders")
+    assert page.locator(f"{NAME}:focus").input_value() == "dropOrders"
+    assert status(server, request) == "pending"
+    page.keyboard.press("Enter")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_mistyped_name_of_an_edit_is_selected_for_correction(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    page = windows.open(people("approver"), f"/requests/{ask()}/")
+    page.keyboard.press("e")
+    page.locator(f".edit {NAME}").fill("droporders")
+    page.keyboard.press("Enter")
+    page.locator(".refusal").wait_for()
+    page.keyboard.type("dropOrders")
+    assert page.locator(f".edit {NAME}:focus").input_value() == "dropOrders"
+    page.keyboard.press("Enter")
+    page.locator(".review-title").wait_for()
+
+
+def test_no_single_key_decides_a_critical_request(windows, people, server, ask):
+    request = ask()
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("r")
+    announced(page, "Critical: press the button to decide it.")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Reject"
+    page.locator(NAME).first.fill("dropOrders")
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Approve"
+    assert status(server, request) == "pending"
+
+
+def test_no_single_key_decides_while_an_error_is_shown(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(priority="normal", input={"amount": 5})
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("e")
+    page.get_by_label("amount").fill("lots")
+    page.keyboard.press("Enter")
+    page.locator(".refusal:focus").wait_for()
+    for key in ("r", "a"):
+        page.keyboard.press(key)
+        announced(page, "Read the message on this page, then press the button.")
+    assert status(server, request) == "pending"
+    page.get_by_label("amount").fill("6")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Edit again").click()
+    page.locator("details.edit > summary:focus").wait_for()
+    page.keyboard.press("r")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "rejected"
+
+
+def test_no_single_key_decides_behind_a_dialog(windows, people, server, ask):
+    request = ask(priority="normal")
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("?")
+    for key in ("r", "a"):
+        page.keyboard.press(key)
+    page.get_by_role("button", name="Close").click()
+    assert status(server, request) == "pending"
+
+
+FOLDED = {"priority": "normal", "input": {"note": "x" * 1_400, "orders": [f"order {number}" for number in range(40)]}}
+
+
+def test_parts_that_were_never_opened_cause_one_warning(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.keyboard.press("a")
+    page.locator(
+        ".refusal:focus", has_text="2 collapsed parts were never opened: 20 values and 1,000 characters."
+    ).wait_for()
+    # The key that caused the warning does not confirm it.
+    page.keyboard.press("a")
+    announced(page, "Read the message on this page, then press the button.")
+    assert status(server, request) == "pending"
+    page.keyboard.press("Enter")
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_opened_parts_cause_no_warning(windows, people, server, ask):
+    windows.tolerate(" 422 ")
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".refusal", has_text="1 collapsed part was never opened: 20 values.").wait_for()
+    page.get_by_text("20 more values").click()
+    page.get_by_text("20 more values").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_card_with_all_parts_opened_is_approved_at_once(windows, people, server, ask):
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_text("20 more values").click()
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
