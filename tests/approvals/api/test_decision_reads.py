@@ -58,5 +58,5 @@ def test_of_many_at_once_all_are_read_at_once_and_then_each_under_its_lock():
     owner, approver = people.alice(), people.bob()
     made = [make_request(owner) for _ in range(3)]
     order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
-    assert len(reads(lambda: bulk.carry_out(approver, order))) == 1 + 3
+    assert len(reads(lambda: bulk.decide_all(approver, order))) == 1 + 3
     assert set(ApprovalRequest.objects.values_list("status", flat=True)) == {"approved"}
