@@ -30,7 +30,7 @@ DOCUMENTED = "http://127.0.0.1:8000"
 #: Pages for a server whose settings are loaded: their commands find them in the environment.
 INSTALLED = {"docs/how-to/back-up-and-restore.md", "docs/how-to/run-it-for-a-team.md"}
 #: Commands that run until they are stopped, and what they print when they work.
-ENDLESS = {"manage.py serve": "Pausepoint listens on", "curl -N": ": connected"}
+ENDLESS = {"manage.py serve": "Pausepoint is listening on", "curl -N": ": connected"}
 
 DEMO = "every command here runs beside the server that it starts"
 ENVIRONMENT = "changes the environment, which all tests share"
@@ -134,7 +134,7 @@ def demo(real_processes, tmp_path_factory) -> Iterator[Demo]:  # noqa: F811 - th
         if shutil.which(program) is None:
             missing(f"no {program}", f"apt-get install {program}")
     clone, port = Clone(tmp_path_factory.mktemp("clone")), free_port()
-    with clone.running(f"exec make demo PORT={port}", "Pausepoint listens on") as printed:
+    with clone.running(f"exec make demo PORT={port}", "Pausepoint is listening on") as printed:
         demo = Demo(clone, f"http://127.0.0.1:{port}", printed)
         leaving = threading.Event()
         approver = threading.Thread(target=answer_everything, args=(demo, leaving))
