@@ -211,8 +211,11 @@ def translate_labels(app: AppConfig) -> None:
     """Let the models of an app show their names in the current language."""
     for model in app.get_models():
         options = model._meta
+        plural = options.verbose_name_plural
+        # Django makes the plural that a model does not name: "{}s", which is lazy too.
+        made = "verbose_name_plural" not in options.original_attrs
+        options.verbose_name_plural = _in_current_language(str(plural) if made else plural)
         options.verbose_name = _in_current_language(options.verbose_name)
-        options.verbose_name_plural = _in_current_language(options.verbose_name_plural)
         for field in options.fields:
             field.verbose_name = _in_current_language(field.verbose_name)
 
