@@ -1,4 +1,4 @@
-"""Who calls, how far they reach, and what they are told when something is refused."""
+"""Who calls the API, with which scopes, and how refusals are answered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ERRORS = 50
 
 
 class Bearer(HttpBearer):
-    """Who calls was found out by `MachineMiddleware`, a browser's session included; this says so in the document.
+    """Documents the authentication that `MachineMiddleware` has done, sessions of browsers included.
 
     An operation that asks is `counted`, before its body is read.
     """
@@ -40,7 +40,7 @@ class Bearer(HttpBearer):
 
 
 def client_of(request: HttpRequest, scope: str) -> Caller:
-    """Who calls. NotAuthenticated, ScopeMissing; NotAllowed for a token that is good for one chat only."""
+    """Return the caller. Raises NotAuthenticated, ScopeMissing, and NotAllowed for a token of a single chat."""
     caller = caller_of(request)
     if caller.thread is not None:
         raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
@@ -49,14 +49,14 @@ def client_of(request: HttpRequest, scope: str) -> Caller:
 
 
 def problems(*statuses: int, **more: Any) -> dict[str, Any]:
-    """For the OpenAPI document: the statuses that an operation refuses with, beside those that all have."""
+    """Return, for OpenAPI, the statuses that an operation refuses with, in addition to those that all operations have."""
     shown = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     found = sorted({401, 403, 422, *statuses})
     return {"responses": {n: {"description": HTTPStatus(n).phrase, "content": shown} for n in found} | more}
 
 
 def refuse_in_our_words(api: NinjaAPI) -> None:
-    """Every error of ninja's becomes one of our problem documents."""
+    """Turn every error of ninja's into a problem document."""
     api.add_exception_handler(Refusal, _refused)
     api.add_exception_handler(ValidationError, _invalid)
     api.add_exception_handler(Exception, _unforeseen)
@@ -73,7 +73,7 @@ def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _path(problem: Mapping[str, Any]) -> str:
     source, *rest = problem["loc"]
-    # The name of our own parameter stands before the fields of a body.
+    # The path of a body's field begins with the name of our parameter.
     names = rest[1:] if source == "body" else rest
     return ".".join(map(str, names))[:200]
 
@@ -83,5 +83,5 @@ def _words(problem: Mapping[str, Any]) -> str:
 
 
 def _unforeseen(request: HttpRequest, error: Any) -> HttpResponse:
-    # Not ninja's text with a traceback while DEBUG is on: Django logs it and answers.
+    # With DEBUG, ninja would answer with a traceback. Django logs the error and answers.
     raise error

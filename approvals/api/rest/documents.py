@@ -1,4 +1,4 @@
-"""What goes over the wire: the bodies that clients send, and the documents that they get."""
+"""The bodies that clients send, and the documents that they receive."""
 
 from __future__ import annotations
 
@@ -40,27 +40,29 @@ class Said(Document):
 
 
 class NewRequest(Document):
-    """What is asked. Of `timeout` (milliseconds, 0 for none) and `deadline` give one."""
+    """A new request. Give `timeout` (milliseconds, 0 for none) or `deadline`, not both."""
 
     kind: Literal["approval", "question", "form"]
     title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)]
     message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Markdown.")] = ""
     tool_name: Short = ""
     tool_call_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    input: dict[str, Any] = Field(default_factory=dict, description="What would be run; frozen from now on.")
+    input: dict[str, Any] = Field(
+        default_factory=dict, description="The input that would run. It cannot be changed later."
+    )
     response_schema: dict[str, Any] | None = Field(
-        default=None, description="JSON Schema 2020-12 for the answer, or for an edited input."
+        default=None, description="A JSON Schema (2020-12) for the answer, or for changed input."
     )
     options: list[Option] = Field(default_factory=list, max_length=MAX_OPTIONS)
     multiple: StrictBool = False
     allow_text: StrictBool = False
     field_name: Short = ""
     suggestions: list[Label] = Field(default_factory=list, max_length=MAX_SUGGESTIONS)
-    context: Any = Field(default=None, description="Anything that helps the person; shown beside the request.")
+    context: Any = Field(default=None, description="Anything that helps the person decide; shown with the request.")
     messages: list[Said] = Field(
         default_factory=list,
         max_length=MAX_MESSAGES,
-        description=f"What was said before, the oldest first; shown to the person. {MAX_TEXT_BYTES:,} bytes in all.",
+        description=f"The conversation before the request, oldest first; {MAX_TEXT_BYTES:,} bytes in total.",
     )
     priority: Literal["low", "normal", "high", "critical"] = "normal"
     timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT)] = 0
@@ -68,14 +70,14 @@ class NewRequest(Document):
     default_response: Any = Field(default=None, description="The answer when the deadline passes. Not for approvals.")
     workflow_id: WorkflowId | None = None
     workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = Field(
-        default=None, description="What people read for the workflow; the first one that is given stays."
+        default=None, description="The title that people see; the first one that is given stays."
     )
     step_path: list[Name] = Field(default_factory=list, max_length=50)
     thread_id: Name = ""
     agent: Short = ""
     callback_url: WebAddress | None = None
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
-        default=None, description="The user who is to answer; for an approval one who may decide it."
+        default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
 
     @property
@@ -83,21 +85,23 @@ class NewRequest(Document):
         return "default_response" in self.model_fields_set
 
     def digest(self) -> str:
-        """Of all that is asked; the same whether a default is written out or left out."""
-        # What was asked before there were messages and titles of workflows keeps its digest.
-        unsaid = {name for name in ("messages", "workflow_title") if not getattr(self, name)}
-        said = self.model_dump(mode="json", exclude=unsaid) | {"has_default": self.has_default}
-        return digest(said, max_bytes=2 * MAX_BYTES)
+        """Return the digest of the whole request; the same whether a default is written out or left out."""
+        # Requests from before there were messages and workflow titles keep their digest.
+        absent = {name for name in ("messages", "workflow_title") if not getattr(self, name)}
+        body = self.model_dump(mode="json", exclude=absent) | {"has_default": self.has_default}
+        return digest(body, max_bytes=2 * MAX_BYTES)
 
 
 class NewDecision(Document):
-    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is of what was shown."""
+    """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is that of the input shown."""
 
     verdict: Annotated[str, AfterValidator(_known_verdict), Field(json_schema_extra={"enum": list(VERDICT_WORDS)})]
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
     edited_input: dict[str, Any] | None = None
     answer: Any = None
-    input_digest: Digest | None = Field(None, description="Refused with 409 `changed` if the request has another.")
+    input_digest: Digest | None = Field(
+        None, description="Refused with 409 `changed` if the request has a different one."
+    )
 
 
 class NewCancel(Document):
@@ -105,9 +109,9 @@ class NewCancel(Document):
 
 
 class NewResult(Document):
-    """What an approved call did: `output` if it worked, `error` (not empty) if it failed."""
+    """The result of an approved call: `output` if it succeeded, `error` (not empty) if it failed."""
 
-    input_digest: Annotated[Digest, Field(description="`decision.approved_digest` of the input that was run.")]
+    input_digest: Annotated[Digest, Field(description="`decision.approved_digest` of the input that ran.")]
     output: Any = None
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)] | None = None
 
@@ -119,14 +123,14 @@ class NewEnd(Document):
 class DecisionDocument(BaseModel):
     verdict: Verdict
     by: str | None = Field(
-        description="A user, or `API key NAME of USER`; null for the deadline and for Pausepoint itself."
+        description="A user, or `API key NAME of USER`; null if the deadline passed or Pausepoint decided."
     )
     via: str
     decided_at: Moment
     comment: str
     edited_input: dict[str, Any] | None
     answer: Any
-    approved_input: dict[str, Any] | None = Field(description="What may run now; null unless approved.")
+    approved_input: dict[str, Any] | None = Field(description="The input that may run now; null unless approved.")
     approved_digest: str | None
 
 
@@ -148,7 +152,7 @@ class Brief(BaseModel):
     status: Status
     requested_by: str
     assigned_to: str | None
-    claimed_by: str | None = Field(description="Who is on it; null once that has lapsed.")
+    claimed_by: str | None = Field(description="The user who works on it; null after the claim has lapsed.")
     claimed_until: Moment | None
     created_at: Moment
     changed_at: Moment
@@ -166,7 +170,7 @@ class RequestDocument(Brief):
     field_name: str
     suggestions: list[str]
     context: Any
-    messages: list[dict[str, str]] = Field(description="What was said before, the oldest first.")
+    messages: list[dict[str, str]] = Field(description="The conversation before the request, oldest first.")
     has_default: bool
     default_response: Any
     callback_url: str | None
@@ -174,14 +178,14 @@ class RequestDocument(Brief):
 
 
 class Page(BaseModel):
-    """Requests, the newest first; `next` is the cursor of the page after this one."""
+    """Requests, newest first; `next` is the cursor of the next page."""
 
     items: list[Brief]
     next: str | None
 
 
 class WorkflowDocument(BaseModel):
-    """A workflow and what it asked, the oldest first; `more` where it asked more than is listed here."""
+    """A workflow and its requests, oldest first; `more` says that it has more requests than are listed."""
 
     workflow_id: str
     url: str

@@ -1,4 +1,4 @@
-"""What the documents of the API are made of: bodies that forbid what they do not know, moments, ids, bounded texts."""
+"""The building blocks of the API's documents: bodies that refuse unknown fields, moments, ids, bounded texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from approvals.runtime.translation import translated
 
 
 class Document(BaseModel):
-    """A body or a set of filters: what it does not know is refused and not left out."""
+    """A body or a set of filters; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -57,7 +57,7 @@ Moment = Annotated[
     PlainSerializer(utc, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-#: What a client calls a piece of its work. It stands in addresses, so it holds nothing that would have to be escaped.
+#: A client's own id of a workflow. It is part of URLs, so it contains nothing that has to be escaped.
 WorkflowId = Annotated[str, StringConstraints(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@=+~,-]*$")]
 WebAddress = Annotated[
     str, StringConstraints(max_length=500, pattern=r"^https?://[^\s/?#\\]+[^\s\\]*$"), AfterValidator(_web_address)
@@ -67,7 +67,7 @@ Name = Annotated[str, StringConstraints(max_length=200)]
 
 
 class _JsonModel(BodyModel):
-    """Reads the body by our own rules, where ninja would take any content type and any number."""
+    """Reads the body by our own rules, because ninja accepts any content type and any number."""
 
     @classmethod
     def get_request_data(cls, request: HttpRequest, api: Any, path_params: Any) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit li
 
 
 def only_known(request: HttpRequest, known: set[str]) -> None:
-    """Raise Invalid for a query parameter that this address does not take, or that is there twice."""
+    """Raise Invalid for a query parameter that is unknown, or given twice."""
     errors: dict[str, str] = {}
     for name, values in request.GET.lists():
         if name not in known:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: ninja's, with the problem documents in it, and its operations as a page shows them."""
+"""The OpenAPI document with problem documents, and its operations as the API page shows them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 PROBLEM = {
     "title": "Problem",
     "type": "object",
-    "description": "What was refused, and why (RFC 9457). Some codes add members, such as `errors` or `decision`.",
+    "description": "The reason of a refusal (RFC 9457). Some codes add members, such as `errors` or `decision`.",
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable; for programs."},
+        "code": {"type": "string", "description": "A stable code for programs."},
         "detail": {"type": "string", "description": "A sentence for people."},
         "errors": {
             "type": "object",
-            "description": "What is wrong, by the path of the field.",
+            "description": "An error for each field, by its path.",
             "additionalProperties": {"type": "string"},
         },
     },
@@ -26,13 +26,13 @@ PROBLEM = {
 
 
 def with_problems(document: dict[str, Any]) -> dict[str, Any]:
-    """The document, with the schema that all refusals refer to."""
+    """Return the document with the schema of problem documents."""
     document["components"]["schemas"]["Problem"] = PROBLEM
     return document
 
 
 def operations(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The operations of an OpenAPI document, as its page shows them: method, path, words, parameters, fields, statuses."""
+    """Return the operations as the page shows them: method, path, texts, parameters, fields, statuses."""
     return [
         {
             "id": operation["operationId"],
@@ -55,7 +55,7 @@ def _parameter(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> dic
 
 
 def _fields(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The members of the body."""
+    """Return the fields of a body."""
     if "requestBody" not in operation:
         return
     body = _resolved(document, operation["requestBody"]["content"]["application/json"]["schema"])

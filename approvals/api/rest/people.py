@@ -1,4 +1,4 @@
-"""Who is at a request, over REST: take it, give it back, hand it over, talk about it."""
+"""People and requests over REST: claim, release, assign, comment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_PAGE = 200
 
 
 class Said(Document):
-    before: int | None = Field(None, ge=1, le=2**53, description="`next` of the page before.")
+    before: int | None = Field(None, ge=1, le=2**53, description="`next` of the previous page.")
     limit: int = Field(50, ge=1, le=MAX_PAGE)
 
 
@@ -44,8 +44,8 @@ class Said(Document):
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
-    """Needs the scope `decide`, and a user who may. A courtesy to other people: it lapses after 15 minutes without an
-    action, and anybody who may decide can still do so. 409 `taken` says who was faster.
+    """Needs the scope `decide`, and a user who may decide. A claim tells other people that the user works on the request. It
+    lapses after 15 minutes without an action, and everybody who may decide still can. 409 `taken` says who was first.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
@@ -61,7 +61,7 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
 def release_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`. Where nobody has taken it (any more), nothing changes."""
+    """Needs the scope `decide`. If the user has no claim (any more), nothing changes."""
     caller = client_of(request, "decide")
     only_known(request, set())
     return handling(actions.release(request_id, by=caller.actor, via=Door.REST))
@@ -76,9 +76,9 @@ def release_request(
 def assign_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`, and a user who may. The person is told, and may see it from then on, and answer it where it is
-    a question or a form; an approval goes to a user who may decide it. 409 `taken` where it is assigned to somebody else
-    than `instead_of` says.
+    """Needs the scope `decide`, and a user who may decide. The new assignee is notified, may see the request, and may answer
+    it if it is a question or a form; an approval can only be assigned to a user who may decide it. 409 `taken` if the
+    request is assigned to someone other than `instead_of`.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
@@ -94,13 +94,13 @@ def assign_request(
     openapi_extra=problems(404),
 )
 def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[Said, Query(...)]) -> Comments:
-    """Needs the scope `read`. The newest first."""
+    """Needs the scope `read`. Returns the internal notes, newest first."""
     caller = client_of(request, "read")
     only_known(request, set(Said.model_fields))
     about = queries.get_request_for(caller.user, request_id)
     found = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
     shown, more = found[: query.limit], len(found) > query.limit
-    return Comments(items=[comment_document(said) for said in shown], next=shown[-1].pk if more else None)
+    return Comments(items=[comment_document(comment) for comment in shown], next=shown[-1].pk if more else None)
 
 
 @router.post(
@@ -112,7 +112,7 @@ def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[Said,
 def create_comment(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewComment, JsonBody(...)]
 ) -> Answer[CommentDocument]:
-    """Needs the scope `decide`, or `ask` for the owner's agent. It cannot be taken back. Agents are not told of it."""
+    """Needs the scope `decide`, or `ask` for the owner's agent. A note cannot be deleted, and agents do not receive it."""
     caller = client_of(request, "decide" if "decide" in caller_of(request).scopes else "ask")
     only_known(request, set())
     return Answer(201, comment_document(actions.comment(request_id, by=caller.actor, via=Door.REST, text=sent.text)))

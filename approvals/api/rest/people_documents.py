@@ -1,4 +1,4 @@
-"""The bodies and documents about people at a request: who is on it, to whom it is assigned, what they say."""
+"""The bodies and documents of claims, assignments and internal notes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ ActorName = Annotated[str, Field(min_length=1, max_length=MAX_ACTOR_NAME)]
 
 
 class NewClaim(Document):
-    """Take it. `over` names whom it is taken over from (`claimed_by`), where somebody is on it."""
+    """A claim. To take over the claim of somebody else, name them in `over` (`claimed_by`)."""
 
     over: ActorName | None = None
 
 
 class NewRelease(Document):
-    """Give back what one has taken; nothing more is to be said."""
+    """The release of a claim; it has no fields."""
 
 
 class NewAssignee(Document):
-    """Hand it to somebody, or back to all. One who was faster is not overruled: name who has it now."""
+    """An assignment to somebody, or to nobody. Name the current assignee, so that nobody is overruled by accident."""
 
-    to: UserName | None = Field(description="The name of an active user; null for nobody.")
-    instead_of: UserName | None = Field(None, description="`assigned_to` as it is now, where it is assigned.")
+    to: UserName | None = Field(description="The name of an active user; null to unassign.")
+    instead_of: UserName | None = Field(None, description="The current `assigned_to`, if the request is assigned.")
 
 
 class NewComment(Document):
@@ -37,7 +37,7 @@ class NewComment(Document):
 
 
 class HandlingDocument(BaseModel):
-    """Who is at a request. What it asks is left out: one who hands it over may not see it any more."""
+    """Who works on a request. The rest is left out, because after an assignment the caller may not see it any more."""
 
     request_id: str
     assigned_to: str | None
@@ -54,7 +54,7 @@ class CommentDocument(BaseModel):
 
 
 class Comments(BaseModel):
-    """What was said, the newest first; `next` is the `before` of the page after this one."""
+    """Internal notes, newest first; `next` is the `before` of the next page."""
 
     items: list[CommentDocument]
     next: int | None

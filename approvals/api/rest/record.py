@@ -1,4 +1,4 @@
-"""The audit log over REST, as long as it is: piece by piece, in the order of events."""
+"""The audit log over REST, streamed in the order of events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINES = {"schema": {"type": "string"}}
 
 
 class Entries(Document):
-    """Which entries are wanted. `after` is the id of the last one that the client has."""
+    """Filters of entries. `after` is the id of the last entry that the client has."""
 
     format: Literal["jsonl", "csv"] = "jsonl"
     event: Short | None = None
@@ -35,7 +35,7 @@ class Entries(Document):
     thread: Name | None = None
     tool: Short | None = None
     tool_call_id: Name | None = None
-    person: ActorName | None = Field(None, description="As it is recorded: `bob`, or `API key billing of bob`.")
+    person: ActorName | None = Field(None, description="The recorded name: `bob`, or `API key billing of bob`.")
     at_from: Moment | None = None
     at_until: Moment | None = None
     after: int | None = Field(None, ge=0, le=2**53)
@@ -49,7 +49,7 @@ class Entries(Document):
     ),
 )
 def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
-    """Needs the scope `audit`, and a user who may view audit entries. One JSON object a line, or CSV."""
+    """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""
     caller = client_of(request, "audit")
     only_known(request, set(Entries.model_fields))
     if not caller.user.has_perm("approvals.view_auditentry"):

@@ -1,4 +1,4 @@
-"""Requests over REST: ask, list, look, wait, decide, withdraw, and say what came of it."""
+"""Requests over REST: ask, list, read, wait, decide, cancel, and report results."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class Filters(Document):
     workflow: WorkflowId | None = None
     thread: Name | None = None
     priority: Priority | None = None
-    text: Name | None = Field(None, description="Words that are in it: title, message, input, context, comments.")
+    text: Name | None = Field(None, description="Words in the title, message, input, context or comments.")
     created_from: Moment | None = None
     created_until: Moment | None = None
-    cursor: Name | None = Field(None, description="`next` of the page before.")
+    cursor: Name | None = Field(None, description="`next` of the previous page.")
     limit: int = Field(50, ge=1, le=MAX_PAGE)
 
 
@@ -72,8 +72,8 @@ def create_request(
     response: HttpResponse,
     idempotency_key: IdempotencyKey = None,
 ) -> Reply[RequestDocument]:
-    """Needs the scope `ask`. The same again (`Idempotency-Key`, or `tool_call_id`) gives the request that is there, with
-    200 and `Idempotent-Replayed: true`. Without `workflow_id` the request gets a workflow of its own, which ends with it.
+    """Needs the scope `ask`. Repeating an `Idempotency-Key` or a `tool_call_id` returns the existing request, with 200 and
+    `Idempotent-Replayed: true`. Without `workflow_id`, the request gets a workflow of its own, which ends with it.
     """
     caller = client_of(request, "ask")
     only_known(request, set())
@@ -92,13 +92,13 @@ def create_request(
         idempotency_key=idempotency_key,
     )
     asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
-    _say_replayed(response, asked.replayed)
+    _mark_replayed(response, asked.replayed)
     return Reply(200 if asked.replayed else 201, _document(caller.user, asked.request.pk))
 
 
 @router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
 def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)]) -> Page:
-    """Needs the scope `read`. The newest first; what the key's user may see."""
+    """Needs the scope `read`. Returns the requests that the key's user may see, newest first."""
     caller = client_of(request, "read")
     only_known(request, set(Filters.model_fields))
     after = queries.RequestCursor.parse(filters.cursor) if filters.cursor is not None else None
@@ -128,8 +128,8 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     openapi_extra=problems(404),
 )
 def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]) -> Any:
-    """Needs the scope `read`. With `wait` the answer comes when the request has ended, at the latest after so many
-    seconds; look at `status`, and call again while it is `pending`.
+    """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
+    and call again while it is `pending`.
     """
     caller = client_of(request, "read")
     only_known(request, set(Waiting.model_fields))
@@ -150,15 +150,16 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
 def decide_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)], response: HttpResponse
 ) -> RequestDocument:
-    """Needs the scope `decide`, and a user who may. Refused with 403 and the `url` of its page: what a key of the same user
-    asked (`asked_by_own_key`), and what is critical (`decide_on_page`). The first verdict wins: 409 says who gave it, and 410
-    that the deadline has passed; both hold the `decision`. The same key's same verdict gives 200 with `Idempotent-Replayed`.
+    """Needs the scope `decide`, and a user who may decide. Refused with 403 and the `url` of the request's page: requests that
+    a key of the same user asked (`asked_by_own_key`), and critical ones (`decide_on_page`). The first verdict wins: 409 says
+    who gave it, 410 that the deadline has passed, and both contain the `decision`. If the same key repeats its verdict, the
+    response is 200 with `Idempotent-Replayed`.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
     verdict = verdict_from(sent.verdict)
     assert verdict is not None, "the body's own check lets no other word through"
-    # Null may be the answer to a question, and beside any other verdict it is none.
+    # Null can be the answer to a question. With any other verdict it means no answer.
     given = "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
     answer = Answer(
         verdict,
@@ -167,7 +168,7 @@ def decide_request(
         answer=sent.answer if given else ABSENT,
     )
     outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
-    _say_replayed(response, outcome.replayed)
+    _mark_replayed(response, outcome.replayed)
     return document(outcome.request)
 
 
@@ -180,7 +181,7 @@ def decide_request(
 def cancel_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]
 ) -> RequestDocument:
-    """Needs the scope `ask`. Nobody can answer it from then on."""
+    """Needs the scope `ask`. After that, nobody can answer the request."""
     caller = client_of(request, "ask")
     only_known(request, set())
     outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
@@ -196,12 +197,12 @@ def cancel_request(
 def report_result(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
 ) -> Reply[ResultDocument]:
-    """Needs the scope `ask`, and the key that asked. Becomes the call's one `tool.result` on record; refused where the
-    input that was run is not the one that was approved.
+    """Needs the scope `ask`, and the key that asked. The report becomes the only `tool.result` of the call in the audit log.
+    Refused if the input that was run is not the input that was approved.
     """
     caller = client_of(request, "ask")
     only_known(request, set())
-    # Null may be an output, and beside an error it is none.
+    # Null can be an output. With an error it means no output.
     given = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
     output = sent.output if given else ABSENT
     if (output is ABSENT) == (sent.error is None):
@@ -209,13 +210,13 @@ def report_result(
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
     new = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
     found = queries.get_request_for(caller.user, request_id)
-    _say_replayed(response, not new)
+    _mark_replayed(response, not new)
     state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"
     call = found.tool_call_id or str(request_id)
     return Reply(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
 
 
-def _say_replayed(response: HttpResponse, replayed: bool) -> None:
+def _mark_replayed(response: HttpResponse, replayed: bool) -> None:
     if replayed:
         response.headers[REPLAYED] = "true"
 

@@ -1,4 +1,4 @@
-"""Rows as documents, and documents as what the desk is asked."""
+"""Turn rows into documents, and documents into requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from approvals.states import Kind, Priority, Status, Verdict, WorkflowState
 
 
 def ask_from(sent: NewRequest) -> Ask:
-    """What the desk is to ask. Invalid for what no single field shows."""
+    """Return the request that a document describes. Raises Invalid for errors that concern several fields."""
     errors: dict[str, str] = {}
     if sent.timeout and sent.deadline:
         errors["deadline"] = _("send a timeout or a deadline, not both")
@@ -133,7 +133,7 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
 def workflow_document(
     workflow: Workflow, steps: Sequence[ApprovalRequest], *, waiting: int, more: bool
 ) -> WorkflowDocument:
-    """`steps` are those that the client may see, and so are the `waiting` ones that are counted."""
+    """Return the document of a workflow; `steps` and `waiting` are those that the client may see."""
     return WorkflowDocument(
         workflow_id=workflow.key,
         url=settings.PUBLIC_URL + workflow.get_absolute_url(),

@@ -1,4 +1,4 @@
-"""Addresses of the API, version 1: ninja's views with our manners, the OpenAPI document and a page to read it."""
+"""URLs of the API, version 1: ninja's views, the OpenAPI document, and a page that shows it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ app_name = "api"
 
 
 class DeskAPI(NinjaAPI):
-    """Names its operations like our functions."""
+    """Names operations after their functions."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
@@ -45,23 +45,23 @@ for router in (requests.router, people.router, workflows.router, record.router):
 
 
 def schema() -> dict[str, Any]:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     return with_problems(api.get_openapi_schema(path_prefix=reverse("api:index")))
 
 
 def openapi(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document of the API."""
+    """Respond with the OpenAPI document."""
     return JsonResponse(schema())
 
 
 def index(request: HttpRequest) -> HttpResponse:
-    """A page that lists the operations."""
+    """Show a page that lists the operations."""
     document = schema()
     return render(request, "approvals/api.html", {"info": document["info"], "operations": operations(document)})
 
 
 def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view that knows HEAD and OPTIONS, refuses other methods in JSON, and takes no session's POST without CSRF."""
+    """Answer HEAD and OPTIONS, refuse other methods in JSON, and check CSRF for sessions."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, **captured: Any) -> HttpResponse:
@@ -82,7 +82,7 @@ def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         refused.headers["Allow"] = allowed
         return refused
 
-    # ninja exempts every view and checks cookies in a class of its own; Django's middleware does it for all of ours.
+    # ninja exempts every view from CSRF; Django's middleware checks all of ours.
     wrapped.csrf_exempt = False  # type: ignore[attr-defined]
     return wrapped
 
@@ -97,7 +97,7 @@ def _readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return mannered(wrapped)
 
 
-#: ninja lists an address once for each of its operations, which share one view, and has a UUID converter of its own.
+#: ninja lists a URL once for each of its operations, which share one view, and has its own UUID converter.
 _views = {
     str(entry.pattern).replace("<uuidstr:", "<uuid:"): entry for entry in api.urls[0] if isinstance(entry, URLPattern)
 }

@@ -1,4 +1,4 @@
-"""Workflows over REST: how far one is, and that it has ended."""
+"""Workflows over REST: read one with its requests, and end it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Id = Annotated[str, Path(..., max_length=200)]
 
 class Whose(Document):
     scope: str | None = Field(
-        None, max_length=64, description="Of another client, where you may see it; yours if absent."
+        None, max_length=64, description="The client's scope, if you may see it; yours by default."
     )
 
 
@@ -34,7 +34,7 @@ class Whose(Document):
     "/workflows/{workflow_id}", response=WorkflowDocument, summary="Look at a workflow", openapi_extra=problems(404)
 )
 def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, Query(...)]) -> WorkflowDocument:
-    """Needs the scope `read`. Its state, and everything it asked with its place (`step_path`)."""
+    """Needs the scope `read`. Returns its state, and all its requests with their place (`step_path`)."""
     caller = client_of(request, "read")
     only_known(request, set(Whose.model_fields))
     return _document(caller, query.scope or caller.scope, workflow_id)
@@ -49,7 +49,7 @@ def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, 
 def end_workflow(
     request: HttpRequest, workflow_id: Id, sent: Annotated[NewEnd, JsonBody(...)], response: HttpResponse
 ) -> WorkflowDocument:
-    """Needs the scope `ask`. What is still open is withdrawn. The same end again changes nothing, another is refused."""
+    """Needs the scope `ask`. Waiting requests are cancelled. Repeating the outcome changes nothing, another one is refused."""
     caller = client_of(request, "ask")
     only_known(request, set())
     found = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
