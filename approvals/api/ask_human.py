@@ -66,7 +66,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @endpoint("GET")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
-    """What came of a question, in the same words and with the same `?wait=`."""
+    """Return the outcome of a question in the same shape and with the same `?wait=`."""
     caller.require("read")
     _refuse_tokens(caller)
     return _respond(request, _question_for(caller, pk), _parse_wait(request))
@@ -188,7 +188,7 @@ def _respond(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> Ht
 
 
 def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
-    """202 while it waits, 200 with the answer; Expired or RequestCancelled if there will be none."""
+    """Return 202 while the question is pending and 200 with the answer. Raises Expired and RequestCancelled."""
     if asked.pending:
         return _accepted(request, asked)
     decision, ended = asked.decision, feed.ended(asked)

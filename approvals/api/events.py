@@ -25,7 +25,7 @@ MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 
 @endpoint("GET")
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Events from now on, or behind `Last-Event-ID` (or `?after=`, for a first connection); of one `?thread=`."""
+    """Stream events from now on, or after `Last-Event-ID` (`?after=` for a first connection); `?thread=` selects one thread."""
     caller.require("read")
     thread = parse_thread(request)
     if caller.thread is not None and thread not in {"", caller.thread}:

@@ -93,7 +93,7 @@ class DeliveryLanes:
             self._leave(job.lane, reached=True)
             return False
         # A daemon thread, so that the exit does not wait for the network. A delivery that is cut off is due again.
-        threading.Thread(target=self._carry, args=(job,), name="pausepoint-courier", daemon=True).start()
+        threading.Thread(target=self._carry, args=(job,), name="pausepoint-delivery", daemon=True).start()
         return True
 
     def _carry(self, job: Job) -> None:
