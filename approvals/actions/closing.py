@@ -23,6 +23,9 @@ from approvals.record import audit
 from approvals.runtime.canonical import same_json
 from approvals.states import ENDED, Door, Kind, Status, WorkflowState
 
+#: Recorded as it is in every language, so that the audit log has one text for it.
+WORKFLOW_ENDED = "The workflow has ended."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
@@ -53,7 +56,7 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Do
         known = workflow.ended
         if not known:
             waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)
-            cancelled = cancel_requests(list(waiting), by=by, via=via, comment=_("The workflow has ended."))
+            cancelled = cancel_requests(list(waiting), by=by, via=via, comment=WORKFLOW_ENDED)
             end_workflow(workflow, state=state)
             workflow.refresh_from_db()
         if cancelled:

@@ -97,4 +97,6 @@ async def _receive(
             handle(message)
     finally:
         for group in groups:
-            await layer.group_discard(group, channel)
+            # An error here would replace the cancellation, and the listener would subscribe again.
+            with contextlib.suppress(Exception):
+                await layer.group_discard(group, channel)

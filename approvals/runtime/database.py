@@ -29,7 +29,7 @@ THREADS = 4
 AWAY = (OperationalError, InterfaceError, InternalError)
 #: Seconds between two tries while the database is away.
 RETRY = 1.0
-#: BatchCache by the process, so that an outage is logged once.
+#: Shared by the process, so that an outage is logged once.
 outage = OutageLog(logger, "The database is away (%s); what needs it is tried again.", "The database answers again.")
 lock_waits = OutageLog(
     logger, "Rows are locked for long (%s); what needs them is tried again.", "No row is locked for long."
