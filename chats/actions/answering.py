@@ -20,7 +20,7 @@ from chats import history, queries
 from chats.actions.forgeries import check_part, contradicts
 from chats.actions.resuming import resume_turn
 from chats.exceptions import ChatNotFound, Forged, NothingNew, UnknownMessage
-from chats.models import Chat, Message, ToolCall, Turn
+from chats.models import Chat, ToolCall, Turn
 from chats.states import CLOSED, TurnState
 
 
@@ -46,7 +46,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
     if chat.owner_id != by.pk:
         raise ChatNotFound
     with transaction.atomic():
-        turn, stored = _lock_turn(chat, message_id)
+        turn = _lock_turn(chat, message_id)
         calls = {call.tool_call_id: call for call in turn.tool_calls.select_related("approval__decision")}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
             raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
@@ -55,7 +55,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         after = queries.last_seq(turn)
         refused = [
             _decide(request, answer, by, via)
-            for call_id, answer in _new_answers(stored, parts).items()
+            for call_id, answer in _new_answers(queries.chain_of(turn, calls.values()), parts).items()
             if (request := calls[call_id].approval) is not None and request.pending
         ]
     if None not in refused:
@@ -70,19 +70,17 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
     return Taken(turn, after, frozenset(unreported))
 
 
-def _lock_turn(chat: Chat, message_id: str) -> tuple[Turn, Message]:
-    """Return the locked turn of a shown assistant's message, and the message. UnknownMessage."""
+def _lock_turn(chat: Chat, message_id: str) -> Turn:
+    """Return the locked turn of a shown assistant's message. UnknownMessage."""
     turn = Turn.objects.select_for_update(of=("self",), no_key=True).filter(chat=chat, message_id=message_id).first()
-    message = chat.shown.filter(message_id=message_id, role="assistant").first()
-    if turn is None or message is None:
+    if turn is None or not chat.shown.filter(message_id=message_id, role="assistant").exists():
         raise UnknownMessage
-    return turn, message
+    return turn
 
 
-def _new_answers(stored: Message, parts: Sequence[Mapping[str, Any]]) -> dict[str, Answer]:
-    """Return what the parts decide about calls that the stored message shows as open, by toolCallId, in their order."""
-    chain = [{"id": stored.message_id, "role": stored.role, "parts": stored.parts}]
-    incoming = {"id": stored.message_id, "role": "assistant", "parts": list(parts)}
+def _new_answers(chain: list[dict[str, Any]], parts: Sequence[Mapping[str, Any]]) -> dict[str, Answer]:
+    """Return what the parts decide about the open calls of the one message in `chain`, by toolCallId, in their order."""
+    incoming = {**chain[0], "parts": list(parts)}
     found: dict[str, Answer] = {}
     for result in history.extract_new_tool_results(chain, incoming):
         if "output" in result:

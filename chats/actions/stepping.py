@@ -139,9 +139,6 @@ def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorde
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
         write_events(turn, last_seq, [*recorded, *last])
         if not resting:
-            # Clients answer what the stored message shows; the requests are there already.
-            refresh_message(turn)
-            notify_after_commit(turn.chat_id)
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until"])

@@ -12,7 +12,7 @@ from chats.queries.chats import (
     listed_chats_for,
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
-from chats.queries.requests import open_requests, own_open_requests, requests_of
+from chats.queries.requests import chain_of, open_requests, own_open_requests, requests_of
 from chats.queries.steps import call_view, decision_of, model_history, step_views, tool_parts_of
 from chats.queries.turns import (
     Progress,
@@ -30,6 +30,7 @@ from chats.queries.turns import (
 __all__ = [
     "Progress",
     "call_view",
+    "chain_of",
     "chats_for",
     "chats_older_than",
     "checkpoints_of",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
 from chats.history import pending_approvals, pending_tool_calls
-from chats.models import Chat, Turn
+from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
 from chats.queries.projection import tool_part
 from chats.queries.steps import call_view
@@ -21,13 +22,21 @@ def open_requests(turn: Turn) -> list[ApprovalRequest]:
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of the turn's own calls, in the order of the calls."""
     calls = list(turn.tool_calls.select_related("approval__decision", "recovery").order_by("id"))
-    parts = [tool_part(call_view(call)) for call in calls]
-    chain = [{"id": turn.message_id, "role": "assistant", "parts": parts}]
+    chain = chain_of(turn, calls)
     waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
     # A recovery asks about the outcome of a call; no part of the message shows it.
     asked = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
     # A request may have ended a moment before its call takes the outcome.
     return [request for pair in asked for request in pair if request is not None and request.pending]
+
+
+def chain_of(turn: Turn, calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
+    """Return the calls of a turn as the chain of messages that `chats.history` reads.
+
+    It is made of the rows, because the stored message may be behind them while the turn runs.
+    """
+    parts = [tool_part(call_view(call)) for call in calls]
+    return [{"id": turn.message_id, "role": "assistant", "parts": parts}]
 
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:

@@ -89,6 +89,24 @@ def test_a_preliminary_output_does_not_answer_a_question():
     assert (answer.status, answer.code) == (409, "nothing_new")
 
 
+def test_an_approval_counts_while_the_stored_message_is_behind_its_request():
+    client = paused("approve refund")
+    call = client.calls()[0]
+    approval = {"id": call["approval"]["id"], "approved": False}
+    # As while a turn has asked, but cannot pause because a sub-agent has moved in the meantime.
+    message = Message.objects.get(message_id=client.last["id"])
+    message.parts = [
+        {key: value for key, value in part.items() if key != "approval"} | {"state": "input-available"}
+        if part.get("toolCallId") == call["toolCallId"]
+        else part
+        for part in message.parts
+    ]
+    message.save(update_fields=["parts"])
+    call.update(state="approval-responded", approval=approval)
+    assert client.post(messageId=client.last["id"]).status == 200
+    assert Decision.objects.get().verdict == Verdict.REJECT
+
+
 def test_an_approval_of_another_input_is_refused():
     client = paused("approve refund")
     approval = {"id": client.calls()[0]["approval"]["id"], "approved": True}
