@@ -229,8 +229,8 @@ def test_many_decided_at_once_are_told_of_in_translation(windows, travellers, ab
     page.wait_for_url("**/requests/bulk/")
     data = data_of(abroad)
     found = [bare(page, data)]
-    page.locator("button.danger").click()
-    page.get_by_role("heading", level=1).wait_for()
+    with page.expect_navigation():
+        page.locator("button.danger").click()
     found.append(bare(page, data))
     assert found == [[], []]
 
