@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from collections.abc import Iterator
 
-from django.contrib.auth.models import Permission, User
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import Permission, User
 from django.contrib.sessions.backends.db import SessionStore
-from django.db.backends.signals import connection_created
 from django.db import connections
+from django.db.backends.signals import connection_created
 
 from approvals import actions
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict, WorkflowState
+from hitlsite.management.commands.serve import collect_garbage_rarely
 from tests.support.chats.scenes import REFUND, completed, paused, text, use
 from tests.support.chats.turns import make_chat
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -28,8 +29,10 @@ TURNS = 10
 def seed(waiting: int = 60, ended: int = 60, chats: int = 40) -> tuple[str, dict[str, str]]:
     """Fill the pages. Return the session key of a person who may decide, and the address of each page."""
     owners = [User.objects.create_user(f"owner-{number}") for number in range(10)]
-    reader = User.objects.create_user("reader")
-    reader.user_permissions.add(Permission.objects.get(codename="decide_approvalrequest"))
+    reader = User.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.add(
+        *Permission.objects.filter(codename__in=["decide_approvalrequest", "view_auditentry"])
+    )
     for number in range(waiting + ended):
         owner = owners[number % len(owners)]
         workflow = make_workflow(owner, title=f"Refund for order {number}")
@@ -49,6 +52,7 @@ def seed(waiting: int = 60, ended: int = 60, chats: int = 40) -> tuple[str, dict
         "dashboard, 50 workflows": "/",
         "one request": one.get_absolute_url(),
         "one workflow with its audit log": one.workflow.get_absolute_url(),
+        "audit log (admin)": "/admin/approvals/auditentry/",
         "completed workflows": "/workflows/",
         "Insights": "/insights/",
         "chats": "/chats/",
@@ -69,6 +73,7 @@ def session_of(user: User) -> str:
 
 def measure(pages: dict[str, str], session_key: str, rounds: int) -> dict[str, tuple[list[float], int, int]]:
     """Return the CPU in ms of each round, the number of statements, and the size of each page."""
+    collect_garbage_rarely()
     return asyncio.run(_measure(pages, session_key, rounds))
 
 
