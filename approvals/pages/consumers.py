@@ -61,9 +61,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.scope, self.base_send = scope, send
         self.notifications: asyncio.Queue[dict[str, Any]] = asyncio.Queue(UNSHOWN)
         self.subscription = listeners.Subscription(self._notify)
+        sources: list[Any] = [receive, self.notifications.get]
         try:
             with contextlib.suppress(StopConsumer):
-                await await_many_dispatch([receive, self.notifications.get], self.dispatch)
+                await await_many_dispatch(sources, self.dispatch)
         finally:
             self.subscription.leave()
 

@@ -16,4 +16,4 @@ def any_of(values: Collection[int] | Collection[str]) -> RawSQL:
     found = list(values)
     if connection.vendor == "postgresql":
         return RawSQL(_POSTGRESQL[type(found[0]) if found else int], [found])  # noqa: S611 - a constant and a parameter
-    return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(found)])  # noqa: S611 - a constant and a parameter
+    return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(found)])

@@ -48,7 +48,9 @@ async def settled() -> None:
 
 async def test_listeners_share_one_channel_and_get_the_messages_of_their_groups(layer):
     heard: list[tuple[str, int]] = []
-    subscriptions = [listeners.Subscription(lambda message, n=n: heard.append((message["type"], n))) for n in range(MANY)]
+    subscriptions = [
+        listeners.Subscription(lambda message, n=n: heard.append((message["type"], n))) for n in range(MANY)
+    ]
     ready = [event for n, each in enumerate(subscriptions) for event in each.join(["all", f"user.{n}"])]
     await listeners.wait_until_ready(*ready)
     await doorbell._send("user.7", {"type": "one"})

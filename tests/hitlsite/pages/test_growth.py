@@ -53,7 +53,9 @@ def reads() -> dict[str, Callable[[], int]]:
     calls = ["/requests", "/requests?status=approved&tool=refund", "/requests?text=refund", f"/requests/{one.pk}"]
     calls += [f"/requests/{decided.pk}", f"/requests/{one.pk}/comments"]
     see, mine, machine = browser(decider), browser(asker), Machine(decider)
-    found: dict[str, Callable[[], int]] = {f"page {path}": lambda path=path: see.get(path).status_code for path in pages}
+    found: dict[str, Callable[[], int]] = {
+        f"page {path}": lambda path=path: see.get(path).status_code for path in pages
+    }
     found |= {f"own page {path}": lambda path=path: mine.get(path).status_code for path in own}
     found |= {f"call {path}": lambda path=path: machine.get(path).status for path in calls}
     for name, read in found.items():

@@ -17,6 +17,7 @@ from django.db.backends.signals import connection_created
 from approvals import actions
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict, WorkflowState
+from hitlsite.asgi import application
 from hitlsite.management.commands.serve import collect_garbage_rarely
 from tests.support.chats.scenes import REFUND, completed, paused, text, use
 from tests.support.chats.turns import make_chat
@@ -30,9 +31,7 @@ def seed(waiting: int = 60, ended: int = 60, chats: int = 40) -> tuple[str, dict
     """Fill the pages. Return the session key of a person who may decide, and the address of each page."""
     owners = [User.objects.create_user(f"owner-{number}") for number in range(10)]
     reader = User.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.add(
-        *Permission.objects.filter(codename__in=["decide_approvalrequest", "view_auditentry"])
-    )
+    reader.user_permissions.add(*Permission.objects.filter(codename__in=["decide_approvalrequest", "view_auditentry"]))
     for number in range(waiting + ended):
         owner = owners[number % len(owners)]
         workflow = make_workflow(owner, title=f"Refund for order {number}")
@@ -115,8 +114,6 @@ def counted_statements() -> Iterator[list[str]]:
 
 async def get(address: str, session_key: str) -> bytes:
     """Return a page as the ASGI application responds with it."""
-    from hitlsite.asgi import application
-
     path, _, query = address.partition("?")
     headers = [(b"host", b"localhost"), (b"accept", b"text/html"), (b"cookie", f"sessionid={session_key}".encode())]
     scope = {
