@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Permission, User
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import connections
-from django.db.backends.signals import connection_created
 
 from approvals import actions
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict, WorkflowState
-from hitlsite.asgi import application
 from hitlsite.management.commands.serve import collect_garbage_rarely
 from tests.support.chats.scenes import REFUND, completed, paused, text, use
 from tests.support.chats.turns import make_chat
 from tests.support.desk.requests import decide, make_request, make_workflow
+from tests.support.load.in_process import call, watched
 
 INPUT = {"orderId": "4711", "amount": 500, "currency": "EUR", "reason": "The parcel came back", "notify": True}
 TURNS = 10
@@ -78,66 +73,14 @@ def measure(pages: dict[str, str], session_key: str, rounds: int) -> dict[str, t
 
 async def _measure(pages: dict[str, str], session_key: str, rounds: int) -> dict[str, tuple[list[float], int, int]]:
     found: dict[str, tuple[list[float], int, int]] = {}
-    with counted_statements() as statements:
+    with watched() as watch:
         for name, address in pages.items():
             taken, size = [], 0
             for number in range(rounds + 3):
-                statements.clear()
+                watch.forget()
                 began = time.process_time()
-                size = len(await get(address, session_key))
+                size = len(await call("GET", address, cookie=f"sessionid={session_key}", accept="text/html"))
                 if number >= 3:
                     taken.append((time.process_time() - began) * 1000)
-            found[name] = taken, len(statements), size
+            found[name] = taken, len(watch.statements), size
     return found
-
-
-@contextmanager
-def counted_statements() -> Iterator[list[str]]:
-    """Collect the statements of all connections that are opened from now on."""
-    statements: list[str] = []
-
-    def record(execute: Any, sql: str, *args: Any) -> Any:
-        statements.append(sql)
-        return execute(sql, *args)
-
-    def created(connection: Any, **_: Any) -> None:
-        if record not in connection.execute_wrappers:
-            connection.execute_wrappers.append(record)
-
-    connections.close_all()
-    connection_created.connect(created)
-    try:
-        yield statements
-    finally:
-        connection_created.disconnect(created)
-
-
-async def get(address: str, session_key: str) -> bytes:
-    """Return a page as the ASGI application responds with it."""
-    path, _, query = address.partition("?")
-    headers = [(b"host", b"localhost"), (b"accept", b"text/html"), (b"cookie", f"sessionid={session_key}".encode())]
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": headers,
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 8000),
-    }
-    asked: list[dict[str, Any]] = [{"type": "http.request", "body": b"", "more_body": False}]
-    sent: list[Any] = []
-
-    async def receive() -> dict[str, Any]:
-        return asked.pop() if asked else await asyncio.get_running_loop().create_future()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await application(scope, receive, send)
-    assert sent[0]["status"] == 200, (address, sent)
-    return b"".join(message.get("body", b"") for message in sent[1:])
