@@ -50,7 +50,7 @@ _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-d
 
 
 async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a sync function that uses the database on a thread, and close its connection afterwards.
+    """Run a sync function that uses the database on a thread, and release its connection afterwards.
 
     Cancelling the caller does not interrupt the work. Work that fails because a row stays locked has changed nothing and is
     tried again after RETRY seconds; its thread is free in between.
@@ -90,11 +90,21 @@ def submit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
 
 
 def call_and_close(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function on this thread, and close the connections that it opened."""
+    """Call a function on this thread, and release the connections that it opened."""
     try:
         result = work(*args, **kwargs)
-    finally:
+    except BaseException:
+        # The connection may be broken, so the next piece of work opens a new one.
         connections.close_all()
+        raise
+    _release_connections()
     outage.record_success()
     lock_waits.record_success()
     return result
+
+
+def _release_connections() -> None:
+    """Return connections of PostgreSQL to their pool; keep those of SQLite, which would open the file again each time."""
+    for connection in connections.all(initialized_only=True):
+        if connection.vendor != "sqlite" or connection.in_atomic_block:
+            connection.close()

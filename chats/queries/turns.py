@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Max
 
-from chats.models import Chat, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.models import Chat, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED, CallState, TurnState
 
 
@@ -50,24 +48,6 @@ def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:
     for pk, state in below.values_list("pk", "state"):
         found[state].append(pk)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The number of committed steps of a turn; the stop reason and the calls of the last one."""
-
-    steps: int
-    stop_reason: str
-    calls: Sequence[ToolCall]
-
-
-def progress_of(turn_id: int) -> Progress:
-    last = Step.objects.filter(turn=turn_id).order_by("-index").first()
-    if last is None:
-        return Progress(0, "", [])
-    return Progress(
-        last.index + 1, last.stop_reason, list(last.tool_calls.select_related("approval__decision").order_by("id"))
-    )
 
 
 def last_seq(turn: Turn) -> int:
