@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from django.db import InterfaceError, InternalError, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, InternalError, OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
 from approvals.runtime.failures import OutageLog
@@ -55,7 +55,7 @@ async def run(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     Cancelling the caller does not interrupt the work. Work that fails because a row stays locked has changed nothing and is
     tried again after RETRY seconds; its thread is free in between.
     """
-    doing = functools.partial(call_and_close, work, *args, **kwargs)
+    doing = functools.partial(_call, work, *args, **kwargs)
     while True:
         try:
             return await asyncio.get_running_loop().run_in_executor(_pool, doing)
@@ -86,25 +86,34 @@ async def retry_while_away(work: Callable[[], Awaitable[T]]) -> T:
 
 def submit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
     """Run a function when a thread is free, without waiting for it."""
-    _pool.submit(functools.partial(call_and_close, work, *args, **kwargs))
+    _pool.submit(functools.partial(_call, work, *args, **kwargs))
 
 
 def call_and_close(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function on this thread, and release the connections that it opened."""
+    """Call a function on this thread, and close the connections that it opened."""
     try:
         result = work(*args, **kwargs)
-    except BaseException:
-        # The connection may be broken, so the next piece of work opens a new one.
+    finally:
         connections.close_all()
-        raise
-    _release_connections()
     outage.record_success()
     lock_waits.record_success()
     return result
 
 
-def _release_connections() -> None:
-    """Return connections of PostgreSQL to their pool; keep those of SQLite, which would open the file again each time."""
-    for connection in connections.all(initialized_only=True):
-        if connection.vendor != "sqlite" or connection.in_atomic_block:
-            connection.close()
+def _call(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function on a thread of the pool, which keeps its connection on SQLite: opening the file again takes longer.
+
+    On PostgreSQL the connection returns to its own pool.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "sqlite":
+        return call_and_close(work, *args, **kwargs)
+    try:
+        result = work(*args, **kwargs)
+    except BaseException:
+        # The connection may be broken.
+        connections.close_all()
+        raise
+    outage.record_success()
+    lock_waits.record_success()
+    return result

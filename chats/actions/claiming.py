@@ -37,7 +37,8 @@ def begin_run(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int, list[Execu
         if claimed is None:
             return None
         found, turn, last = claimed
-        claim = replace(found, known=Known(turn, queries.progress_of(turn)))
+        read = queries.progress_of(turn)
+        claim = replace(found, known=Known(turn, is_new=turn.attempt == 1 and not read.steps, progress=read))
         progress = claim.progress()
         started: list[Execution] = []
         if progress is not None and not turn.stopped:

@@ -67,7 +67,7 @@ def finish_turn(
         text = _closing_text(turn, step, projection.NO_TEXT, progress)
         last = _closing(next_seq, step, [*text, events.StepEnded(step), events.TurnEnded(reason)])
         write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.COMPLETED, reason, workflow, progress)
+        _end(turn, TurnState.COMPLETED, reason, workflow, progress, never_paused=claim.never_paused)
     return last
 
 
@@ -190,12 +190,14 @@ def _end(
     reason: FinishReason,
     workflow: Workflow | None,
     progress: Progress | None = None,
+    *,
+    never_paused: bool = False,
 ) -> None:
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
     turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
     parts = refresh_message(turn, progress, closing=closing)
-    write_checkpoint(turn, parts, CheckpointKind.FINAL, reason)
+    write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
     ending = {
         "state": turn.state,

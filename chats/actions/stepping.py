@@ -78,8 +78,10 @@ def commit_step(
         if turn.usage:
             turn.save(update_fields=["usage"])
         write_events(turn, last_seq, recorded)
-        repeatable = {one.tool_call_id for one in planned if one.tool is not None and one.tool.idempotent}
-        started = start_calls(claim, turn, [call for call in calls if call.tool_call_id in repeatable])
+        started: list[Execution] = []
+        if claim.known is not None:
+            repeatable = {one.tool_call_id for one in planned if one.tool is not None and one.tool.idempotent}
+            started = start_calls(claim, turn, [call for call in calls if call.tool_call_id in repeatable])
         refresh_message(turn, claim.progress())
         notify_after_commit(turn.chat_id)
     return started
@@ -178,7 +180,8 @@ def pause_turn(
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
-        write_checkpoint(turn, refresh_message(turn, progress), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
+        parts = refresh_message(turn, progress)
+        write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, first=claim.never_paused)
         enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
         notify_after_commit(turn.chat_id)
     return last

@@ -49,6 +49,11 @@ class Claim:
         found = self.known.progress if self.known is not None else None
         return found if found is not None and found.is_ours else None
 
+    @property
+    def never_paused(self) -> bool:
+        """Whether the turn is known to have had no pause yet."""
+        return self.known is not None and self.known.is_new
+
     def forget(self) -> None:
         """Have the rows be read again: a write failed, or changed more than the runner keeps up with."""
         if self.known is not None:
@@ -57,9 +62,10 @@ class Claim:
 
 @dataclass(slots=True)
 class Known:
-    """The turn of a runner with its chat, and its progress."""
+    """The turn of a runner with its chat, its progress, and whether it had neither a runner nor a step before."""
 
     turn: Turn
+    is_new: bool
     progress: Progress | None = None
 
 
@@ -140,12 +146,11 @@ def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, An
 
 
 def write_checkpoint(
-    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
+    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason, *, first: bool = False
 ) -> TurnCheckpoint:
-    """Store the message's parts as the turn's next checkpoint."""
+    """Store the message's parts as the turn's next checkpoint; `first` says that it is known to have none."""
     earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
-    # A turn that was claimed once has not paused yet.
-    before = list(earlier) if turn.attempt > 1 else []
+    before = [] if first else list(earlier)
     kept, tail = checkpoints.difference(checkpoints.fold(before), parts)
     return TurnCheckpoint.objects.create(
         chat_pk=turn.chat_id,

@@ -1,7 +1,7 @@
 """Run a turn: claim it, ask the model, run its tools, and stop at a pause or at the end.
 
-The next action follows from the stored rows, which a runner reads once and then keeps up with. So a runner that takes over in the middle of a turn, after a pause or
-after a crash, does exactly what the one before it would have done.
+The next action follows from the stored rows, which a runner reads once and then keeps up with. So a runner that takes over
+in the middle of a turn, after a pause or after a crash, does exactly what the one before it would have done.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Run:
     """One runner's work on one turn, under one claim."""
 
     def __init__(
-        self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event, started: Sequence[Execution]
+        self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event, started: Sequence[Execution] = ()
     ) -> None:
         self.claim, self.ledger, self.stop = claim, ledger, stop
         self._turn, self._started = turn, list(started)
