@@ -116,6 +116,8 @@ def database(name: str, default: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": Path(url.removeprefix("sqlite:///")) if url else default,
+        # Opening the file and setting it up takes longer than most statements, so each thread keeps its connection.
+        "CONN_MAX_AGE": None,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,

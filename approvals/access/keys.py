@@ -8,10 +8,13 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import CharField
 from django.utils import timezone
 
+from approvals.access import rights
 from approvals.models.keys import ApiKey
 from approvals.runtime.async_commit import async_commit
+from approvals.runtime.prepared import Parameter, Prepared
 
 #: The shape of what `actions.create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
@@ -23,15 +26,25 @@ KEY_SCOPE = "key:"
 USE_INTERVAL = timedelta(minutes=1)
 
 
+_LIVE: Prepared[ApiKey] = Prepared(
+    lambda: (
+        ApiKey.objects.select_related("user")
+        .annotate(**{"decides": rights.holds(rights.DECIDE, "user"), "views": rights.holds(rights.VIEW, "user")})
+        .filter(prefix=Parameter("prefix", CharField()), revoked_at=None)
+    )
+)
+
+
 def find_key(text: str) -> ApiKey | None:
     """Return the live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
     # A text of another shape is not looked up: it may hold characters that no database accepts.
     shape = KEY.fullmatch(text)
     if shape is None:
         return None
-    key = ApiKey.objects.select_related("user").filter(prefix=shape["prefix"], revoked_at=None).first()
+    key = _LIVE.first(prefix=shape["prefix"])
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, hash_of(text)):
         return None
+    rights.remember(key.user, {rights.DECIDE: key.decides, rights.VIEW: key.views})
     return key
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import QuerySet
 
 from approvals.access.keys import KEY_SCOPE
+from approvals.access.rights import DECIDE, VIEW
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
 from approvals.states import ASKS, Kind, Priority
@@ -17,12 +18,10 @@ Person = Actor | AnonymousUser
 #: The user that somebody has named; AnonymousUser if there is none of that name.
 Named = User | AnonymousUser
 
-DECIDE = "approvals.decide_approvalrequest"
-
 
 def sees_everything(user: Person) -> bool:
     """Return whether this is a decider or an auditor, who see every request."""
-    return user.has_perm(DECIDE) or user.has_perm("approvals.view_approvalrequest")
+    return user.has_perm(DECIDE) or user.has_perm(VIEW)
 
 
 def load_permissions(users: Collection[User]) -> None:

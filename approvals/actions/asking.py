@@ -9,12 +9,14 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import CharField, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions import publishing
 from approvals.actions.indexing import index_request
+from approvals.actions.locking import lock_workflow
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask
@@ -22,8 +24,10 @@ from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
+from approvals.queries.requests import whole_requests
 from approvals.runtime import locks
 from approvals.runtime.canonical import digest
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.text import visible
 from approvals.states import CLIENT, Kind, WorkflowState
 
@@ -105,35 +109,40 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     CannotBeAssigned.
     """
     ask.check()
-    try:
-        with transaction.atomic():
-            if ask.tool_call_id is not None:
-                # No constraint prevents an approval and a question for the same call, so both take this lock.
-                locks.lock_name(f"{origin.scope} {ask.tool_call_id}")
-            known = _known(ask, origin)
-            return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
-    except IntegrityError:
-        # Another transaction asked the same at the same moment and won: the unique constraint decides.
+    for _attempt in range(2):
+        try:
+            return _ask_once(ask, origin, by=by)
+        except IntegrityError:
+            # Another transaction made the same workflow or the same request at the same moment; now it can be seen.
+            continue
+    return _ask_once(ask, origin, by=by)
+
+
+def _ask_once(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
+    """Find the request or create it. IntegrityError if another transaction is faster."""
+    with transaction.atomic():
+        if ask.tool_call_id is not None:
+            # No constraint prevents an approval and a question for the same call, so both take this lock.
+            locks.lock_name(f"{origin.scope} {ask.tool_call_id}")
         known = _known(ask, origin)
-        if known is None:
-            raise
-        return AskOutcome(known, replayed=True)
+        return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
 
 
 def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     request_id = uuid4()
-    workflow = open_workflow(
-        scope=origin.scope,
-        key=origin.workflow or str(request_id),
-        # The title of a first request would be a poor name for a workflow that its client has named.
-        title=origin.workflow_title or origin.workflow or ask.title,
-        source=origin.source,
-        owner=person_behind(by),
-        agent=origin.agent,
-        thread_id=origin.thread_id,
-    )
-    workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
-    if origin.workflow_title and workflow.title == workflow.key:
+    workflow = lock_workflow(scope=origin.scope, key=origin.workflow) if origin.workflow else None
+    if workflow is None:
+        workflow = Workflow(
+            scope=origin.scope,
+            key=origin.workflow or str(request_id),
+            # The title of a first request would be a poor name for a workflow that its client has named.
+            title=visible(origin.workflow_title or origin.workflow or ask.title)[:MAX_TITLE],
+            source=origin.source,
+            owner=person_behind(by),
+            agent=origin.agent,
+            thread_id=origin.thread_id,
+        )
+    elif origin.workflow_title and workflow.title == workflow.key:
         # Its client gives the workflow a title for the first time.
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
@@ -148,26 +157,43 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     now = timezone.now()
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
-    request = ApprovalRequest(**_frozen(workflow, ask, now), requested_by=person_behind(by), **more)
-    request.save(force_insert=True)
-    index_request(request)
+    urgency = URGENCY[ask.priority]
     workflow.open_count += 1
     workflow.state = WorkflowState.SUSPENDED
     workflow.suspended_at = workflow.suspended_at or now
-    workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)
-    workflow.save(update_fields=["open_count", "state", "suspended_at", "urgency"])
+    workflow.urgency = min(urgency, urgency if workflow.urgency is None else workflow.urgency)
+    new = workflow.pk is None
+    workflow.save(force_insert=new, update_fields=None if new else ["open_count", "state", "suspended_at", "urgency"])
+    request = ApprovalRequest(**_frozen(workflow, ask, now), requested_by=person_behind(by), **more)
+    request.save(force_insert=True)
+    index_request(request)
     record = publishing.request_record(request)
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     return request
 
 
+#: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.
+_SAME: Prepared[ApprovalRequest] = Prepared(
+    lambda: (
+        whole_requests()
+        .filter(
+            Q(idempotency_key=Parameter("idempotency_key", CharField()))
+            | Q(tool_call_id=Parameter("tool_call_id", CharField())),
+            scope=Parameter("scope", CharField()),
+        )
+        .order_by("created_at")
+    )
+)
+
+
 def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     """Return the request if the client has asked it before; Conflict if it asked something else."""
-    by_key = None
-    if origin.idempotency_key is not None:
-        mine = ApprovalRequest.objects.select_related("workflow")
-        by_key = mine.filter(scope=origin.scope, idempotency_key=origin.idempotency_key).first()
-    known = by_key or _named_by(origin.scope, ask.tool_call_id)
+    if origin.idempotency_key is None and ask.tool_call_id is None:
+        return None
+    found = _SAME.all(scope=origin.scope, idempotency_key=origin.idempotency_key, tool_call_id=ask.tool_call_id)
+    by_key = next((one for one in found if one.idempotency_key == origin.idempotency_key is not None), None)
+    # One call asks one thing, of whatever kind.
+    known = by_key or next(iter(found), None)
     if known is not None and known.ask_digest != origin.digest:
         name = "Idempotency-Key" if by_key else "tool_call_id"
         words = _(
@@ -175,14 +201,6 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
         ) % {"name": name}
         raise Conflict(words, str(known.pk))
     return known
-
-
-def _named_by(scope: str, tool_call_id: str | None) -> ApprovalRequest | None:
-    """Return what a client has asked for a tool call, of any kind: one call asks one thing."""
-    if tool_call_id is None:
-        return None
-    mine = ApprovalRequest.objects.select_related("workflow").filter(scope=scope, tool_call_id=tool_call_id)
-    return mine.order_by("created_at").first()
 
 
 def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:

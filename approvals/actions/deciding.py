@@ -5,24 +5,26 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import Min
+from django.db import transaction
+from django.db.models import Min, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import signals
 from approvals.access import permissions
 from approvals.actions import publishing, rulings
+from approvals.actions.counting import count_down
 from approvals.actions.indexing import index_decision
-from approvals.actions.locking import Locked, lock_request, lock_visible_request, whole_requests
+from approvals.actions.locking import Locked, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed, NotFound, Refusal
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Actor
+from approvals.queries.requests import WHOLE_REQUEST
 from approvals.runtime.canonical import clean_text
 from approvals.states import (
     ASK_HUMAN,
@@ -69,7 +71,7 @@ def decide(
     AlreadyDecided (names who was first), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
-    seen = _allowed(seen or whole_requests().select_related("workflow").filter(pk=request_id).first(), by)
+    seen = _allowed(seen or WHOLE_REQUEST.first(pk=request_id), by)
     if permissions.asked_through_own_key(by, seen):
         raise AskedByOwnKey(seen)
     if not seen.pending:
@@ -78,6 +80,8 @@ def decide(
     checked = _checked(seen, answer, via, shown_digest)
     if isinstance(checked, Refusal) and seen.deadline_at is None:
         raise checked
+    if not isinstance(checked, Refusal) and (decision := _end_as_seen(seen, checked, by=by, via=via)):
+        return Outcome(seen, decision)
     with transaction.atomic():
         locked = lock_request(request_id)
         # Rights are checked again: one that was taken away meanwhile counts.
@@ -189,14 +193,53 @@ def _expire(locked: Locked) -> None:
     _end(locked, rulings.expiry_of(locked.request), by=None, via=Door.DEADLINE)
 
 
+class _ChangedMeanwhile(Exception):
+    """Rolls back what was begun for a request that is not as it was read."""
+
+
+def _end_as_seen(seen: ApprovalRequest, answer: Answer, *, by: Actor, via: Door) -> Decision | None:
+    """End a request without reading it again; None if it has ended, was reassigned or is overdue since it was read."""
+    same = ApprovalRequest.objects.filter(assigned_to=seen.assigned_to_id)
+    if seen.deadline_at is not None:
+        same = same.filter(deadline_at__gt=Now())
+    try:
+        with transaction.atomic():
+            return _end_among(same, seen, seen.workflow, answer, by=by, via=via)
+    except _ChangedMeanwhile:
+        return None
+
+
 def _end(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction."""
-    request, status, now = locked.request, OUTCOMES[answer.verdict], timezone.now()
+    return _end_among(ApprovalRequest.objects.all(), locked.request, locked.workflow, answer, by=by, via=via)
+
+
+def _end_among(
+    among: QuerySet[ApprovalRequest],
+    request: ApprovalRequest,
+    workflow: Workflow,
+    answer: Answer,
+    *,
+    by: Actor | None,
+    via: Door,
+) -> Decision:
+    """End a pending request that is one of these. Raises _ChangedMeanwhile if it is not."""
+    status, now = OUTCOMES[answer.verdict], timezone.now()
     assert status in TRANSITIONS[Status(request.status)]
+    # Counted down first: the row of the workflow is the lock of everything that it asks.
+    ends_as = _end_state(request, status) if _ends_by_itself(workflow, request) else None
+    if not count_down(workflow, ends_as=ends_as, at=now):
+        raise _ChangedMeanwhile
     # The condition and the one-to-one row decide a race even where the database ignores row locks (SQLite).
-    if not ApprovalRequest.objects.filter(pk=request.pk, status=Status.PENDING).update(status=status, changed_at=now):
-        raise IntegrityError(f"request {request.pk} was decided behind its lock")
-    request.status, request.changed_at = status, now
+    if not among.filter(pk=request.pk, status=Status.PENDING).update(status=status, changed_at=now):
+        raise _ChangedMeanwhile
+    request.status, request.changed_at, request.workflow = status, now, workflow
+    if workflow.open_count:
+        waiting = ApprovalRequest.objects.filter(workflow=workflow, status=Status.PENDING)
+        workflow.urgency = waiting.aggregate(urgency=Min("urgency"))["urgency"]
+        workflow.save(update_fields=["urgency"])
+    elif workflow.ended:
+        publishing.notify(workflow)
     decision = Decision.objects.create(
         request=request,
         verdict=answer.verdict,
@@ -210,43 +253,29 @@ def _end(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Deci
         decided_at=now,
     )
     index_decision(decision)
-    _count_down(locked)
     event = EVENTS.get(answer.verdict, "request.decided")
-    publish_event(
-        event, request, locked.workflow, record=publishing.decision_record(decision), actor=by, via=via, at=now
-    )
-    transaction.on_commit(functools.partial(signals.decided.send_robust, None, request_id=request.pk), robust=True)
+    publish_event(event, request, workflow, record=publishing.decision_record(decision), actor=by, via=via, at=now)
+    ended = functools.partial(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source)
+    transaction.on_commit(ended, robust=True)
     return decision
 
 
-def _count_down(locked: Locked) -> None:
-    """Take an ended request off the counters of its workflow; a workflow of this one request ends with it."""
-    request, workflow = locked.request, locked.workflow
-    waiting = ApprovalRequest.objects.filter(workflow=workflow, status=Status.PENDING)
-    most_urgent = waiting.aggregate(urgency=Min("urgency"))["urgency"]
-    changes: dict[str, Any] = {"urgency": most_urgent, "open_count": workflow.open_count - 1}
-    if most_urgent is None:
-        changes |= {"state": WorkflowState.RUNNING, "suspended_at": None}
-        if workflow.source == ASK_HUMAN or _ends_by_itself(workflow):
-            changes |= {"state": _end_state(request), "ended_at": request.changed_at}
-            publishing.notify(workflow)
-    for name, value in changes.items():
-        setattr(workflow, name, value)
-    workflow.save(update_fields=list(changes))
-
-
-def _end_state(request: ApprovalRequest) -> WorkflowState:
+def _end_state(request: ApprovalRequest, status: Status) -> WorkflowState:
     """Return how a workflow of one request ends: to the agent, a question without an answer is a failure."""
-    if request.status == Status.CANCELLED:
+    if status == Status.CANCELLED:
         return WorkflowState.CANCELLED
-    unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
+    unanswered = status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
     return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED
 
 
-def _ends_by_itself(workflow: Workflow) -> bool:
+def _ends_by_itself(workflow: Workflow, request: ApprovalRequest) -> bool:
     """Whether the workflow was made for one request, because its client named none: its key is that request's id."""
+    if workflow.source == ASK_HUMAN:
+        return True
+    if workflow.source != CLIENT or workflow.key == str(request.pk):
+        return workflow.source == CLIENT
     try:
         own = UUID(workflow.key)
     except ValueError:
         return False
-    return workflow.source == CLIENT and workflow.requests.filter(pk=own).exists()
+    return workflow.requests.filter(pk=own).exists()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import CharField, QuerySet, UUIDField
 from django.db.models.functions import Now
 
 from approvals.access import permissions
@@ -14,6 +14,9 @@ from approvals.access.assignees import LAPSES, claimant
 from approvals.access.permissions import Person
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
+from approvals.outbound import outbox
+from approvals.queries.requests import whole_requests
+from approvals.runtime.prepared import Parameter, Prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,24 @@ class Locked:
         return self.request.pending and at is not None and at <= self.now - LAPSES
 
 
-def whole_requests() -> QuerySet[ApprovalRequest]:
-    """Return requests with the people and the decision that everybody asks for who has one."""
-    return ApprovalRequest.objects.select_related("decision", "requested_by", "assigned_to")
+def _locked_workflows() -> QuerySet[Workflow]:
+    """Return workflows that the query locks, with whether their events go anywhere."""
+    rows = Workflow.objects.select_for_update(of=("self",), no_key=True)
+    return rows.annotate(**{"has_targets": outbox.has_targets()})
+
+
+_REQUEST: Prepared[ApprovalRequest] = Prepared(
+    lambda: whole_requests().annotate(now=Now()).filter(pk=Parameter("pk", UUIDField()))
+)
+_WORKFLOW: Prepared[Workflow] = Prepared(lambda: _locked_workflows().filter(requests=Parameter("request", UUIDField())))
+_FREE_WORKFLOW: Prepared[Workflow] = Prepared(
+    lambda: Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=True).filter(
+        requests=Parameter("request", UUIDField())
+    )
+)
+_NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
+    lambda: _locked_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
+)
 
 
 def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
@@ -56,11 +74,10 @@ def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
     There is one lock for everything that a workflow asks, so two transactions that end several of its requests in
     different orders cannot block each other. The request is read after the lock, as the last holder left it.
     """
-    workflows = Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=not wait)
-    workflow = workflows.filter(requests=request_id).first()
-    if workflow is None:
+    workflow = (_WORKFLOW if wait else _FREE_WORKFLOW).first(request=request_id)
+    request = _REQUEST.first(pk=request_id) if workflow is not None else None
+    if workflow is None or request is None:
         return None
-    request = whole_requests().annotate(now=Now()).get(pk=request_id)
     request.workflow = workflow
     # Removed, so that no code relies on an attribute that other requests lack.
     return Locked(request, workflow, vars(request).pop("now"))
@@ -80,4 +97,4 @@ def lock_workflow(*, scope: str, key: str) -> Workflow | None:
     Call it before a transaction writes its first event: every transaction locks the workflow before the counter of its
     events, so that no two wait for each other.
     """
-    return Workflow.objects.select_for_update(no_key=True).filter(scope=scope, key=key).first()
+    return _NAMED_WORKFLOW.first(scope=scope, key=key)

@@ -31,7 +31,7 @@ def publish_event(
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     data |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
-    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url)
+    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url, look_up=workflow.has_targets)
     notify(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 

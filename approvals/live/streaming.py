@@ -70,12 +70,12 @@ class DetachedBodies:
         pieces, answer = scope.pop(KEY, None), scope.pop(LATER, None)
         if pieces is not None:
             await send(_without(starts[0], b"content-length"))
-            await _send_until_disconnect(_send_all(pieces, send), receive)
+            await send_until_disconnect(_send_all(pieces, send), receive)
         elif answer is not None:
-            await _send_until_disconnect(_send_later(answer, starts[0], send), receive)
+            await send_until_disconnect(_send_later(answer, starts[0], send), receive)
 
 
-async def _send_until_disconnect(sending: Coroutine[Any, Any, None], receive: Receive) -> None:
+async def send_until_disconnect(sending: Coroutine[Any, Any, None], receive: Receive) -> None:
     """Send until everything is sent or the client disconnects."""
     sending_task = asyncio.ensure_future(sending)
     disconnect = asyncio.ensure_future(_disconnected(receive))

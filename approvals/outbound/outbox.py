@@ -18,14 +18,17 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.db import connection
+from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
-from approvals.models.subscriptions import EventStream, NotificationRule, WebhookEndpoint
+from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import utc
+from approvals.runtime.json_field import ExactJSONField
+from approvals.runtime.prepared import Prepared
 from approvals.states import Channel
 
 logger = logging.getLogger(__name__)
@@ -67,14 +70,41 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "") -> None:
-    """Write an event for every target; call this inside the transaction of what it reports."""
+#: Ids, addresses and event names of the active webhooks; and a row without an id if any rule is active.
+_TARGETS: Prepared[tuple[int | None, str, list[str]]] = Prepared(
+    lambda: (
+        WebhookEndpoint.objects.filter(active=True)
+        .values_list("pk", "url", "events")
+        .union(
+            NotificationRule.objects.filter(active=True).values_list(
+                Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField())
+            ),
+        )
+        .order_by("pk")
+    )
+)
+
+
+def has_targets() -> Q:
+    """Return the condition that there is a webhook or a rule to which events go."""
+    return Q(Exists(WebhookEndpoint.objects.filter(active=True))) | Q(
+        Exists(NotificationRule.objects.filter(active=True))
+    )
+
+
+def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", look_up: bool = True) -> None:
+    """Write an event for every target; call this inside the transaction of what it reports.
+
+    Without `look_up`, the caller has read in this transaction that `has_targets` is false.
+    """
     assert name in EVENTS, name
-    rows = [
-        *(OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS),
-        *_to_webhooks(name, callback_url),
-        *_to_people(name),
-    ]
+    rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
+    found = _TARGETS.all() if look_up else []
+    rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in found if pk is not None and name in events]
+    if callback_url and name in FINAL_EVENTS:
+        rows.append(_to_url(f"callback:{callback_url}", callback_url))
+    if name == "request.created" and any(pk is None for pk, _url, _events in found):
+        rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return
     event_id, now, number = uuid4(), timezone.now(), _next_number(stream)
@@ -84,12 +114,8 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     OutboxEvent.objects.bulk_create(rows)
 
 
-def _to_webhooks(name: str, callback_url: str) -> list[OutboxEvent]:
-    endpoints = [found for found in WebhookEndpoint.objects.filter(active=True).order_by("pk") if name in found.events]
-    targets = [(f"endpoint:{endpoint.pk}", endpoint.url) for endpoint in endpoints]
-    if callback_url and name in FINAL_EVENTS:
-        targets.append((f"callback:{callback_url}", callback_url))
-    return [OutboxEvent(channel=Channel.WEBHOOK, target=target, lane=lane_of(url)) for target, url in targets]
+def _to_url(target: str, url: str) -> OutboxEvent:
+    return OutboxEvent(channel=Channel.WEBHOOK, target=target, lane=lane_of(url))
 
 
 def lane_of(url: str) -> str:
@@ -99,11 +125,6 @@ def lane_of(url: str) -> str:
     except RefusedAddress:
         # Reported when it is sent: a bad address must not prevent a decision.
         return "nowhere"
-
-
-def _to_people(name: str) -> list[OutboxEvent]:
-    wanted = name == "request.created" and NotificationRule.objects.filter(active=True).exists()
-    return [OutboxEvent(channel=Channel.NOTICE, target="notices")] if wanted else []
 
 
 def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
@@ -124,11 +145,17 @@ def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
     )
 
 
+_COUNT_UP = """
+    INSERT INTO approvals_eventstream (name, last) VALUES (%s, 1)
+    ON CONFLICT (name) DO UPDATE SET last = approvals_eventstream.last + 1 RETURNING last
+"""
+
+
 def _next_number(stream: str) -> int:
     """Return the number of the next event of a stream, whose row stays locked until the commit to keep the ids in order."""
-    EventStream.objects.get_or_create(name=stream)
-    EventStream.objects.filter(name=stream).update(last=F("last") + 1)
-    return EventStream.objects.values_list("last", flat=True).get(name=stream)
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_UP, [stream])
+        return int(cursor.fetchone()[0])
 
 
 def stream_of(scope: str, run_id: str) -> str:

@@ -8,14 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, When
+from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, UUIDField, When
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Named, Person, may_see_workflow, sees_everything
+from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries.search import with_words
 from approvals.runtime.cursors import Cursor
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import ASKS, Status, WorkflowState
 
 #: Counts stop here: pages show "1000+", and counting never scans a table.
@@ -29,8 +30,7 @@ UNREAD = "said_before"
 
 def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
     """Return the requests that this person may see; none if they are anonymous or inactive."""
-    found = ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
-    found = found.defer(UNREAD)
+    found = whole_requests().defer(UNREAD)
     if not user.is_active:
         return found.none()
     if sees_everything(user):
@@ -106,9 +106,17 @@ def matching_requests_for(
     return found
 
 
+def whole_requests() -> QuerySet[ApprovalRequest]:
+    """Return requests with everything that their pages, documents and actions need."""
+    return ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+
+
+WHOLE_REQUEST: Prepared[ApprovalRequest] = Prepared(lambda: whole_requests().filter(pk=Parameter("pk", UUIDField())))
+
+
 def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
-    found = requests_for(user).defer(None).filter(pk=request_id).first()
-    if found is None:
+    found = WHOLE_REQUEST.first(pk=request_id)
+    if found is None or not may_see(user, found):
         raise NotFound
     return found
 

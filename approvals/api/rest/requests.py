@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Header, Query, Router
@@ -29,6 +28,7 @@ from approvals.api.rest.fields import Document, JsonBody, Moment, Name, Short, W
 from approvals.api.rest.shapes import ask_from, brief, document
 from approvals.asking.answers import ABSENT, Answer
 from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
 
 router = Router(tags=["Requests"])
@@ -69,9 +69,8 @@ class Waiting(Document):
 def create_request(
     request: HttpRequest,
     sent: Annotated[NewRequest, JsonBody(...)],
-    response: HttpResponse,
     idempotency_key: IdempotencyKey = None,
-) -> Reply[RequestDocument]:
+) -> HttpResponse:
     """Needs the scope `ask`. Repeating an `Idempotency-Key` or a `tool_call_id` returns the existing request, with 200 and
     `Idempotent-Replayed: true`. Without `workflow_id`, the request gets a workflow of its own, which ends with it.
     """
@@ -92,8 +91,7 @@ def create_request(
         idempotency_key=idempotency_key,
     )
     asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
-    _mark_replayed(response, asked.replayed)
-    return Reply(200 if asked.replayed else 201, _document(caller.user, asked.request.pk))
+    return _answer(asked.request, status=200 if asked.replayed else 201, replayed=asked.replayed)
 
 
 @router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
@@ -127,7 +125,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     summary="Look at a request, or wait for its decision",
     openapi_extra=problems(404),
 )
-def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]) -> Any:
+def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]) -> HttpResponse:
     """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
     and call again while it is `pending`.
     """
@@ -135,9 +133,9 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
     only_known(request, set(Waiting.model_fields))
     found = queries.get_request_for(caller.user, request_id)
     if not query.wait or found.status != Status.PENDING:
-        return document(found)
+        return _answer(found)
     return respond_when_ended(
-        request, request_id, query.wait, lambda caller: _as_json(_document(caller.user, request_id))
+        request, request_id, query.wait, lambda caller: _answer(queries.get_request_for(caller.user, request_id))
     )
 
 
@@ -147,9 +145,7 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
     summary="Decide",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def decide_request(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)], response: HttpResponse
-) -> RequestDocument:
+def decide_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]) -> HttpResponse:
     """Needs the scope `decide`, and a user who may decide. Refused with 403 and the `url` of the request's page: requests that
     a key of the same user asked (`asked_by_own_key`), and critical ones (`decide_on_page`). The first verdict wins: 409 says
     who gave it, 410 that the deadline has passed, and both contain the `decision`. If the same key repeats its verdict, the
@@ -168,8 +164,7 @@ def decide_request(
         answer=sent.answer if given else ABSENT,
     )
     outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
-    _mark_replayed(response, outcome.replayed)
-    return document(outcome.request)
+    return _answer(outcome.request, replayed=outcome.replayed)
 
 
 @router.post(
@@ -178,14 +173,12 @@ def decide_request(
     summary="Withdraw a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def cancel_request(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]
-) -> RequestDocument:
+def cancel_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
     """Needs the scope `ask`. After that, nobody can answer the request."""
     caller = client_of(request, "ask")
     only_known(request, set())
     outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
-    return document(outcome.request)
+    return _answer(outcome.request)
 
 
 @router.post(
@@ -216,14 +209,14 @@ def report_result(
     return Reply(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
 
 
+def _answer(found: ApprovalRequest, *, status: int = 200, replayed: bool = False) -> HttpResponse:
+    """Return the document of a request; ninja would check and copy it twice more."""
+    body = document(found).model_dump_json()
+    response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
+    _mark_replayed(response, replayed)
+    return response
+
+
 def _mark_replayed(response: HttpResponse, replayed: bool) -> None:
     if replayed:
         response.headers[REPLAYED] = "true"
-
-
-def _document(user: User, request_id: UUID) -> RequestDocument:
-    return document(queries.get_request_for(user, request_id))
-
-
-def _as_json(found: RequestDocument) -> HttpResponse:
-    return HttpResponse(found.model_dump_json(), content_type="application/json; charset=utf-8")

@@ -79,6 +79,7 @@ UNDECLARED = {
     "approvals/access/callers.py request.caller": "put there by the middleware for the views behind it",
     "approvals/access/callers.py request._dont_enforce_csrf_checks": "where Django's CSRF check looks",
     "approvals/access/permissions.py user._perm_cache": "where Django's ModelBackend looks",
+    "approvals/access/rights.py user._perm_cache": "where Django's ModelBackend looks",
     "approvals/api/rest/urls.py wrapped.csrf_exempt": "where Django's CSRF check looks",
     "hitlsite/server/outages.py response._has_been_logged": "where Django's logging looks",
     "hitlsite/server/timeouts.py connection.close_pool()": "PostgreSQL's connections alone have it",

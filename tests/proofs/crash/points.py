@@ -91,7 +91,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "step commit": lambda p: after(p, actions, "commit_step"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: committed(p, "pause_turn"),
-    "decision commit, in": lambda p: after(p, deciding, "_count_down"),
+    "decision commit, in": lambda p: after(p, deciding, "index_decision"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, resuming, "resume_locked"),
     "resume": lambda p: after(p, actions, "resume_turn"),

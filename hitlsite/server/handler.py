@@ -1,0 +1,77 @@
+"""Handle each HTTP request from the first middleware to the last on one thread.
+
+Django's own ASGI handler runs every view and each sync middleware on a thread, and everything between them on the event
+loop: a request crosses between the two about ten times, and each gets a new thread with a new database connection. All our
+middleware and views are sync, so one crossing there and one back are enough. Long responses leave their bodies to
+`approvals.live.streaming`, so no thread waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import IO, Any
+
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.http.response import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.urls import set_script_prefix
+
+from approvals.live.streaming import Receive, Send, send_until_disconnect
+
+#: Requests that one process handles at a time; others wait. More than the connections of its pool would wait for those.
+THREADS = 32
+
+pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-http")
+
+
+class OneThreadHandler(ASGIHandler):
+    """Django's ASGI handler with the middleware of its WSGI handler."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        super().load_middleware(is_async=False)
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with body:
+            response = await _on_thread(self.respond, scope, body)
+        if isinstance(response, StreamingHttpResponse) and response.is_async:
+            try:
+                await send_until_disconnect(self.send_response(response, send), receive)
+            finally:
+                await _on_thread(response.close)
+        else:
+            await self.send_response(response, send)
+
+    def respond(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
+        """Return the response of Django; closed, with its connections, unless its body is an async stream."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=type(self), scope=scope)
+        request, refused = self.create_request(scope, body)
+        response: Any = refused if request is None else self.get_response(request)
+        response._handler_class = type(self)
+        if isinstance(response, StreamingHttpResponse) and response.is_async:
+            return response
+        with closing(response):
+            # A file is read here, because a slow disk would block the event loop.
+            found: HttpResponseBase = _whole(response) if isinstance(response, StreamingHttpResponse) else response
+        return found
+
+
+def _whole(response: StreamingHttpResponse) -> HttpResponse:
+    """Return the response with its content instead of an iterator."""
+    found = HttpResponse(b"".join(response), status=response.status_code)
+    found.headers, found.cookies = response.headers, response.cookies
+    return found
+
+
+async def _on_thread(work: Any, *given: Any) -> Any:
+    """Call `work` on a thread of the pool, in a context of its own: nothing is left to the next request."""
+    context = contextvars.copy_context()
+    return await asyncio.get_running_loop().run_in_executor(pool, context.run, work, *given)

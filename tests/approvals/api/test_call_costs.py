@@ -1,0 +1,94 @@
+"""How many statements the calls take that agents and approvers make all day; a budget, on every database."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from approvals.actions.keys import create_key
+from approvals.models.keys import ApiKey
+from tests.support import people
+from tests.support.desk.carrying import make_endpoint
+from tests.support.machine import APPROVAL, Machine
+
+#: With transactions as they are in use: inside that of a test, each would be a savepoint.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def cost(work) -> int:
+    with CaptureQueriesContext(connection) as found:
+        work()
+    return len(found)
+
+
+@pytest.fixture
+def agent() -> Machine:
+    machine = Machine(people.alice())
+    machine.get("/requests")  # notes that the key is used, once a minute
+    return machine
+
+
+@pytest.fixture
+def approver() -> Machine:
+    machine = Machine(people.bob())
+    machine.get("/requests")
+    return machine
+
+
+def each(agent: Machine, approver: Machine, **ask) -> dict[str, int]:
+    """Return the statements of each call of one request's life."""
+    asked = []
+    found = {"ask": cost(lambda: asked.append(agent.ask(**ask)))}
+    found["read"] = cost(lambda: agent.get(f"/requests/{asked[0]['id']}"))
+    found["decide"] = cost(lambda: approver.decide(asked[0], "approve", comment="Yes"))
+    found["report"] = cost(
+        lambda: agent.post(
+            f"/requests/{asked[0]['id']}/result", {"input_digest": asked[0]["input_digest"], "output": 1}
+        )
+    )
+    return found
+
+
+#: PostgreSQL takes a lock on the id of a tool call; SQLite has one writer at a time.
+LOCK = int(connection.vendor == "postgresql")
+
+
+def test_each_call_keeps_to_its_budget(agent, approver):
+    budget = {"read": 2, "decide": 9, "report": 11}
+    assert each(agent, approver) == budget | {"ask": 8}
+    assert each(agent, approver, tool_call_id="call-0") == budget | {"ask": 9 + LOCK}
+    # The workflow that a client names is looked for first, and then found.
+    named = {"workflow_id": "run-1", "tool_call_id": "call-1"}
+    assert each(agent, approver, **named) == budget | {"ask": 10 + LOCK}
+    assert each(agent, approver, **named | {"tool_call_id": "call-2"})["ask"] == 9 + LOCK
+
+
+def test_repeating_a_call_costs_less(agent, approver):
+    asked = agent.ask(tool_call_id="call-1")
+    approver.decide(asked, "approve")
+    again = (
+        lambda: agent.post("/requests", APPROVAL | {"tool_call_id": "call-1"}),
+        lambda: approver.decide(asked, "approve"),
+    )
+    assert [cost(repeat) for repeat in again] == [4 + LOCK, 2]
+
+
+def test_many_keys_permissions_and_requests_change_nothing(agent, approver):
+    before = each(agent, approver, tool_call_id="call-0")
+    bob = approver.key.user
+    bob.user_permissions.set(Permission.objects.all())
+    for number in range(20):
+        create_key(bob, name=f"key {number}", scopes=("read",))
+        agent.ask(tool_call_id=f"other-{number}")
+    assert (ApiKey.objects.count(), each(agent, approver, tool_call_id="call-1")) == (22, before)
+
+
+def test_webhooks_cost_the_same_however_many_there_are(agent, approver):
+    found = []
+    for number in range(12):
+        make_endpoint(f"https://app-{number}.example.org/")
+        if number in {0, 11}:
+            found.append(each(agent, approver, tool_call_id=f"call-{number}"))
+    assert found[0] == found[1] == {"ask": 11 + LOCK, "read": 2, "decide": 12, "report": 13}
