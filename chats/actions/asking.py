@@ -41,7 +41,7 @@ def ask_people(
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
     # Stored with the request, so that later changes of the chat do not change what people see.
-    views = progress.views if progress is not None else queries.step_views([turn.pk])[turn.pk]
+    views = progress.views if progress is not None else queries.steps_of(turn).views
     shown = projection.message_parts(views)
     said_before = fit_messages(queries.last_texts(turn.chat, turn.message_id, shown))
     for call in _waiting_calls(turn, progress):

@@ -211,5 +211,6 @@ def recover_calls(turn: Turn, idempotent: Collection[str]) -> None:
     in the same transaction.
     """
     orphans = turn.tool_calls.filter(state=CallState.EXECUTING)
-    orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
-    orphans.update(state=CallState.UNKNOWN)
+    if orphans.exists():
+        orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
+        orphans.update(state=CallState.UNKNOWN)

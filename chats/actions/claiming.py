@@ -8,10 +8,11 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import BigAutoField, Q, QuerySet
 from django.db.models.functions import Now
 
 from approvals.runtime.async_commit import async_commit
+from approvals.runtime.prepared import Parameter, Prepared
 from chats import queries
 from chats.actions.calling import Execution, recover_calls, start_calls
 from chats.actions.writes import Claim, Known, queue_turn
@@ -46,6 +47,16 @@ def begin_run(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int, list[Execu
         return claim, turn, last, started
 
 
+def _free_turns() -> QuerySet[Turn]:
+    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
+    # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
+    unlocked = Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
+    return unlocked.select_related("chat__owner").filter(free, pk=Parameter("pk", BigAutoField()))
+
+
+_FREE: Prepared[Turn] = Prepared(_free_turns)
+
+
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     """Claim a queued turn, or one whose lease has expired; None if another runner has it or is writing to it.
 
@@ -53,11 +64,8 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     model will be asked again, and the calls that the previous runner left running are recovered. Leases go by the database's
     clock, so a process with a wrong clock takes no turn from another.
     """
-    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
-    with transaction.atomic():
-        # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
-        unlocked = Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
-        turn = unlocked.select_related("chat__owner").filter(free, pk=turn_id).first()
+    with transaction.atomic(savepoint=False):
+        turn = _FREE.first(pk=turn_id)
         if turn is None:
             return None
         turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""

@@ -138,7 +138,7 @@ def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[
 
 def _closing_text(turn: Turn, step: int, text: str, progress: Progress | None = None) -> list[events.Event]:
     """Return the events for the text with which a message ends whose turn ended without a text of its own."""
-    views = progress.views if progress is not None else queries.step_views([turn.pk])[turn.pk]
+    views = progress.views if progress is not None else queries.steps_of(turn).views
     parts = projection.message_parts(views)
     last = parts[-1]["type"] if parts else ""
     if last == "text":

@@ -32,7 +32,7 @@ from chats.agent.loop import PlannedCall
 from chats.agent.provider import ProviderError
 from chats.exceptions import StopRequested
 from chats.models import Step, ToolCall, Turn
-from chats.queries import Progress, subagents
+from chats.queries import subagents
 from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 
 CUT_OFF = "The model's answer was cut off in this call, so it was not run."
@@ -169,7 +169,7 @@ def pause_turn(
             store_step(claim, turn, new)
         progress = claim.progress()
         asked, closing = ask_people(turn, agent, progress=progress)
-        resting = subagents.at_rest(turn) if progress is None else any_waiting(progress)
+        resting = subagents.at_rest(turn, None if progress is None else progress.calls)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
@@ -185,7 +185,3 @@ def pause_turn(
         enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
         notify_after_commit(turn.chat_id)
     return last
-
-
-def any_waiting(progress: Progress) -> bool:
-    return any(call.state == CallState.WAITING for call in progress.calls)

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import BigAutoField, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.runtime.canonical import MAX_BYTES, digest
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Door
 from chats import checkpoints, doorbell, queries, queue
 from chats.agent import events
@@ -92,17 +93,24 @@ def claimed_turn(claim: Claim) -> Iterator[tuple[Turn, int]]:
         raise
 
 
+def _locked_turns() -> QuerySet[Turn]:
+    last = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+    locked = Turn.objects.select_for_update(of=("self",), no_key=True).filter(pk=Parameter("pk", BigAutoField()))
+    return locked.annotate(stored=Coalesce(Subquery(last), 0))
+
+
+_TURN: Prepared[Any] = Prepared(lambda: _locked_turns().select_related("chat__owner"))
+#: Only these columns change while a runner has the turn.
+_STATE: Prepared[Any] = Prepared(lambda: _locked_turns().values_list("state", "attempt", "stopped", "usage", "stored"))
+
+
 def _lock(claim: Claim) -> tuple[Turn, int]:
-    stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
-    turns = Turn.objects.select_for_update(of=("self",), no_key=True).annotate(stored=Coalesce(Subquery(stored), 0))
     if claim.known is None:
-        turn = turns.select_related("chat__owner").get(pk=claim.turn_id)
+        turn = _TURN.first(pk=claim.turn_id)
         last_seq = turn.stored
     else:
         turn = claim.known.turn
-        # Only these change while a runner has the turn.
-        found = turns.values_list("state", "attempt", "stopped", "usage", "stored").get(pk=claim.turn_id)
-        turn.state, turn.attempt, turn.stopped, turn.usage, last_seq = found
+        turn.state, turn.attempt, turn.stopped, turn.usage, last_seq = _STATE.first(pk=claim.turn_id)
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
     return turn, last_seq
@@ -130,7 +138,7 @@ def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> Non
 
 def refresh_message(turn: Turn, progress: Progress | None = None, *, closing: str = "") -> list[dict[str, Any]]:
     """Rebuild the turn's message from its steps, which are read unless they are given; return the message's parts."""
-    views = progress.views if progress is not None else queries.step_views([turn.pk])[turn.pk]
+    views = progress.views if progress is not None else queries.steps_of(turn).views
     parts = projection.message_parts(views, closing=closing)
     known = turn.chat.shown.filter(message_id=turn.message_id)
     if parts and not known.update(parts=parts):

@@ -14,9 +14,12 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
+from django.db.models import BigAutoField
+
 from approvals.live import doorbell as bell
 from approvals.live.listeners import listen
 from approvals.runtime import database
+from approvals.runtime.prepared import Parameter, Prepared
 from chats import doorbell, queries, queue
 from chats.agent import events
 from chats.models import Turn
@@ -204,7 +207,12 @@ async def _events_of(turn_id: int, feed: _Feed, follower: _Follower) -> AsyncIte
             await follower.wait()
 
 
+_STATE: Prepared[Any] = Prepared(
+    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list("state", flat=True)
+)
+
+
 def _read(turn_id: int, seen: int) -> tuple[list[Numbered], bool]:
     # Read the state first: all events of a turn that was seen to be over are stored before the second read.
-    over = not Turn.objects.filter(pk=turn_id, state__in=[TurnState.QUEUED, TurnState.RUNNING]).exists()
+    over = _STATE.first(pk=turn_id) not in {TurnState.QUEUED, TurnState.RUNNING}
     return [(seq, events.from_json(chunk)) for seq, chunk in queries.events_after(turn_id, seen)], over

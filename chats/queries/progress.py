@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from django.db.models import BigAutoField
+
+from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent.provider import ModelMessage
 from chats.models import Step, ToolCall, Turn
 from chats.queries.projection import StepView, model_messages
@@ -59,16 +62,29 @@ class Progress:
         return [*self.before, *model_messages(self.views)]
 
 
+_STEPS: Prepared[Step] = Prepared(lambda: Step.objects.filter(turn=Parameter("turn", BigAutoField())).order_by("index"))
+_CALLS: Prepared[ToolCall] = Prepared(
+    lambda: (
+        ToolCall.objects.filter(turn=Parameter("turn", BigAutoField()))
+        .select_related("approval__decision", "recovery__decision")
+        .order_by("id")
+    )
+)
+
+
 def progress_of(turn: Turn) -> Progress:
-    """Read the progress of a turn."""
+    """Read the progress of a turn, with the chat before it."""
+    return Progress(steps_of(turn).steps, history_before(turn))
+
+
+def steps_of(turn: Turn) -> Progress:
+    """Read the progress of a turn, without the chat before it."""
+    steps = _STEPS.all(turn=turn.pk)
     calls: dict[int, list[ToolCall]] = defaultdict(list)
-    rows = ToolCall.objects.filter(turn=turn).select_related("approval__decision", "recovery__decision")
-    steps = list(Step.objects.filter(turn=turn).order_by("index"))
-    if steps:
-        for call in rows.order_by("id"):
-            call.turn = turn
-            calls[call.step_id].append(call)
-    return Progress([(step, calls[step.pk]) for step in steps], history_before(turn))
+    for call in _CALLS.all(turn=turn.pk) if steps else []:
+        call.turn = turn
+        calls[call.step_id].append(call)
+    return Progress([(step, calls[step.pk]) for step in steps])
 
 
 def model_history(turn: Turn) -> list[ModelMessage]:

@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import BigAutoField
+
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries import UNREAD
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats.agent.provider import ModelMessage
-from chats.models import Step, ToolCall, Turn
+from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.projection import CallView, StepView, model_messages, user_message
 
 
@@ -58,9 +61,14 @@ def decision_of(request: ApprovalRequest | None) -> Decision | None:
     return getattr(request, "decision", None)
 
 
+_SHOWN: Prepared[Message] = Prepared(
+    lambda: Message.objects.filter(chat=Parameter("chat", BigAutoField()), cut_at=None).order_by("position")
+)
+
+
 def history_before(turn: Turn) -> list[ModelMessage]:
     """Return the chat before this turn, with the message that it answers, as the model is shown it."""
-    shown = list(turn.chat.shown.exclude(message_id=turn.message_id).order_by("position"))
+    shown = [message for message in _SHOWN.all(chat=turn.chat_id) if message.message_id != turn.message_id]
     views: dict[str, list[StepView]] = {}
     if any(message.role == "assistant" for message in shown):
         turns = {pk: name for pk, name in turn.chat.turns.values_list("pk", "message_id") if pk != turn.pk}

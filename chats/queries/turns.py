@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import BigAutoField, IntegerField, Max
 
+from approvals.runtime.prepared import Parameter, Prepared
 from chats.models import Chat, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED, CallState, TurnState
 
@@ -55,7 +56,15 @@ def last_seq(turn: Turn) -> int:
     return turn.events.aggregate(last=Max("seq"))["last"] or 0
 
 
-def events_after(turn_id: int, seq: int, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
-    """Return stored events (seq, JSON) of a turn after `seq`, at most `limit`."""
-    rows = TurnEvent.objects.filter(turn=turn_id, seq__gt=seq).order_by("seq")
-    return list(rows.values_list("seq", "chunk")[:limit])
+_EVENTS: Prepared[tuple[int, dict[str, Any]]] = Prepared(
+    lambda: (
+        TurnEvent.objects.filter(turn=Parameter("turn", BigAutoField()), seq__gt=Parameter("seq", IntegerField()))
+        .order_by("seq")
+        .values_list("seq", "chunk")[:500]
+    )
+)
+
+
+def events_after(turn_id: int, seq: int) -> list[tuple[int, dict[str, Any]]]:
+    """Return stored events (seq, JSON) of a turn after `seq`, at most 500."""
+    return _EVENTS.all(turn=turn_id, seq=seq)
