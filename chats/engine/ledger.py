@@ -79,6 +79,10 @@ class Ledger:
                 self._kept = []
                 self._stored = added[-1].seq if added else self._seq
                 self._publish(added)
+                if self._timer is not None:
+                    # Nothing is left to store.
+                    self._timer.cancel()
+                    self._timer = None
             finally:
                 held, self._held = self._held, None
                 for step, event in held:
