@@ -52,7 +52,12 @@ def stage(
     """Start a new installation, and remove it at the end of the block. On SQLite it is one process."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-")))
-        url, more = f"sqlite:///{folder}/desk.sqlite3", {"HITL_AGENTS": AGENTS, "HITL_ASKS_PER_MINUTE": "0"} | settings
+        # As in production: with DEBUG, Django would keep a copy of every statement.
+        served = {"DEBUG": "0", "ALLOWED_HOSTS": "127.0.0.1,localhost"}
+        url, more = (
+            f"sqlite:///{folder}/desk.sqlite3",
+            served | {"HITL_AGENTS": AGENTS, "HITL_ASKS_PER_MINUTE": "0"} | settings,
+        )
         if database == POSTGRESQL:
             url = stack.enter_context(postgresql())
             if redis:
@@ -62,6 +67,7 @@ def stage(
         site = Site(folder, **{"DATABASE_URL": url} | more)
         stack.callback(site.kill)
         site.manage("migrate", "--no-input")
+        site.manage("collectstatic", "--no-input")
         found = Stage(site, make_key(site), make_key(site, "admin"), url)
         for _ in range(webs if database == POSTGRESQL else 1):
             found.ports.append(site.serve())

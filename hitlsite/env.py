@@ -130,6 +130,8 @@ def database(name: str, default: Path) -> dict[str, Any]:
 POOL_SIZE, POOL_TIMEOUT = "20", 20.0
 #: TCP keep-alives in seconds, here and at the server: a host may disappear without closing its connections.
 KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+#: The server plans a statement once per connection, when it has seen it five times: planning takes longer than running most.
+PREPARED = {"server_side_binding": True, "prepare_threshold": 5}
 #: Seconds of reconnecting before all clients that wait for a connection get an error.
 RECONNECT = 0.5
 
@@ -156,7 +158,7 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         "HOST": options.pop("host", parts.hostname or ""),
         "PORT": str(port or ""),
         # Each piece of database work returns its connection: without a pool, each would connect again.
-        "OPTIONS": {**KEEPALIVES, **options, "options": _server_options(options), "pool": _pool(int(size))},
+        "OPTIONS": {**KEEPALIVES, **options, "options": _server_options(options), "pool": _pool(int(size)), **PREPARED},
         # A connection that broke while idle, for example when the database restarted, does not fail a request.
         "CONN_HEALTH_CHECKS": True,
     }

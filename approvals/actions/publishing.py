@@ -32,7 +32,13 @@ def publish_event(
     data |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
     outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url, look_up=workflow.has_targets)
-    notify(workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
+    message = {
+        "type": "workflow.changed",
+        "workflow": workflow.pk,
+        "request": str(request.pk),
+        "status": str(request.status),
+    }
+    _notify(message, workflow, request.requested_by_id, request.assigned_to_id)
 
 
 def request_record(request: ApprovalRequest) -> dict[str, Any]:

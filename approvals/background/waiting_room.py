@@ -13,10 +13,13 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from django.db.models import UUIDField
+
 from approvals.live import doorbell
 from approvals.live.listeners import listen, wait_until_ready
 from approvals.models import ApprovalRequest
 from approvals.runtime import database
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Status
 
 logger = logging.getLogger(__name__)
@@ -59,7 +62,8 @@ class _WaitingRoom:
                 event.set()
 
     def _wake_for(self, message: Mapping[str, Any]) -> None:
-        self.wake([str(message.get("request", ""))])
+        if message.get("status", Status.PENDING) != Status.PENDING:
+            self.wake([str(message["request"])])
 
     async def _poll(self) -> None:
         while True:
@@ -75,18 +79,16 @@ _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _WaitingRoom] = WeakKeyDict
 
 async def wait_until_ended(request_id: UUID, seconds: float) -> None:
     """Return when the request is no longer pending, or after `seconds`."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + seconds
     async with _event_of(str(request_id)) as event:
-        while not await _has_ended(request_id) and (left := until - loop.time()) > 0:
+        # It may have ended before this client was among those that are woken.
+        if not await _has_ended(request_id):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), left)
-            event.clear()
+                await asyncio.wait_for(event.wait(), seconds)
 
 
 @contextlib.asynccontextmanager
 async def _event_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
-    """Yield an event that is set whenever the request may have ended; nothing that happens after entering is missed."""
+    """Yield an event that is set when the request has ended; nothing that happens after entering is missed."""
     loop = asyncio.get_running_loop()
     doorbell.use_loop(loop)
     room = _rooms.setdefault(loop, _WaitingRoom())
@@ -101,10 +103,19 @@ async def _event_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
 async def _has_ended(request_id: UUID) -> bool:
     """Return whether the request is known to have ended; while the database is away, False: `_poll` wakes the client later."""
     try:
-        return bool(await database.run(_find_ended, [str(request_id)]))
+        return await database.run(_ENDED.first, pk=request_id) is not None
     except database.AWAY as error:
         database.outage.record_failure(error)
         return False
+
+
+_ENDED: Prepared[tuple[str]] = Prepared(
+    lambda: (
+        ApprovalRequest.objects.filter(pk=Parameter("pk", UUIDField()))
+        .exclude(status=Status.PENDING)
+        .values_list("status")
+    )
+)
 
 
 def _find_ended(requests: list[str]) -> list[str]:

@@ -22,8 +22,9 @@ from django.urls import set_script_prefix
 
 from approvals.live.streaming import Receive, Send, send_until_disconnect
 
-#: Requests that one process handles at a time; others wait. More than the connections of its pool would wait for those.
-THREADS = 32
+#: Requests that one process handles at a time; others wait. Fewer than its connections (`env.POOL_SIZE`), so that none of
+#: these threads waits for one.
+THREADS = 16
 
 pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-http")
 
