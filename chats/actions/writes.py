@@ -93,10 +93,10 @@ def claimed_turn(claim: Claim) -> Iterator[tuple[Turn, int]]:
         raise
 
 
-def _locked_turns() -> QuerySet[Turn]:
+def _locked_turns() -> QuerySet[Any]:
     last = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
     locked = Turn.objects.select_for_update(of=("self",), no_key=True).filter(pk=Parameter("pk", BigAutoField()))
-    return locked.annotate(stored=Coalesce(Subquery(last), 0))
+    return locked.annotate(**{"stored": Coalesce(Subquery(last), 0)})
 
 
 _TURN: Prepared[Any] = Prepared(lambda: _locked_turns().select_related("chat__owner"))
@@ -105,12 +105,16 @@ _STATE: Prepared[Any] = Prepared(lambda: _locked_turns().values_list("state", "a
 
 
 def _lock(claim: Claim) -> tuple[Turn, int]:
+    found: Any = (_TURN if claim.known is None else _STATE).first(pk=claim.turn_id)
+    if found is None:
+        raise LeaseLost(f"turn {claim.turn_id} is gone")
+    turn: Turn
+    last_seq: int
     if claim.known is None:
-        turn = _TURN.first(pk=claim.turn_id)
-        last_seq = turn.stored
+        turn, last_seq = found, found.stored
     else:
         turn = claim.known.turn
-        turn.state, turn.attempt, turn.stopped, turn.usage, last_seq = _STATE.first(pk=claim.turn_id)
+        turn.state, turn.attempt, turn.stopped, turn.usage, last_seq = found
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
     return turn, last_seq
