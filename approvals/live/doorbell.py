@@ -50,10 +50,11 @@ def notify(group: str, message: Mapping[str, object]) -> None:
     loop = _loop
     if loop is None or loop.is_closed():
         return
-    asyncio.run_coroutine_threadsafe(_send(group, dict(message)), loop)
+    asyncio.run_coroutine_threadsafe(send(group, message), loop)
 
 
-async def _send(group: str, message: dict[str, object]) -> None:
+async def send(group: str, message: Mapping[str, object]) -> None:
+    """Send `message` as `notify` does, from the running loop. Return when it has left this process."""
     layer: Any = get_channel_layer()
     try:
         await layer.group_send(group, {**message, GROUP: group})

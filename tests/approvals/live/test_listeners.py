@@ -53,8 +53,8 @@ async def test_listeners_share_one_channel_and_get_the_messages_of_their_groups(
     ]
     ready = [event for n, each in enumerate(subscriptions) for event in each.join(["all", f"user.{n}"])]
     await listeners.wait_until_ready(*ready)
-    await doorbell._send("user.7", {"type": "one"})
-    await doorbell._send("all", {"type": "every"})
+    await doorbell.send("user.7", {"type": "one"})
+    await doorbell.send("all", {"type": "every"})
     async with asyncio.timeout(60):
         while len(heard) < MANY + 1:
             await asyncio.sleep(0)
@@ -87,7 +87,7 @@ async def test_a_follower_that_leaves_while_the_channel_layer_hangs_leaves_nothi
 async def test_a_listener_that_comes_back_is_subscribed_again(layer):
     for _ in range(3):
         async with listeners.subscribe("all") as notifications:
-            await doorbell._send("all", {"type": "news"})
+            await doorbell.send("all", {"type": "news"})
             async with asyncio.timeout(60):
                 await notifications.wait(60)
     await settled()
@@ -103,7 +103,7 @@ async def test_an_error_of_one_listener_does_not_affect_the_others(layer, caplog
     broken, sound = listeners.Subscription(fail), listeners.Subscription(lambda message: heard.append(message["type"]))
     await listeners.wait_until_ready(*broken.join(["all"]), *sound.join(["all"]))
     for number in range(2):
-        await doorbell._send("all", {"type": f"message-{number}"})
+        await doorbell.send("all", {"type": f"message-{number}"})
     async with asyncio.timeout(60):
         while len(heard) < 2:
             await asyncio.sleep(0)
