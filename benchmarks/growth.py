@@ -12,10 +12,10 @@ import argparse
 import json
 
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.support.load.in_process import Figures
+from tests.support.load.large_desk import Figures
 
 PERMISSIONS, KEYS = 1_000, 10_000
-LOAD = "from tests.support.load.in_process import Calls, add_keys, add_permissions\n"
+LOAD = "from tests.support.load.large_desk import Calls, add_keys, add_permissions\n"
 MEASURE = "import json; print(json.dumps(Calls({keys}).measure({calls})))"
 FILL = (
     "from django.contrib.auth.models import User; from tests.support.load.many_requests import fill\n"

@@ -69,7 +69,7 @@ def stage(
         site.manage("migrate", "--no-input")
         site.manage("collectstatic", "--no-input")
         found = Stage(site, make_key(site), make_key(site, "admin"), url)
-        for _ in range(webs if database == POSTGRESQL else 1):
+        for _ in range(webs if database == POSTGRESQL else min(webs, 1)):
             found.ports.append(site.serve())
         for _ in range(workers if database == POSTGRESQL else 0):
             site.work()

@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.stream_overhead [--streams 1 20]
 
 As `benchmarks.streams`: a local server speaks Anthropic's streaming API and writes the time into every delta, so that whoever
-reads one knows how old it is. A worker's chunks are stored in batches (50 ms, or 20 of them) and read by the web process when
-Redis rings; without Redis they are looked for every second.
+reads one knows how old it is. A worker sends its chunks to the web process through Redis, those of 15 ms together; without Redis
+the web process reads the stored ones every second.
 """
 
 from __future__ import annotations

@@ -117,11 +117,15 @@ if _many_processes:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.redis_url("REDIS_URL")
-#: Notifies the pages of all processes through Redis, or of the only process in memory.
+#: Notifies the pages of all processes through Redis, or of the only process in memory. There, one channel takes the messages
+#: of all pages, and a day later it must still be in its groups.
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {"BACKEND": "approvals.live.redis_layer.ReconnectingLayer", "CONFIG": {"hosts": [REDIS_URL]}}
     if REDIS_URL
-    else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    else {
+        "BACKEND": "channels.layers.InMemoryChannelLayer",
+        "CONFIG": {"capacity": 10_000, "group_expiry": float("inf")},
+    }
 }
 
 #: Only for the counts of the rate limits of log-ins; it holds no permissions.

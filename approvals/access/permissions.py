@@ -12,6 +12,7 @@ from approvals.access.keys import KEY_SCOPE
 from approvals.access.rights import DECIDE, VIEW
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
+from approvals.runtime.many import any_of
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser
@@ -28,7 +29,7 @@ def load_permissions(users: Collection[User]) -> None:
     """Load the permissions of these users in two queries, into the cache of `ModelBackend` that `has_perm` reads."""
     known: dict[int, set[str]] = {user.pk: set() for user in users}
     for way in ("user", "group__user"):
-        found = Permission.objects.filter(**{f"{way}__in": list(known)})
+        found = Permission.objects.filter(**{f"{way}__in": any_of(known)})
         for user_id, app, name in found.values_list(way, "content_type__app_label", "codename"):
             known[user_id].add(f"{app}.{name}")
     for user in users:

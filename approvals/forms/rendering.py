@@ -58,9 +58,19 @@ class Field:
         return " ".join(f"{self.id}-{name}" for name, text in texts.items() if text)
 
     @property
+    def is_single(self) -> bool:
+        """Whether it is one input, text area or drop-down, and not a group of them."""
+        return self.control.widget in SINGLE or (self.control.widget == Widget.CHOICE and self.is_dropdown)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but its label belongs to the field: no hint, no error, and the browser does not require it."""
+        return not (self.control.help or self.control.limits or self.error or self.browser_required)
+
+    @property
     def browser_required(self) -> bool:
         """Whether the browser requires it. Not when editing: a text of the proposed input may be empty on purpose."""
-        return self.required and not self.control.nullable and self.about_answer
+        return self.about_answer and self.required and not self.control.nullable
 
     @property
     def required(self) -> bool:

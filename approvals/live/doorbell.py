@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 #: The group of everyone who may see every request. Each user also has a group of their own.
 DESK = "desk"
+#: The key of a message under which its group is sent along: all listeners of a process share one channel.
+GROUP = "group"
 
 _loop: asyncio.AbstractEventLoop | None = None
 _outage = OutageLog(logger, "Notifications are lost (%s); pages poll instead.", "Notifications arrive again.")
@@ -48,13 +50,14 @@ def notify(group: str, message: Mapping[str, object]) -> None:
     loop = _loop
     if loop is None or loop.is_closed():
         return
-    asyncio.run_coroutine_threadsafe(_send(group, dict(message)), loop)
+    asyncio.run_coroutine_threadsafe(send(group, message), loop)
 
 
-async def _send(group: str, message: dict[str, object]) -> None:
+async def send(group: str, message: Mapping[str, object]) -> None:
+    """Send `message` as `notify` does, from the running loop. Return when it has left this process."""
     layer: Any = get_channel_layer()
     try:
-        await layer.group_send(group, message)
+        await layer.group_send(group, {**message, GROUP: group})
     except Exception as error:
         if _is_unavailable(error):
             _outage.record_failure(f"{type(error).__name__}: {error}")

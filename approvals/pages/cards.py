@@ -196,6 +196,11 @@ def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOA
     )
 
 
+def named_in(request: ApprovalRequest) -> set[int | None]:
+    """Return the ids of the people to whom the card of this request looks different than to others with the same rights."""
+    return {request.requested_by_id, request.assigned_to_id, request.claimed_by_id}
+
+
 def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
     """Return the card with the reason for the refusal and with what was typed."""
     card = card_for(user, request, door=door)

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from channels.consumer import get_handler_name
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.utils import await_many_dispatch
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
 from approvals import queries
 from approvals.access import permissions
-from approvals.access.visibility import visibility_key
+from approvals.access.visibility import viewer_key, visibility_key
 from approvals.exceptions import NotFound
-from approvals.live import doorbell, liveness
+from approvals.live import doorbell, listeners, liveness
 from approvals.live.batching import BatchCache, BatchReader
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import assignee_pushes
-from approvals.pages.cards import card_for
+from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import counts, visible_request, visible_suspended_workflow, workflow_card
 from approvals.runtime import database
 from approvals.runtime.cursors import number_from
@@ -37,6 +40,8 @@ Render = Callable[..., str]
 
 #: A page that missed more changes than this is asked to reload.
 CATCH_UP = 50
+#: A page that has not shown so many notifications yet, because the database is away, gets no more of them.
+UNSHOWN = 100
 #: Close codes of our own, after which the page does not reconnect.
 LOGGED_OUT = 4401
 NOT_FOUND = 4404
@@ -51,10 +56,25 @@ class LiveConsumer(AsyncWebsocketConsumer):
     #: The `via` value of decisions that are made on this page.
     door = Door.DASHBOARD
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one page. Unlike other consumers it has no channel of its own: see `approvals.live.listeners`."""
+        self.scope, self.base_send = scope, send
+        self.notifications: asyncio.Queue[dict[str, Any]] = asyncio.Queue(UNSHOWN)
+        self.subscription = listeners.Subscription(self._notify)
+        sources: list[Any] = [receive, self.notifications.get]
+        try:
+            with contextlib.suppress(StopConsumer):
+                await await_many_dispatch(sources, self.dispatch)
+        finally:
+            self.subscription.leave()
+
+    def _notify(self, message: Mapping[str, Any]) -> None:
+        if not self.notifications.full():
+            self.notifications.put_nowait(dict(message))
+
     async def connect(self) -> None:
         doorbell.use_loop(asyncio.get_running_loop())
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
-        self.joined: list[str] = []
         await self.accept()
         user = await self.read(_run(user_of, self.session_key)) if self.session_key else None
         if user is None:
@@ -66,9 +86,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.close(NOT_FOUND)
             return
         # Join the groups before catching up, so that a change in between is pushed twice rather than never.
-        for group in groups:
-            await self.channel_layer.group_add(group, self.channel_name)
-            self.joined.append(group)
+        await listeners.wait_until_ready(*self.subscription.join(groups))
         liveness.add_page(self)
         await self.push(self.catch_up)
         if not liveness.is_live():
@@ -81,8 +99,6 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         liveness.remove_page(self)
-        for group in self.joined:
-            await self.channel_layer.group_discard(group, self.channel_name)
 
     def groups_for(self, user: User) -> list[str]:
         """Return the channel groups of this page. Raise NotFound if the user may not see it."""
@@ -196,8 +212,13 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
     request = visible_request(user, shared, request_id) if request_id else None
     if request is not None:
         waiting = visible_suspended_workflow(user, shared, request) if request.pending else None
+        named = {pk for each in (request, *_requests_of(waiting)) for pk in named_in(each)}
         concerned = {request.requested_by_id, request.assigned_to_id}
-        return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
+
+        def changed() -> str:
+            return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
+
+        return shared.once(("viewer", viewer_key(user, named)), changed)
     cache_key = ("workflow", visibility_key(user))
     workflow = shared.once(cache_key, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:
@@ -205,6 +226,10 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
     return shared.once(("ended", workflow.shown_title), lambda: _ended(workflow)) + _counted(
         user, shared, {workflow.owner_id}
     )
+
+
+def _requests_of(waiting: Workflow | None) -> Sequence[ApprovalRequest]:
+    return list(waiting.requests.all()) if waiting is not None else []
 
 
 def _ended(workflow: Workflow) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Collection
@@ -17,6 +18,8 @@ from django.db.models import Exists
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from approvals.runtime.many import any_of
+
 
 def user_of(session_key: str) -> User | None:
     """Return the active user of a stored session; None after log-out, expiry or a change of password."""
@@ -30,18 +33,24 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     """
     # Skip impossible keys: a text that the database refuses would fail the query for all the others.
     asked = {key for key in session_keys if key.isascii() and key.isalnum()}
-    stored = Session.objects.filter(session_key__in=asked, expire_date__gt=timezone.now())
-    decode = SessionStore().decode
-    stored_data = {session.session_key: decode(session.session_data) for session in stored}
+    stored = Session.objects.filter(session_key__in=any_of(asked), expire_date__gt=timezone.now())
+    stored_data = {key: _decoded(data) for key, data in stored.values_list("session_key", "session_data")}
     good = {
         key: data
         for key, data in stored_data.items()
         if data.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS
     }
     known = {key: str(data[SESSION_KEY]) for key, data in good.items() if SESSION_KEY in data}
-    users = {str(user.pk): user for user in User.objects.filter(pk__in=set(known.values()), is_active=True)}
+    ids = any_of({int(user_id) for user_id in known.values()})
+    users = {str(user.pk): user for user in User.objects.filter(pk__in=ids, is_active=True)}
     found = {key: users[user_id] for key, user_id in known.items() if user_id in users}
     return {key: user for key, user in found.items() if _proves(stored_data[key].get(HASH_SESSION_KEY) or "", user)}
+
+
+@functools.lru_cache(maxsize=1024)
+def _decoded(session_data: str) -> dict[str, Any]:
+    """Check the signature and return the data. Kept, because it depends on the text alone; callers do not change it."""
+    return SessionStore().decode(session_data)
 
 
 def seal_session(session_key: str, user: User) -> str:

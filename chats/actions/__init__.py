@@ -9,7 +9,7 @@ from a checkpoint), `pruning` (retention); `writes` holds what several of them s
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
 from chats.actions.calling import claim_call, finish_call, time_out_call
-from chats.actions.claiming import claim_turn, release_turn, renew_lease
+from chats.actions.claiming import begin_run, claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
 from chats.actions.posting import add_user_message, answer_again, open_chat, post_message
@@ -23,13 +23,15 @@ from chats.actions.pruning import (
     turns_to_prune,
 )
 from chats.actions.resuming import resume_turn
-from chats.actions.stepping import append_events, commit_step, in_one_commit, pause_turn
+from chats.actions.stepping import NewStep, append_events, commit_step, pause_turn
 
 __all__ = [
+    "NewStep",
     "add_user_message",
     "answer_again",
     "append_events",
     "begin_pruning",
+    "begin_run",
     "branch_chat",
     "claim_call",
     "claim_turn",
@@ -40,7 +42,6 @@ __all__ = [
     "fail_turn",
     "finish_call",
     "finish_turn",
-    "in_one_commit",
     "old_chats",
     "open_chat",
     "partly_pruned_chats",

@@ -22,34 +22,37 @@ from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, Question, Tool
 from chats.models import ToolCall, Turn
-from chats.queries import subagents
+from chats.queries import Progress, projection, subagents
 from chats.states import CallState
 
 logger = logging.getLogger(__name__)
 
 
 def ask_people(
-    turn: Turn, agent: Agent, *, notes: Mapping[str, str] | None = None
+    turn: Turn, agent: Agent, *, notes: Mapping[str, str] | None = None, progress: Progress | None = None
 ) -> tuple[list[ApprovalRequest], list[events.Event]]:
     """Create a request for every waiting call; return the requests, and the stream events about them.
 
-    Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages.
+    Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages. The calls
+    are read unless the turn's progress is given.
     """
     asked: list[ApprovalRequest] = []
     reported: list[events.Event] = []
     asks: list[tuple[ToolCall, Ask]] = []
     failed: list[tuple[ToolCall, str]] = []
     # Stored with the request, so that later changes of the chat do not change what people see.
-    said_before = fit_messages(queries.last_texts(turn.chat))
-    for call in turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"):
-        call.turn = turn
+    views = progress.views if progress is not None else queries.steps_of(turn).views
+    shown = projection.message_parts(views)
+    said_before = fit_messages(queries.last_texts(turn.chat, turn.message_id, shown))
+    for call in _waiting_calls(turn, progress):
         try:
             asks.append((call, _ask_for(call, agent.tool(call.name))))
         except InvalidInput as error:
             failed.append((call, str(error)))
     workflow = _workflow_of(turn) if asks else None
-    # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
-    lock_workflow(turn)
+    if failed:
+        # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
+        lock_workflow(turn)
     for call, error_text in failed:
         close_call(call, CallState.FAILED, error_text=error_text, via=RUNNER)
         reported.append(events.ToolFailed(call.tool_call_id, error_text))
@@ -66,6 +69,15 @@ def ask_people(
         if request.kind == Kind.APPROVAL:
             reported.append(events.ApprovalRequested(call.tool_call_id, str(request.pk)))
     return asked, reported
+
+
+def _waiting_calls(turn: Turn, progress: Progress | None) -> list[ToolCall]:
+    if progress is not None:
+        return [call for call in progress.calls if call.state == CallState.WAITING]
+    calls = list(turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"))
+    for call in calls:
+        call.turn = turn
+    return calls
 
 
 def _workflow_of(turn: Turn) -> Workflow:

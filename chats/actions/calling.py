@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import Sum
 from django.utils import timezone
 
 from approvals import actions as desk
@@ -20,13 +20,15 @@ from chats.actions.resuming import resume_locked
 from chats.actions.writes import (
     RUNNER,
     Claim,
+    claimed_turn,
     close_call,
-    lock_claimed_turn,
     lock_workflow,
     notify_after_commit,
     refresh_message,
 )
+from chats.exceptions import LeaseLost
 from chats.models import ToolCall, Turn
+from chats.queries import Progress
 from chats.states import CallState
 
 #: How often a call is started before a person is asked, or it fails.
@@ -35,7 +37,10 @@ MAX_RUNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A claimed run of a call. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
+    """A claimed run of a call. `attempt` fences its result; `executions` counts this tool's runs in the chat.
+
+    `claim` is that of the runner that started it.
+    """
 
     call_pk: int
     tool_call_id: str
@@ -43,6 +48,7 @@ class Execution:
     input: Any
     attempt: int
     executions: int
+    claim: Claim | None = field(default=None, compare=False, repr=False)
 
 
 def claim_call(claim: Claim, call_pk: int) -> Execution | None:
@@ -50,31 +56,54 @@ def claim_call(claim: Claim, call_pk: int) -> Execution | None:
 
     A call whose input is not the approved one fails instead.
     """
-    with transaction.atomic():
-        turn, _ = lock_claimed_turn(claim)
-        call = turn.tool_calls.select_related("approval__decision").get(pk=call_pk)
-        if call.state != CallState.READY or turn.stopped:
+    with claimed_turn(claim) as (turn, _):
+        progress = claim.progress()
+        if progress is not None:
+            call = _call_in(progress, call_pk)
+        else:
+            call = turn.tool_calls.select_related("approval__decision").get(pk=call_pk)
+        if call is None or turn.stopped:
             return None
+        return next(iter(start_calls(claim, turn, [call])), None)
+
+
+def _call_in(progress: Progress, call_pk: int) -> ToolCall | None:
+    return next((call for call in progress.calls if call.pk == call_pk), None)
+
+
+def start_calls(claim: Claim, turn: Turn, calls: Sequence[ToolCall]) -> list[Execution]:
+    """Mark those of these calls of a locked turn that are ready as running; return their runs.
+
+    A call whose input is not the approved one fails instead.
+    """
+    started: list[tuple[ToolCall, Any]] = []
+    for call in calls:
+        if call.state != CallState.READY:
+            continue
         decision = queries.decision_of(call.approval)
         edited = decision.edited_input if decision is not None else None
         value = call.input if edited is None else edited
+        call.state = CallState.EXECUTING
         if call.approval is not None and (decision is None or decision.approved_digest != digest(value)):
-            call.state = CallState.EXECUTING
-            close_call(
-                call,
-                CallState.FAILED,
-                error_text="The input is not the one that was approved, so it was not run.",
-                via=RUNNER,
-            )
-            return None
-        ToolCall.objects.filter(pk=call.pk).update(
-            state=CallState.EXECUTING,
-            attempt=F("attempt") + 1,
-            started_at=timezone.now(),
-            executed_digest=digest(value),
-        )
-        runs = ToolCall.objects.filter(chat=call.chat_id, name=call.name).aggregate(runs=Sum("attempt"))["runs"]
-    return Execution(call.pk, call.tool_call_id, call.name, value, call.attempt + 1, runs)
+            error = "The input is not the one that was approved, so it was not run."
+            close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
+            continue
+        call.attempt, call.started_at, call.executed_digest = call.attempt + 1, timezone.now(), digest(value)
+        call.save(update_fields=["state", "attempt", "started_at", "executed_digest"])
+        started.append((call, value))
+    runs = _runs(turn, {call.name for call, _ in started})
+    return [
+        Execution(call.pk, call.tool_call_id, call.name, value, call.attempt, runs[call.name], claim)
+        for call, value in started
+    ]
+
+
+def _runs(turn: Turn, names: set[str]) -> dict[str, int]:
+    """Return how often these tools were run in the turn's chat."""
+    if not names:
+        return {}
+    calls = ToolCall.objects.filter(chat=turn.chat_id, name__in=names).order_by()
+    return dict(calls.values_list("name").annotate(runs=Sum("attempt")))
 
 
 def finish_call(execution: Execution, *, output: Any = None, error_text: str = "") -> bool:
@@ -82,6 +111,34 @@ def finish_call(execution: Execution, *, output: Any = None, error_text: str = "
 
     Fenced by the call's attempt and not by the turn's: a late result is still true.
     """
+    try:
+        if _finish_own_call(execution, output, error_text):
+            return True
+    except LeaseLost:
+        pass
+    return _finish_any_call(execution, output, error_text)
+
+
+def _finish_own_call(execution: Execution, output: Any, error_text: str) -> bool:
+    """Record the result for the runner that still has the turn; return False if the rows have to be read. LeaseLost."""
+    claim = execution.claim
+    if claim is None or claim.progress() is None:
+        return False
+    with claimed_turn(claim) as (turn, _):
+        progress = claim.progress()
+        call = _call_in(progress, execution.call_pk) if progress is not None else None
+        if call is None or (call.state, call.attempt) != (CallState.EXECUTING, execution.attempt):
+            return False
+        state = CallState.FAILED if error_text else CallState.SUCCEEDED
+        close_call(call, state, output=output, error_text=error_text, via=RUNNER)
+        refresh_message(turn, progress)
+        notify_after_commit(turn.chat_id)
+    return True
+
+
+def _finish_any_call(execution: Execution, output: Any, error_text: str) -> bool:
+    if execution.claim is not None:
+        execution.claim.forget()
     with transaction.atomic():
         call = _lock_call(execution)
         stands = call.attempt == execution.attempt and call.state in {CallState.EXECUTING, CallState.UNKNOWN}
@@ -131,6 +188,8 @@ def time_out_call(execution: Execution, *, idempotent: bool) -> None:
     An idempotent tool runs again, MAX_RUNS times in all, and then fails. The outcome of any other is unknown until a person
     enters it or a late result arrives.
     """
+    if execution.claim is not None:
+        execution.claim.forget()
     with transaction.atomic():
         call = _lock_call(execution)
         if call.attempt != execution.attempt or call.state != CallState.EXECUTING:
@@ -152,5 +211,6 @@ def recover_calls(turn: Turn, idempotent: Collection[str]) -> None:
     in the same transaction.
     """
     orphans = turn.tool_calls.filter(state=CallState.EXECUTING)
-    orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
-    orphans.update(state=CallState.UNKNOWN)
+    if orphans.exists():
+        orphans.filter(name__in=idempotent, attempt__lt=MAX_RUNS).update(state=CallState.READY)
+        orphans.update(state=CallState.UNKNOWN)

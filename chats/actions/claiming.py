@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import BigAutoField, Q, QuerySet
 from django.db.models.functions import Now
 
 from approvals.runtime.async_commit import async_commit
-from chats.actions.calling import recover_calls
-from chats.actions.writes import Claim, queue_turn
+from approvals.runtime.prepared import Parameter, Prepared
+from chats import queries
+from chats.actions.calling import Execution, recover_calls, start_calls
+from chats.actions.writes import Claim, Known, queue_turn
 from chats.agent import events, registry
+from chats.agent.tools import Tool
 from chats.models import Turn
 from chats.states import TurnState
 
@@ -23,6 +28,35 @@ RENEW_EVERY = timedelta(seconds=5)
 SEQ_GAP = 10_000
 
 
+def begin_run(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int, list[Execution]] | None:
+    """Claim a turn as `claim_turn` does, with what a runner has to know, and start its ready calls in the same commit.
+
+    Also returns the started calls. Calls of sub-agents are not started here.
+    """
+    with transaction.atomic():
+        claimed = claim_turn(turn_id, owner=owner)
+        if claimed is None:
+            return None
+        found, turn, last = claimed
+        read = queries.progress_of(turn)
+        claim = replace(found, known=Known(turn, is_new=turn.attempt == 1 and not read.steps, progress=read))
+        progress = claim.progress()
+        started: list[Execution] = []
+        if progress is not None and not turn.stopped:
+            started = start_calls(claim, turn, [call for call in progress.calls if call.name in _own_tools(turn)])
+        return claim, turn, last, started
+
+
+def _free_turns() -> QuerySet[Turn]:
+    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
+    # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
+    unlocked = Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
+    return unlocked.select_related("chat__owner").filter(free, pk=Parameter("pk", BigAutoField()))
+
+
+_FREE: Prepared[Turn] = Prepared(_free_turns)
+
+
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     """Claim a queued turn, or one whose lease has expired; None if another runner has it or is writing to it.
 
@@ -30,28 +64,30 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     model will be asked again, and the calls that the previous runner left running are recovered. Leases go by the database's
     clock, so a process with a wrong clock takes no turn from another.
     """
-    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
-    with transaction.atomic():
-        # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
-        unlocked = Turn.objects.filter(free, pk=turn_id).select_for_update(skip_locked=True, no_key=True).values("pk")
-        taken = Turn.objects.filter(free, pk__in=unlocked).update(
-            state=TurnState.RUNNING,
-            attempt=F("attempt") + 1,
+    with transaction.atomic(savepoint=False):
+        turn = _FREE.first(pk=turn_id)
+        if turn is None:
+            return None
+        turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""
+        Turn.objects.filter(pk=turn_id).update(
+            state=turn.state,
+            attempt=turn.attempt,
             lease_owner=owner,
             lease_until=Now() + LEASE,
             finish_reason="",
         )
-        if not taken:
-            return None
-        turn = Turn.objects.select_related("chat__owner").get(pk=turn_id)
-        last = _last_seq(turn)
-        turn.events.filter(step__gte=turn.steps.count()).delete()
-        recover_calls(turn, _idempotent_tools(turn))
+        last = 0
+        if turn.attempt > 1:
+            last = _last_seq(turn)
+            recover_calls(turn, [tool.name for tool in _tools(turn) if tool.idempotent])
     return Claim(turn.pk, turn.attempt), turn, last
 
 
 def _last_seq(turn: Turn) -> int:
-    """Return the `seq` after which the stream goes on: at least the highest that any follower may have read."""
+    """Delete events of an uncommitted step; return the `seq` after which the stream goes on.
+
+    That is at least the highest that any follower may have read.
+    """
     last = turn.events.order_by("-seq").first()
     # A pause is committed synchronously, with all events before it. If a runner has claimed the turn since, it may have
     # published events that the database has lost.
@@ -60,16 +96,22 @@ def _last_seq(turn: Turn) -> int:
         and last.attempt == turn.attempt - 1
         and isinstance(events.from_json(last.chunk), events.TurnPaused)
     )
-    return (last.seq if last is not None else 0) + (0 if rested or turn.attempt == 1 else SEQ_GAP)
+    if not rested:
+        turn.events.filter(step__gte=turn.steps.count()).delete()
+    return (last.seq if last is not None else 0) + (0 if rested else SEQ_GAP)
 
 
-def _idempotent_tools(turn: Turn) -> list[str]:
-    """Return the names of the tools that may run again; none if the agent is gone, and then the turn fails."""
+def _own_tools(turn: Turn) -> set[str]:
+    """Return the names of the tools that the agent runs itself."""
+    return {tool.name for tool in _tools(turn) if tool.agent is None}
+
+
+def _tools(turn: Turn) -> Sequence[Tool]:
+    """Return the tools of the turn's agent; none if the agent is gone, and then the turn fails."""
     try:
-        agent = registry.get(settings.HITL_AGENTS, turn.agent)
+        return registry.get(settings.HITL_AGENTS, turn.agent).tools
     except registry.UnknownAgent:
         return []
-    return [tool.name for tool in agent.tools if tool.idempotent]
 
 
 def renew_lease(claim: Claim) -> tuple[bool, bool]:

@@ -11,8 +11,8 @@ from chats.actions.writes import (
     RUNNER,
     Claim,
     add_message,
+    claimed_turn,
     close_call,
-    lock_claimed_turn,
     notify_after_commit,
     refresh_message,
     start_turn,
@@ -31,6 +31,7 @@ MAX_OUTPUT = 100_000
 def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> None:
     """Start a sub-agent's turn for a ready call; a call that is nested too deep fails. LeaseLost."""
     with transaction.atomic():
+        claim.forget()
         execution = claim_call(claim, call_pk)
         if execution is None:
             return
@@ -58,8 +59,8 @@ def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
 
 def settle_delegated(claim: Claim) -> None:
     """Close the calls whose sub-agents have ended, with their last text as the output. LeaseLost."""
-    with transaction.atomic():
-        turn, _ = lock_claimed_turn(claim)
+    with claimed_turn(claim) as (turn, _):
+        claim.forget()
         ended = [(call, below) for call, below in subagents.delegated(turn) if not below.unfinished]
         for call, below in ended:
             call.turn = turn

@@ -19,14 +19,15 @@ from approvals.runtime.canonical import clean_text
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions.resuming import resume_parent
+from chats.actions.stepping import NewStep, store_step
 from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,
     audit_subject,
+    claimed_turn,
     close_call,
     enqueue_event,
-    lock_claimed_turn,
     lock_workflow,
     notify_after_commit,
     refresh_message,
@@ -36,7 +37,7 @@ from chats.actions.writes import (
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
-from chats.queries import projection, subagents
+from chats.queries import Progress, projection, subagents
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
@@ -44,25 +45,35 @@ OUTCOME_UNKNOWN = "The turn ended while this ran; whether it was done is not kno
 
 
 def finish_turn(
-    claim: Claim, reason: FinishReason, step: int, recorded: Sequence[Recorded], next_seq: int
+    claim: Claim,
+    reason: FinishReason,
+    step: int,
+    recorded: Sequence[Recorded],
+    next_seq: int,
+    *,
+    new: NewStep | None = None,
 ) -> list[Recorded]:
-    """End a turn as completed; return the closing stream events, which are stored too. LeaseLost, StopRequested."""
-    with transaction.atomic():
-        turn, last_seq = lock_claimed_turn(claim)
+    """End a turn as completed; return the closing stream events, which are stored too. LeaseLost, StopRequested.
+
+    `new` is a last step to store in the same commit, as for `pause_turn`.
+    """
+    with claimed_turn(claim) as (turn, last_seq):
         if turn.stopped:
             raise StopRequested
+        if new is not None:
+            store_step(claim, turn, new)
+        progress = claim.progress()
         workflow = lock_workflow(turn)
-        text = _closing_text(turn, step, projection.NO_TEXT)
+        text = _closing_text(turn, step, projection.NO_TEXT, progress)
         last = _closing(next_seq, step, [*text, events.StepEnded(step), events.TurnEnded(reason)])
         write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.COMPLETED, reason, workflow)
+        _end(turn, TurnState.COMPLETED, reason, workflow, progress, never_paused=claim.never_paused)
     return last
 
 
 def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
     """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost."""
-    with transaction.atomic():
-        turn, last_seq = lock_claimed_turn(claim)
+    with claimed_turn(claim) as (turn, last_seq):
         turn.error = clean_text(error)[:2000]
         last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
         write_events(turn, last_seq, [*recorded, *last])
@@ -104,8 +115,7 @@ def end_stopped(
     claim: Claim, partial_text: str, step: int, recorded: Sequence[Recorded], next_seq: int
 ) -> list[Recorded]:
     """End a turn that was stopped while it ran: keep the model's text so far, and cancel its open calls. LeaseLost."""
-    with transaction.atomic():
-        turn, last_seq = lock_claimed_turn(claim)
+    with claimed_turn(claim) as (turn, last_seq):
         if partial_text.strip():
             Step.objects.create(
                 turn=turn,
@@ -126,9 +136,10 @@ def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[
     return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
 
 
-def _closing_text(turn: Turn, step: int, text: str) -> list[events.Event]:
+def _closing_text(turn: Turn, step: int, text: str, progress: Progress | None = None) -> list[events.Event]:
     """Return the events for the text with which a message ends whose turn ended without a text of its own."""
-    parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk])
+    views = progress.views if progress is not None else queries.steps_of(turn).views
+    parts = projection.message_parts(views)
     last = parts[-1]["type"] if parts else ""
     if last == "text":
         return []
@@ -173,12 +184,20 @@ def _lock_below(turn: Turn) -> None:
         known |= set(found)
 
 
-def _end(turn: Turn, state: TurnState, reason: FinishReason, workflow: Workflow | None) -> None:
+def _end(
+    turn: Turn,
+    state: TurnState,
+    reason: FinishReason,
+    workflow: Workflow | None,
+    progress: Progress | None = None,
+    *,
+    never_paused: bool = False,
+) -> None:
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
-    turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error"])
+    turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
-    parts = refresh_message(turn, closing=closing)
-    write_checkpoint(turn, parts, CheckpointKind.FINAL, reason)
+    parts = refresh_message(turn, progress, closing=closing)
+    write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
     ending = {
         "state": turn.state,

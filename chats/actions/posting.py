@@ -96,7 +96,7 @@ def add_user_message(
     Raises MessageKnown, UnknownMessage, BadMessage, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
     """
     _check_texts(texts)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")

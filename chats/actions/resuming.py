@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -40,19 +41,23 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
         turn = unlocked.select_related("chat__owner").filter(pk=turn_id).first()
         if turn is None or turn.state != TurnState.SUSPENDED:
             return False
-        if not _settle_calls(turn):
+        progress = queries.steps_of(turn)
+        if not _settle_calls(progress.calls):
             # If a crash of the database loses this write, the sweep resumes the turn again from the stored decision. A
             # result, once written, must not be lost.
             async_commit()
-        resumed = resume_locked(turn)
-        refresh_message(turn)
+        resumed = resume_locked(turn, progress.calls)
+        refresh_message(turn, progress)
         notify_all_after_commit(turn)
     return resumed
 
 
-def resume_locked(turn: Turn) -> bool:
-    """Queue a suspended turn that the caller has locked, unless it has to wait; return whether it was queued."""
-    if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn):
+def resume_locked(turn: Turn, calls: Sequence[ToolCall] | None = None) -> bool:
+    """Queue a suspended turn that the caller has locked, unless it has to wait; return whether it was queued.
+
+    The calls of its last step are read unless they are given.
+    """
+    if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn, calls):
         return False
     turn.state, turn.finish_reason = TurnState.QUEUED, ""
     turn.save(update_fields=["state", "finish_reason"])
@@ -67,15 +72,15 @@ def resume_parent(turn: Turn) -> None:
         transaction.on_commit(functools.partial(resume_turn, turn.parent_call.turn_id), robust=True)
 
 
-def _settle_calls(turn: Turn) -> bool:
+def _settle_calls(calls: Iterable[ToolCall]) -> bool:
     """Apply ended requests to the calls of a suspended turn; return whether that wrote a result."""
     written = False
-    waiting = turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN])
-    for call in waiting.select_related("approval__decision", "recovery__decision").order_by("id"):
+    for call in calls:
+        if call.state not in {CallState.WAITING, CallState.UNKNOWN}:
+            continue
         request = call.recovery if call.state == CallState.UNKNOWN else call.approval
         decision = queries.decision_of(request)
         if request is not None and decision is not None:
-            call.turn = turn
             written |= _settle(call, request, decision)
     return written
 

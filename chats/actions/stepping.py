@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -13,12 +13,13 @@ from approvals.runtime import locks
 from approvals.runtime.async_commit import async_commit
 from approvals.runtime.canonical import clean_json
 from chats.actions.asking import ask_people
+from chats.actions.calling import Execution, start_calls
 from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,
+    claimed_turn,
     enqueue_event,
-    lock_claimed_turn,
     notify_after_commit,
     record_result,
     refresh_message,
@@ -37,13 +38,22 @@ from chats.states import CallState, CheckpointKind, FinishReason, TurnState
 CUT_OFF = "The model's answer was cut off in this call, so it was not run."
 
 
+@dataclass(frozen=True, slots=True)
+class NewStep:
+    """A model's answer with its calls, to be stored as step `index`."""
+
+    index: int
+    finished: events.ModelFinished
+    planned: Sequence[PlannedCall]
+    provider: str
+
+
 def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
     """Store stream events between two commits, for followers in other processes. LeaseLost."""
-    with transaction.atomic():
+    with claimed_turn(claim) as (turn, last_seq):
         # Events lost in a crash of the database are written again, by the step's commit at the latest. If their runner
         # crashes too, the model is asked again.
         async_commit()
-        turn, last_seq = lock_claimed_turn(claim)
         write_events(turn, last_seq, recorded)
 
 
@@ -55,48 +65,76 @@ def commit_step(
     recorded: Sequence[Recorded],
     *,
     provider: str,
-) -> None:
-    """Store a model's answer with its calls, before any tool runs. LeaseLost, StopRequested, ProviderError."""
-    with transaction.atomic():
-        turn, last_seq = lock_claimed_turn(claim)
+) -> list[Execution]:
+    """Store a model's answer with its calls, before any tool runs. LeaseLost, StopRequested, ProviderError.
+
+    A runner that knows its progress also claims the calls of idempotent tools here, which may run again after a crash;
+    returns these.
+    """
+    with claimed_turn(claim) as (turn, last_seq):
         if turn.stopped:
             raise StopRequested
-        ids = [call.tool_call_id for call in planned]
-        if turn.root_id is not None:
-            # Without the lock, two sub-agents could both find the same id unused.
-            locks.lock_name(f"calls of {turn.top.run_id}")
-        # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
-        top = turn.chat.root_id or turn.chat_id
-        if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
-            raise ProviderError(
-                _(
-                    "The model used the id of an earlier tool call again, so its answer cannot be used. "
-                    "Send your message again."
-                )
-            )
-        step = Step.objects.create(
-            turn=turn,
-            index=index,
-            blocks=clean_json(finished.blocks),
-            provider=provider,
-            model=finished.model,
-            stop_reason=finished.stop_reason,
-            usage=finished.usage,
-        )
-        for call in planned:
-            _store_call(turn, step, call, cut_off=finished.stop_reason != "tool_use")
-        for name, amount in finished.usage.items():
-            turn.usage[name] = turn.usage.get(name, 0) + amount
-        turn.save(update_fields=["usage"])
+        calls = store_step(claim, turn, NewStep(index, finished, planned, provider))
+        if turn.usage:
+            turn.save(update_fields=["usage"])
         write_events(turn, last_seq, recorded)
-        refresh_message(turn)
+        started: list[Execution] = []
+        if claim.known is not None:
+            repeatable = {one.tool_call_id for one in planned if one.tool is not None and one.tool.idempotent}
+            started = start_calls(claim, turn, [call for call in calls if call.tool_call_id in repeatable])
+        refresh_message(turn, claim.progress())
         notify_after_commit(turn.chat_id)
+    return started
 
 
-def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) -> None:
+def store_step(claim: Claim, turn: Turn, new: NewStep) -> list[ToolCall]:
+    """Store a step of a turn that the caller has locked, and add its usage to the turn, which the caller saves."""
+    if new.planned:
+        _check_ids(turn, [call.tool_call_id for call in new.planned])
+    finished = new.finished
+    step = Step.objects.create(
+        turn=turn,
+        index=new.index,
+        blocks=clean_json(finished.blocks),
+        provider=new.provider,
+        model=finished.model,
+        stop_reason=finished.stop_reason,
+        usage=finished.usage,
+    )
+    cut_off = finished.stop_reason != "tool_use"
+    calls = [_new_call(turn, step, call, cut_off=cut_off) for call in new.planned]
+    if calls:
+        ToolCall.objects.bulk_create(calls)
+    for call in calls:
+        if call.state == CallState.FAILED:
+            record_result(call, actor=None, via=RUNNER)
+    for name, amount in finished.usage.items():
+        turn.usage[name] = turn.usage.get(name, 0) + amount
+    if claim.known is not None and claim.known.progress is not None:
+        claim.known.progress.steps.append((step, calls))
+    return calls
+
+
+def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
+    """Refuse toolCallIds that were used before. ProviderError."""
+    if turn.root_id is not None:
+        # Without the lock, two sub-agents could both find the same id unused.
+        locks.lock_name(f"calls of {turn.top.run_id}")
+    # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
+    top = turn.chat.root_id or turn.chat_id
+    if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
+        raise ProviderError(
+            _(
+                "The model used the id of an earlier tool call again, so its answer cannot be used. "
+                "Send your message again."
+            )
+        )
+
+
+def _new_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) -> ToolCall:
     error = CUT_OFF if cut_off else planned.error_text
     state = CallState.WAITING if planned.needs_person else CallState.READY
-    call = ToolCall.objects.create(
+    return ToolCall(
         chat_id=turn.chat_id,
         turn=turn,
         step=step,
@@ -107,42 +145,43 @@ def _store_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) 
         error_text=error,
         finished_at=timezone.now() if error else None,
     )
-    if error:
-        record_result(call, actor=None, via=RUNNER)
 
 
-def in_one_commit(step: Callable[[], None], rest: Callable[[], Sequence[Recorded]]) -> Sequence[Recorded]:
-    """Store a step and the pause or end (`rest`) that directly follows it; return what `rest` returns.
-
-    A step without a call to run needs no commit of its own, which would only cost another disk flush. If either function
-    raises, nothing is stored.
-    """
-    with transaction.atomic():
-        step()
-        return rest()
-
-
-def pause_turn(claim: Claim, agent: Agent, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
+def pause_turn(
+    claim: Claim,
+    agent: Agent,
+    step: int,
+    recorded: Sequence[Recorded],
+    next_seq: int,
+    *,
+    new: NewStep | None = None,
+) -> list[Recorded]:
     """Ask people about every waiting call: requests, checkpoint and suspension in one commit. LeaseLost, StopRequested.
 
-    Returns the stored stream events. The last is `TurnPaused`, unless the turn goes on because nothing could be asked or a
-    sub-agent has moved in the meantime.
+    `new` is a step to store in the same commit: a step without a call to run needs none of its own, which would only cost
+    another disk flush. Returns the stored stream events. The last is `TurnPaused`, unless the turn goes on because nothing
+    could be asked or a sub-agent has moved in the meantime.
     """
-    with transaction.atomic():
-        turn, last_seq = lock_claimed_turn(claim)
+    with claimed_turn(claim) as (turn, last_seq):
         if turn.stopped:
             raise StopRequested
-        asked, closing = ask_people(turn, agent)
-        resting = subagents.at_rest(turn)
+        if new is not None:
+            store_step(claim, turn, new)
+        progress = claim.progress()
+        asked, closing = ask_people(turn, agent, progress=progress)
+        resting = subagents.at_rest(turn, None if progress is None else progress.calls)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
         write_events(turn, last_seq, [*recorded, *last])
         if not resting:
+            turn.save(update_fields=["usage"])
+            claim.forget()
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
-        turn.save(update_fields=["state", "finish_reason", "lease_until"])
-        write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
+        turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
+        parts = refresh_message(turn, progress)
+        write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, first=claim.never_paused)
         enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
         notify_after_commit(turn.chat_id)
     return last

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import BigAutoField, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -19,13 +20,14 @@ from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.runtime.canonical import MAX_BYTES, digest
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Door
 from chats import checkpoints, doorbell, queries, queue
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.exceptions import LeaseLost
 from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
-from chats.queries import projection
+from chats.queries import Progress, projection
 from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
 
 #: A message holds all steps of a turn, each of which may have MAX_BYTES.
@@ -34,10 +36,38 @@ MAX_MESSAGE_BYTES = 200 * MAX_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries."""
+    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries.
+
+    `known` is what the runner has read of the turn, so that its writes need not read it again.
+    """
 
     turn_id: int
     attempt: int
+    known: Known | None = field(default=None, compare=False, repr=False)
+
+    def progress(self) -> Progress | None:
+        """Return the runner's progress, if only the runner changes it and no write has failed since it was read."""
+        found = self.known.progress if self.known is not None else None
+        return found if found is not None and found.is_ours else None
+
+    @property
+    def never_paused(self) -> bool:
+        """Whether the turn is known to have had no pause yet."""
+        return self.known is not None and self.known.is_new
+
+    def forget(self) -> None:
+        """Have the rows be read again: a write failed, or changed more than the runner keeps up with."""
+        if self.known is not None:
+            self.known.progress = None
+
+
+@dataclass(slots=True)
+class Known:
+    """The turn of a runner with its chat, its progress, and whether it had neither a runner nor a step before."""
+
+    turn: Turn
+    is_new: bool
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +79,45 @@ class Recorded:
     event: events.Event
 
 
-def lock_claimed_turn(claim: Claim) -> tuple[Turn, int]:
-    """Lock the turn of a runner; return it with the last stored `seq` of its stream. LeaseLost if another runner has it.
+@contextmanager
+def claimed_turn(claim: Claim) -> Iterator[tuple[Turn, int]]:
+    """Open a transaction of a runner and lock its turn; yield it with the last stored `seq` of its stream.
 
-    Call it first in a runner's transaction.
+    LeaseLost if another runner has the turn.
     """
-    stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
-    turns = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner")
-    turn = turns.annotate(stored=Coalesce(Subquery(stored), 0)).get(pk=claim.turn_id)
+    try:
+        with transaction.atomic():
+            yield _lock(claim)
+    except BaseException:
+        claim.forget()
+        raise
+
+
+def _locked_turns() -> QuerySet[Any]:
+    last = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+    locked = Turn.objects.select_for_update(of=("self",), no_key=True).filter(pk=Parameter("pk", BigAutoField()))
+    return locked.annotate(**{"stored": Coalesce(Subquery(last), 0)})
+
+
+_TURN: Prepared[Any] = Prepared(lambda: _locked_turns().select_related("chat__owner"))
+#: Only these columns change while a runner has the turn.
+_STATE: Prepared[Any] = Prepared(lambda: _locked_turns().values_list("state", "attempt", "stopped", "usage", "stored"))
+
+
+def _lock(claim: Claim) -> tuple[Turn, int]:
+    found: Any = (_TURN if claim.known is None else _STATE).first(pk=claim.turn_id)
+    if found is None:
+        raise LeaseLost(f"turn {claim.turn_id} is gone")
+    turn: Turn
+    last_seq: int
+    if claim.known is None:
+        turn, last_seq = found, found.stored
+    else:
+        turn = claim.known.turn
+        turn.state, turn.attempt, turn.stopped, turn.usage, last_seq = found
     if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
         raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
-    return turn, turn.stored
+    return turn, last_seq
 
 
 def lock_workflow(turn: Turn) -> Workflow | None:
@@ -68,7 +126,7 @@ def lock_workflow(turn: Turn) -> Workflow | None:
 
 
 def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> None:
-    """Store the events that the database lacks; `turn` and `last_seq` are from `lock_claimed_turn`.
+    """Store the events that the database lacks; `turn` and `last_seq` are from `claimed_turn`.
 
     `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
     was committed asynchronously, so the missing events are those after `last_seq`.
@@ -82,9 +140,10 @@ def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> Non
     TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def refresh_message(turn: Turn, *, closing: str = "") -> list[dict[str, Any]]:
-    """Rebuild the turn's message from its steps; return the message's parts."""
-    parts = projection.message_parts(queries.step_views([turn.pk])[turn.pk], closing=closing)
+def refresh_message(turn: Turn, progress: Progress | None = None, *, closing: str = "") -> list[dict[str, Any]]:
+    """Rebuild the turn's message from its steps, which are read unless they are given; return the message's parts."""
+    views = progress.views if progress is not None else queries.steps_of(turn).views
+    parts = projection.message_parts(views, closing=closing)
     known = turn.chat.shown.filter(message_id=turn.message_id)
     if parts and not known.update(parts=parts):
         add_message(turn.chat, turn.message_id, "assistant", parts)
@@ -99,11 +158,11 @@ def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, An
 
 
 def write_checkpoint(
-    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
+    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason, *, first: bool = False
 ) -> TurnCheckpoint:
-    """Store the message's parts as the turn's next checkpoint."""
+    """Store the message's parts as the turn's next checkpoint; `first` says that it is known to have none."""
     earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
-    before = list(earlier)
+    before = [] if first else list(earlier)
     kept, tail = checkpoints.difference(checkpoints.fold(before), parts)
     return TurnCheckpoint.objects.create(
         chat_pk=turn.chat_id,

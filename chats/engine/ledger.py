@@ -15,9 +15,12 @@ from chats.exceptions import LeaseLost
 
 logger = logging.getLogger(__name__)
 
-#: Events are stored after so many seconds, or as soon as there are so many.
-FLUSH_EVERY = 0.05
-FLUSH_AT = 20
+#: Events are stored after so many seconds, or as soon as there are so many. Followers do not wait for that: the rows are for
+#: those who have missed something.
+FLUSH_EVERY = 0.25
+FLUSH_AT = 100
+#: Other processes get an event at once, and while more come, those of so many seconds together.
+SEND_EVERY = 0.015
 
 #: Stores the given events, and perhaps events of its own numbered from the given `seq` on, which it returns.
 Commit = Callable[[Sequence[Recorded], int], Sequence[Recorded] | None]
@@ -41,9 +44,14 @@ class Ledger:
         self._kept: list[Recorded] = []
         #: (step, event) recorded while a commit is running, which may number events of its own.
         self._held: list[tuple[int, events.Event]] | None = None
+        #: What other processes have not got yet, and up to which number they know it to be stored.
+        self._unsent: list[streams.Numbered] = []
+        self._told_stored = last_seq
         self._writing = asyncio.Lock()
         self._timer: asyncio.Task[None] | None = None
+        self._sender: asyncio.Task[None] | None = None
         self._closed = False
+        streams.begin(claim.turn_id)
 
     def record(self, event: events.Event) -> None:
         """Number an event and publish it; it is stored a moment later."""
@@ -63,19 +71,22 @@ class Ledger:
         self._closed = True
 
     async def commit(self, work: Commit) -> Sequence[Recorded]:
-        """Have `work` store everything in a synchronous commit; notify other processes, and return the events that it added."""
+        """Have `work` store everything in a synchronous commit, publish the events that it added, and return them."""
         async with self._writing:
             self._held = []
             try:
                 added = await database.run(work, list(self._kept), self._seq + 1) or []
                 self._kept = []
+                self._stored = added[-1].seq if added else self._seq
                 self._publish(added)
-                self._stored = self._seq
+                if self._timer is not None:
+                    # Nothing is left to store.
+                    self._timer.cancel()
+                    self._timer = None
             finally:
                 held, self._held = self._held, None
                 for step, event in held:
                     self._number(step, event)
-        streams.notify_others(self._claim.turn_id, rests=rests_with(added))
         return added
 
     def _number(self, step: int, event: events.Event) -> None:
@@ -87,10 +98,22 @@ class Ledger:
         if self._timer is None or self._timer.done():
             self._timer = asyncio.create_task(self._flush_soon())
 
-    def _publish(self, items: Sequence[Recorded]) -> None:
-        for item in items:
-            self._seq = item.seq
-            streams.publish(self._claim.turn_id, item.seq, item.event)
+    def _publish(self, items: Sequence[Recorded] = ()) -> None:
+        """Give events to the followers in all processes, and say how far they are stored."""
+        numbered = [(item.seq, item.event) for item in items]
+        if items:
+            self._seq = items[-1].seq
+        streams.publish(self._claim.turn_id, numbered, stored=self._stored)
+        self._unsent += numbered
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        """Send what other processes lack, one message after the other, so that none overtakes another."""
+        while self._unsent or self._told_stored < self._stored:
+            sending, self._unsent, self._told_stored = self._unsent, [], self._stored
+            await streams.send_to_others(self._claim.turn_id, sending, stored=self._stored)
+            await asyncio.sleep(SEND_EVERY)
 
     async def _flush_soon(self) -> None:
         """Store the events so far; while the database is away, try again together with newer ones."""
@@ -113,5 +136,5 @@ class Ledger:
         kept, last = list(self._kept), self._seq
         if kept and self._stored < last:
             await database.run(actions.append_events, self._claim, kept)
-            streams.notify_others(self._claim.turn_id)
         self._stored = last
+        self._publish()

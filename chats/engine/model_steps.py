@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from django.utils.translation import gettext
 
-from approvals.runtime import database
-from chats import actions, queries
+from chats import actions
+from chats.actions.calling import Execution
 from chats.actions.stepping import CUT_OFF
 from chats.actions.writes import Claim, Recorded
 from chats.agent import events, loop
 from chats.agent.agent import Agent
-from chats.agent.loop import PlannedCall
 from chats.agent.provider import ModelMessage, Provider, ProviderError
-from chats.engine.ledger import Ledger, rests_with
+from chats.engine.ledger import Commit, Ledger, rests_with
 from chats.exceptions import StopRequested
-from chats.models import Turn
 from chats.providers import current
+from chats.queries import Progress
 from chats.states import FinishReason
 
 FINISH_REASONS = {
@@ -40,8 +38,10 @@ def finish_reason(agent: Agent, steps: int, stop_reason: str) -> FinishReason:
 class ModelSteps:
     """The steps that one runner adds to a turn. Setting `stop` cuts an answer short."""
 
-    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
-        self._claim, self._turn, self._ledger, self._stop = claim, turn, ledger, stop
+    def __init__(self, claim: Claim, ledger: Ledger, stop: asyncio.Event) -> None:
+        self._claim, self._ledger, self._stop = claim, ledger, stop
+        #: The calls that the commit of a step has started.
+        self.started: list[Execution] = []
         self._texts: list[str] = []
         self._step_open = False
 
@@ -50,19 +50,19 @@ class ModelSteps:
         """The text of an answer that was streamed and not committed."""
         return "".join(self._texts)
 
-    async def ask(self, agent: Agent, index: int) -> bool:
-        """Commit the model's next answer as step `index`; return whether the turn rests with it.
+    async def ask(self, agent: Agent, progress: Progress) -> bool:
+        """Commit the model's next answer as the next step; return whether the turn rests with it.
 
         Raises StopRequested, ProviderError and LeaseLost.
         """
         self._end_open_step()
+        index = len(progress.steps)
         self._ledger.step, self._step_open, self._texts = index, True, []
         if index >= agent.max_steps:
             self._ledger.record(events.StepStarted(index))
             return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
-        history = await database.run(queries.model_history, self._turn)
         provider = current()
-        answer = asyncio.create_task(self._stream(agent, provider, history, index))
+        answer = asyncio.create_task(self._stream(agent, provider, progress.history, index))
         stopped = asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -92,29 +92,26 @@ class ModelSteps:
         if finished.stop_reason != "tool_use":
             for call in planned:
                 self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
-        close = self._closing_action(agent, index, finished, planned)
-
-        def commit(recorded: Sequence[Recorded], next_seq: int) -> Sequence[Recorded] | None:
-            arguments = (self._claim, index, finished, planned, recorded)
-            step = functools.partial(actions.commit_step, *arguments, provider=provider)
-            return step() if close is None else actions.in_one_commit(step, functools.partial(close, (), next_seq))
-
-        added = await self._ledger.commit(commit)
+        new = actions.NewStep(index, finished, planned, provider)
+        added = await self._ledger.commit(self._storing(agent, new))
         self._texts = []
         return rests_with(added)
 
-    def _closing_action(
-        self, agent: Agent, index: int, finished: events.ModelFinished, planned: Sequence[PlannedCall]
-    ) -> Callable[[Sequence[Recorded], int], list[Recorded]] | None:
-        """Return the pause or the end that directly follows a step; None if there is more to do first."""
-        if not planned and finished.stop_reason != "pause_turn":
-            reason = finish_reason(agent, index + 1, finished.stop_reason)
-            return functools.partial(actions.finish_turn, self._claim, reason, index)
+    def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:
+        """Return what stores a step, together with the pause or the end if that follows directly."""
+        claim, index, planned, stop_reason = self._claim, new.index, new.planned, new.finished.stop_reason
+        if not planned and stop_reason != "pause_turn":
+            reason = finish_reason(agent, index + 1, stop_reason)
+            return lambda recorded, seq: actions.finish_turn(claim, reason, index, recorded, seq, new=new)
         # A call that failed at once is recorded in the step's commit, but a pause locks the workflow before it records.
         waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
-        if waits and finished.stop_reason == "tool_use":
-            return functools.partial(actions.pause_turn, self._claim, agent, index)
-        return None
+        if waits and stop_reason == "tool_use":
+            return lambda recorded, seq: actions.pause_turn(claim, agent, index, recorded, seq, new=new)
+
+        def store(recorded: Sequence[Recorded], _: int) -> None:
+            self.started += actions.commit_step(claim, index, new.finished, planned, recorded, provider=new.provider)
+
+        return store
 
     def _limit_answer(self, agent: Agent) -> events.ModelFinished:
         """Record and return the answer in place of the model's once the agent has used up its steps."""

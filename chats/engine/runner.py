@@ -1,7 +1,7 @@
 """Run a turn: claim it, ask the model, run its tools, and stop at a pause or at the end.
 
-The next action is always read from the stored rows. So a runner that takes over in the middle of a turn, after a pause or
-after a crash, does exactly what the one before it would have done.
+The next action follows from the stored rows, which a runner reads once and then keeps up with. So a runner that takes over
+in the middle of a turn, after a pause or after a crash, does exactly what the one before it would have done.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from django.utils.translation import gettext
 from approvals.runtime import database
 from approvals.runtime.translation import translated
 from chats import actions, queries
+from chats.actions.calling import Execution
 from chats.actions.claiming import RENEW_EVERY
 from chats.actions.writes import Claim
 from chats.agent import registry
@@ -31,6 +32,7 @@ from chats.engine.model_steps import ModelSteps, finish_reason
 from chats.engine.tool_calls import ToolCalls
 from chats.exceptions import LeaseLost, StopRequested
 from chats.models import ToolCall, Turn
+from chats.queries import Progress
 from chats.states import ENDED, CallState, FinishReason, TurnState
 
 logger = logging.getLogger(__name__)
@@ -43,13 +45,13 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
 
     Setting `stop` cuts the model short. Cancelling hands the turn over to the next runner.
     """
-    claimed = await database.run(actions.claim_turn, turn_id, owner=OWNER)
+    claimed = await database.run(actions.begin_run, turn_id, owner=OWNER)
     if claimed is None:
         return
-    claim, turn, last_seq = claimed
+    claim, turn, last_seq, started = claimed
     if turn.stopped:
         stop.set()
-    run = Run(claim, turn, Ledger(claim, last_seq), stop)
+    run = Run(claim, turn, Ledger(claim, last_seq), stop, started)
     renewal = asyncio.create_task(run.keep_lease())
     try:
         await run.drive()
@@ -70,9 +72,12 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
 class Run:
     """One runner's work on one turn, under one claim."""
 
-    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
+    def __init__(
+        self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event, started: Sequence[Execution] = ()
+    ) -> None:
         self.claim, self.ledger, self.stop = claim, ledger, stop
-        self._model = ModelSteps(claim, turn, ledger, stop)
+        self._turn, self._started = turn, list(started)
+        self._model = ModelSteps(claim, ledger, stop)
         self._tools = ToolCalls(claim, turn, ledger)
         self._agent_name = turn.agent
         self._read_reported = False
@@ -104,26 +109,38 @@ class Run:
 
     async def _act(self, agent: Agent) -> bool:
         """Do the next thing; return False when the turn has been suspended or has ended."""
-        progress = await database.run(queries.progress_of, self.claim.turn_id)
-        self.ledger.step = max(progress.steps - 1, 0)
+        progress = await self._progress()
+        self.ledger.step = max(len(progress.steps) - 1, 0)
         await self._report_results(progress.calls)
         if self.stop.is_set():
             raise StopRequested
-        states = {call.state for call in progress.calls}
-        if CallState.READY in states:
-            await self._tools.run(agent, [call for call in progress.calls if call.state == CallState.READY])
+        started = self._started + self._model.started
+        self._started, self._model.started = [], []
+        ready = [call for call in progress.calls if call.state == CallState.READY]
+        if ready or started:
+            await self._tools.run(agent, ready, started)
             return True
+        states = {call.state for call in progress.calls}
         if CallState.DELEGATED in states and await self._wait_for_sub_agents():
             return True
         if states & {CallState.WAITING, CallState.UNKNOWN, CallState.DELEGATED}:
             return not await self._close(actions.pause_turn, agent)
-        reason = finish_reason(agent, progress.steps, progress.stop_reason)
+        reason = finish_reason(agent, len(progress.steps), progress.stop_reason)
         # After an answer that was cut off inside a call, the model would only reach the same limit again.
         over = not states or reason in {FinishReason.LENGTH, FinishReason.CONTENT_FILTER}
         if progress.steps and over and progress.stop_reason != "pause_turn":
             await self._close(actions.finish_turn, reason)
             return False
-        return not await self._model.ask(agent, progress.steps)
+        return not await self._model.ask(agent, progress)
+
+    async def _progress(self) -> Progress:
+        """Return what is known of the turn; read it again if others may have changed it, or if a write failed."""
+        progress = self.claim.progress()
+        if progress is None:
+            progress = await database.run(queries.progress_of, self._turn)
+            if self.claim.known is not None:
+                self.claim.known.progress = progress
+        return progress
 
     async def _report_results(self, calls: Sequence[ToolCall]) -> None:
         """Report results that the stream lacks: those of a runner that crashed, and late ones."""

@@ -1,20 +1,25 @@
-"""Follow a turn's events: first those stored, then live ones from a runner in this process, until the turn pauses or ends.
+"""Follow a turn's events: as its runner publishes them, or from the stored rows, until the turn pauses or ends.
 
-A follower that falls behind, or whose runner is in another process, reads the stored events. It does so when the runner
-notifies it, and every POLL seconds in case the notification is lost.
+The events of a turn are numbered. A process keeps the latest ones of each turn that reached it: from a runner of its own, or
+through the channel layer from one in another process. A follower reads the stored rows only for what it has missed, when the
+runner says that it has stored them, and every POLL seconds in case that notification is lost.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
+
+from django.db.models import BigAutoField
 
 from approvals.live import doorbell as bell
 from approvals.live.listeners import listen
 from approvals.runtime import database
+from approvals.runtime.prepared import Parameter, Prepared
 from chats import doorbell, queries, queue
 from chats.agent import events
 from chats.models import Turn
@@ -22,25 +27,72 @@ from chats.states import TurnState
 
 POLL = 1.0
 CLOSING = (events.TurnPaused, events.TurnEnded, events.TurnFailed)
+#: Running turns without followers whose latest events are kept, and how many of each turn. A follower that is further behind
+#: reads the rows.
+FEEDS, RECENT = 500, 200
+
+Numbered = tuple[int, events.Event]
+
+
+class _Feed:
+    """The latest events of one turn that runs, without gaps, and its followers in this process."""
+
+    def __init__(self) -> None:
+        self.events: deque[Numbered] = deque(maxlen=RECENT)
+        self.followers: set[_Follower] = set()
+
+    def add(self, seq: int, event: events.Event) -> None:
+        last = self.events[-1][0] if self.events else 0
+        if seq <= last:
+            return
+        if seq != last + 1:
+            # Some were lost, or another runner has begun again after the last commit.
+            self.events.clear()
+        self.events.append((seq, event))
+
+    def after(self, seen: int) -> list[Numbered]:
+        """Return the events that follow directly on number `seen`, up to a pause or the end."""
+        first = self.events[0][0] if self.events else 0
+        if not self.events or not first <= seen + 1 <= self.events[-1][0]:
+            return []
+        found: list[Numbered] = []
+        for number in range(seen + 1 - first, len(self.events)):
+            found.append(self.events[number])
+            if isinstance(found[-1][1], CLOSING):
+                break
+        return found
 
 
 class _Follower:
-    """A follower's mailbox of (seq, event). None in it says that there are stored events to read.
+    """Somebody who follows a turn and has seen its events up to number `seen`. `due` says that the rows are to be read."""
 
-    Nothing is added to a full mailbox; the gap makes the follower read the stored events.
-    """
+    def __init__(self, seen: int, *, due: bool) -> None:
+        self.seen, self.due = seen, due
+        self._stored = 0
+        self._woken = asyncio.Event()
 
-    def __init__(self, turn_id: int) -> None:
-        self.turn_id = turn_id
-        self.mailbox: asyncio.Queue[tuple[int, events.Event] | None] = asyncio.Queue(maxsize=1000)
+    def wake(self, *, stored: int = 0) -> None:
+        """Have the follower look for events; `stored` is the last number that is known to be stored."""
+        self._stored = stored
+        self._woken.set()
 
-    def notify(self) -> None:
-        # One reminder is enough for any number of notifications.
-        if self.mailbox.empty():
-            self.mailbox.put_nowait(None)
+    def must_read(self) -> bool:
+        """Return whether to read the rows: for the first time, after POLL seconds, or for what was missed and is stored."""
+        due, self.due = self.due or self._stored > self.seen, False
+        self._stored = 0
+        return due
+
+    async def wait(self) -> None:
+        """Return when there may be something to do; after POLL seconds the rows are to be read."""
+        try:
+            async with asyncio.timeout(POLL):
+                await self._woken.wait()
+        except TimeoutError:
+            self.due = True
+        self._woken.clear()
 
 
-_followers: WeakSet[_Follower] = WeakSet()
+_feeds: dict[int, _Feed] = {}
 
 
 class RestWatch:
@@ -67,75 +119,100 @@ class RestWatch:
 _watches: WeakSet[RestWatch] = WeakSet()
 
 
-def publish(turn_id: int, seq: int, event: events.Event) -> None:
-    """Give an event to this process's followers. Call it on the loop that they run on."""
-    if isinstance(event, CLOSING):
-        for watch in list(_watches):
-            watch.add(turn_id)
-    for follower in list(_followers):
-        if follower.turn_id == turn_id and not follower.mailbox.full():
-            follower.mailbox.put_nowait((seq, event))
+def publish(turn_id: int, published: Sequence[Numbered], *, stored: int = 0) -> None:
+    """Give events to this process's followers, and say up to which number they are stored.
+
+    Call it on the loop that the followers run on.
+    """
+    feed = _feed(turn_id)
+    for seq, event in published:
+        feed.add(seq, event)
+        if isinstance(event, CLOSING):
+            # Whoever comes later reads the rows.
+            _feeds.pop(turn_id, None)
+            for watch in list(_watches):
+                watch.add(turn_id)
+    for follower in feed.followers:
+        follower.wake(stored=stored)
 
 
-def notify_others(turn_id: int, *, rests: bool = False) -> None:
-    """Notify other processes, if turns are run by workers, that a turn's events were stored, and whether it rests now."""
+def begin(turn_id: int) -> None:
+    """Forget the events of an earlier run of a turn, which a run in this process is about to replace."""
+    if turn_id in _feeds:
+        _feeds[turn_id].events.clear()
+
+
+def _feed(turn_id: int) -> _Feed:
+    if turn_id not in _feeds and len(_feeds) >= FEEDS:
+        unused = next((known for known, feed in _feeds.items() if not feed.followers), None)
+        if unused is not None:
+            del _feeds[unused]
+    return _feeds.setdefault(turn_id, _Feed())
+
+
+async def send_to_others(turn_id: int, published: Sequence[Numbered], *, stored: int) -> None:
+    """Send events to the followers in other processes, if turns are run by workers; see `publish`."""
     if queue.in_use():
-        bell.notify(doorbell.STREAMS, {"type": "turn.moved", "turn": turn_id, "rests": rests})
+        told = [[seq, events.to_json(event)] for seq, event in published]
+        await bell.send(doorbell.STREAMS, {"type": "turn.events", "turn": turn_id, "events": told, "stored": stored})
 
 
 async def listen_to_others() -> None:
-    """Pass notifications of other processes on to this process's followers, until cancelled."""
-    await listen([doorbell.STREAMS], _on_moved)
+    """Pass the events of runners in other processes on to this process's followers, until cancelled."""
+    await listen([doorbell.STREAMS], _on_events)
 
 
-def _on_moved(message: Mapping[str, Any]) -> None:
-    if message["rests"]:
-        for watch in list(_watches):
-            watch.add(message["turn"])
-    for follower in list(_followers):
-        if follower.turn_id == message["turn"]:
-            follower.notify()
+def _on_events(message: Mapping[str, Any]) -> None:
+    published = [(seq, events.from_json(chunk)) for seq, chunk in message["events"]]
+    publish(message["turn"], published, stored=message["stored"])
 
 
-async def follow(turn_id: int, after: int = 0) -> AsyncIterator[tuple[int, events.Event]]:
+async def follow(turn_id: int, after: int = 0) -> AsyncIterator[Numbered]:
     """Yield every (seq, event) after `after`, in order, up to the turn's next pause or its end."""
-    follower = _Follower(turn_id)
-    _followers.add(follower)
-    seen = after
+    async for found in follow_together(turn_id, after):
+        for numbered in found:
+            yield numbered
+
+
+async def follow_together(turn_id: int, after: int = 0) -> AsyncIterator[Sequence[Numbered]]:
+    """Yield the events of `follow`, those together that are there at the same time."""
+    feed = _feed(turn_id)
+    follower = _Follower(after, due=not feed.after(after))
+    feed.followers.add(follower)
+    try:
+        async for found in _events_of(turn_id, feed, follower):
+            follower.seen = found[-1][0]
+            yield found
+    finally:
+        feed.followers.discard(follower)
+        if not feed.followers and not feed.events and _feeds.get(turn_id) is feed:
+            del _feeds[turn_id]
+
+
+async def _events_of(turn_id: int, feed: _Feed, follower: _Follower) -> AsyncIterator[list[Numbered]]:
     while True:
-        stored, over = await database.retry(_read, turn_id, seen)
-        last: events.Event | None = None
-        for seq, chunk in stored:
-            seen, last = seq, events.from_json(chunk)
-            yield seq, last
-        if over and (last is None or isinstance(last, CLOSING)):
-            return
-        async for seq, event in _live(follower, seen):
-            seen = seq
-            yield seq, event
-            if isinstance(event, CLOSING):
+        if found := feed.after(follower.seen):
+            yield found
+            if isinstance(found[-1][1], CLOSING):
                 return
+        elif follower.must_read():
+            stored, over = await database.retry(_read, turn_id, follower.seen)
+            if stored:
+                # There may be more of them.
+                follower.due = True
+                yield stored
+            if over and (not stored or isinstance(stored[-1][1], CLOSING)):
+                return
+        else:
+            await follower.wait()
 
 
-async def _live(follower: _Follower, seen: int) -> AsyncIterator[tuple[int, events.Event]]:
-    """Yield from the mailbox while the numbers are consecutive; end at a gap or after POLL seconds without an event."""
-    while True:
-        try:
-            found = await asyncio.wait_for(follower.mailbox.get(), POLL)
-        except TimeoutError:
-            return
-        if found is None:
-            return
-        seq, event = found
-        if seq <= seen:
-            continue
-        if seq > seen + 1:
-            return
-        seen = seq
-        yield seq, event
+_STATE: Prepared[Any] = Prepared(
+    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list("state", flat=True)
+)
 
 
-def _read(turn_id: int, seen: int) -> tuple[list[tuple[int, dict[str, object]]], bool]:
+def _read(turn_id: int, seen: int) -> tuple[list[Numbered], bool]:
     # Read the state first: all events of a turn that was seen to be over are stored before the second read.
-    over = not Turn.objects.filter(pk=turn_id, state__in=[TurnState.QUEUED, TurnState.RUNNING]).exists()
-    return queries.events_after(turn_id, seen), over
+    over = _STATE.first(pk=turn_id) not in {TurnState.QUEUED, TurnState.RUNNING}
+    return [(seq, events.from_json(chunk)) for seq, chunk in queries.events_after(turn_id, seen)], over

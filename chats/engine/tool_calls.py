@@ -26,9 +26,13 @@ class ToolCalls:
     def __init__(self, claim: Claim, turn: Turn, ledger: Ledger) -> None:
         self._claim, self._turn, self._ledger = claim, turn, ledger
 
-    async def run(self, agent: Agent, calls: Sequence[ToolCall]) -> None:
-        """Run these calls at the same time; return when each has a result or has exceeded its limit. LeaseLost."""
-        outcomes = await asyncio.gather(*(self._run_call(agent, call) for call in calls), return_exceptions=True)
+    async def run(self, agent: Agent, calls: Sequence[ToolCall], started: Sequence[Execution] = ()) -> None:
+        """Run these ready calls, and those that were started already, at the same time.
+
+        Return when each has a result or has exceeded its limit. LeaseLost.
+        """
+        running = [self._run_call(agent, call) for call in calls] + [self._run_tool(agent, one) for one in started]
+        outcomes = await asyncio.gather(*running, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -39,8 +43,11 @@ class ToolCalls:
             await database.run(actions.delegate_call, self._claim, call.pk, tool.agent)
             return
         execution = await database.run(actions.claim_call, self._claim, call.pk)
-        if execution is None:
-            return
+        if execution is not None:
+            await self._run_tool(agent, execution)
+
+    async def _run_tool(self, agent: Agent, execution: Execution) -> None:
+        tool = agent.tool(execution.name)
         if tool is None:
             await self._finish(execution, Result(error_text=f"There is no tool named {execution.name!r} any more."))
             return

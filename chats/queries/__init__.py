@@ -12,15 +12,14 @@ from chats.queries.chats import (
     listed_chats_for,
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
+from chats.queries.progress import Progress, model_history, progress_of, steps_of
 from chats.queries.requests import chain_of, open_requests, own_open_requests, requests_of
-from chats.queries.steps import call_view, decision_of, model_history, step_views, tool_parts_of
+from chats.queries.steps import call_view, decision_of, step_views, tool_parts_of
 from chats.queries.turns import (
-    Progress,
     events_after,
     first_response,
     last_seq,
     last_turn,
-    progress_of,
     running_turn,
     sub_agent_turns,
     unfinished_turn,
@@ -56,6 +55,7 @@ __all__ = [
     "requests_of",
     "running_turn",
     "step_views",
+    "steps_of",
     "sub_agent_turns",
     "tool_parts_of",
     "unfinished_turn",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.db.models import Q, QuerySet
 
 from approvals.access.permissions import Person, sees_everything
@@ -53,13 +56,14 @@ def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[
     return list(found[:limit])[::-1]
 
 
-def last_texts(chat: Chat) -> list[tuple[str, str]]:
-    """Return (role, text) of the last messages, the oldest first, without tool parts."""
-    last = chat.shown.order_by("-position").values_list("role", "parts")[:MAX_MESSAGES]
-    return [
-        (role, "\n\n".join(part["text"] for part in parts if part.get("type") == "text"))
-        for role, parts in reversed(last)
-    ]
+def last_texts(chat: Chat, message_id: str, parts: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return (role, text) of the last messages, the oldest first, without tool parts.
+
+    The last one is the assistant's message with this id, whose parts are given because they may not be stored yet.
+    """
+    earlier = chat.shown.exclude(message_id=message_id).order_by("-position").values_list("role", "parts")
+    shown = [*reversed(earlier[: MAX_MESSAGES - 1]), ("assistant", parts)]
+    return [(role, "\n\n".join(part["text"] for part in found if part.get("type") == "text")) for role, found in shown]
 
 
 def last_cut_messages(chat: Chat, *, limit: int) -> list[int]:

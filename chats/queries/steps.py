@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import BigAutoField
+
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries import UNREAD
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats.agent.provider import ModelMessage
-from chats.models import Step, ToolCall, Turn
+from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.projection import CallView, StepView, model_messages, user_message
 
 
@@ -30,9 +33,10 @@ def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
 def call_view(call: ToolCall) -> CallView:
     """Return a call with the decision about it."""
     asked = call.approval if call.approval is not None and call.approval.kind == Kind.APPROVAL else None
-    decision = decision_of(asked)
+    decided = asked is not None and asked.status != Status.PENDING
+    decision = decision_of(asked) if decided else None
     approved = None
-    if asked is not None and asked.status != Status.PENDING:
+    if asked is not None and decided:
         approved = asked.status == Status.APPROVED
     reason = decision.comment if decision is not None else ""
     if asked is not None and asked.status == Status.EXPIRED:
@@ -57,18 +61,25 @@ def decision_of(request: ApprovalRequest | None) -> Decision | None:
     return getattr(request, "decision", None)
 
 
-def model_history(turn: Turn) -> list[ModelMessage]:
-    """Return the chat up to and including this turn, as the model is shown it."""
-    turns = {found.message_id: found.pk for found in turn.chat.turns.order_by("id")}
-    views = step_views(list(turns.values()))
-    history: list[ModelMessage] = []
-    shown = list(turn.chat.shown.order_by("position"))
+_SHOWN: Prepared[Message] = Prepared(
+    lambda: Message.objects.filter(chat=Parameter("chat", BigAutoField()), cut_at=None).order_by("position")
+)
+
+
+def history_before(turn: Turn) -> list[ModelMessage]:
+    """Return the chat before this turn, with the message that it answers, as the model is shown it."""
+    shown = [message for message in _SHOWN.all(chat=turn.chat_id) if message.message_id != turn.message_id]
+    views: dict[str, list[StepView]] = {}
+    if any(message.role == "assistant" for message in shown):
+        turns = {pk: name for pk, name in turn.chat.turns.values_list("pk", "message_id") if pk != turn.pk}
+        views = {turns[pk]: found for pk, found in step_views(list(turns)).items()}
     latest = next((message.pk for message in reversed(shown) if message.role == "user"), None)
+    history: list[ModelMessage] = []
     for message in shown:
         if message.role == "user":
             history.append(user_message(message.parts, current=message.pk == latest))
-        elif message.message_id in turns:
-            history += model_messages(views[turns[message.message_id]])
+        else:
+            history += model_messages(views.get(message.message_id, []))
     return history
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from approvals.models import ApprovalRequest
 from approvals.states import Status
@@ -73,9 +73,14 @@ def parent_chat(chat: Chat) -> Chat | None:
     return Chat.objects.filter(tool_calls__children__chat=chat).first()
 
 
-def at_rest(turn: Turn) -> bool:
-    """Return whether the turn can only wait: for people, or for sub-agents that are all suspended."""
-    states = {below.state for _, below in delegated(turn)}
+def at_rest(turn: Turn, calls: Iterable[ToolCall] | None = None) -> bool:
+    """Return whether the turn can only wait: for people, or for sub-agents that are all suspended.
+
+    The calls of its last step are read unless they are given.
+    """
+    known = None if calls is None else {call.state for call in calls}
+    states = {below.state for _, below in delegated(turn)} if known is None or CallState.DELEGATED in known else set()
     if states:
         return states == {TurnState.SUSPENDED}
-    return turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).exists()
+    waiting = {CallState.WAITING, CallState.UNKNOWN}
+    return turn.tool_calls.filter(state__in=waiting).exists() if known is None else not known.isdisjoint(waiting)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import BigAutoField, IntegerField, Max
 
-from chats.models import Chat, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from approvals.runtime.prepared import Parameter, Prepared
+from chats.models import Chat, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED, CallState, TurnState
 
 
@@ -52,30 +51,20 @@ def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The number of committed steps of a turn; the stop reason and the calls of the last one."""
-
-    steps: int
-    stop_reason: str
-    calls: Sequence[ToolCall]
-
-
-def progress_of(turn_id: int) -> Progress:
-    last = Step.objects.filter(turn=turn_id).order_by("-index").first()
-    if last is None:
-        return Progress(0, "", [])
-    return Progress(
-        last.index + 1, last.stop_reason, list(last.tool_calls.select_related("approval__decision").order_by("id"))
-    )
-
-
 def last_seq(turn: Turn) -> int:
     """Return the `seq` of the last stored event of a turn; 0 without one."""
     return turn.events.aggregate(last=Max("seq"))["last"] or 0
 
 
-def events_after(turn_id: int, seq: int, limit: int = 500) -> list[tuple[int, dict[str, Any]]]:
-    """Return stored events (seq, JSON) of a turn after `seq`, at most `limit`."""
-    rows = TurnEvent.objects.filter(turn=turn_id, seq__gt=seq).order_by("seq")
-    return list(rows.values_list("seq", "chunk")[:limit])
+_EVENTS: Prepared[tuple[int, dict[str, Any]]] = Prepared(
+    lambda: (
+        TurnEvent.objects.filter(turn=Parameter("turn", BigAutoField()), seq__gt=Parameter("seq", IntegerField()))
+        .order_by("seq")
+        .values_list("seq", "chunk")[:500]
+    )
+)
+
+
+def events_after(turn_id: int, seq: int) -> list[tuple[int, dict[str, Any]]]:
+    """Return stored events (seq, JSON) of a turn after `seq`, at most 500."""
+    return _EVENTS.all(turn=turn_id, seq=seq)

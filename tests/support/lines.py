@@ -7,12 +7,11 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import User
 from django.test import Client
 
-from approvals.live import doorbell
+from approvals.live import doorbell, listeners
 from approvals.runtime.database import run
 from hitlsite.asgi import application
 
@@ -68,4 +67,6 @@ async def line(path: str, user: User, *, cookie: str = "") -> AsyncIterator[Line
 
 
 def _listening(user: User) -> int:
-    return len(get_channel_layer().groups.get(doorbell.user_group(user.pk), ()))
+    board = listeners._switchboards.get(asyncio.get_running_loop())
+    group = board.groups.get(doorbell.user_group(user.pk)) if board is not None else None
+    return len(group.handles) if group is not None else 0

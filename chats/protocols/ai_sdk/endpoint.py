@@ -172,8 +172,8 @@ async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator
     """Yield a turn as chunks, from its events after `after` to its next pause or its end."""
     stream = MessageStream(turn.message_id)
     yield frames([*stream.start(), *opening])
-    async for _, event in streams.follow(turn.pk, after):
-        if chunks := stream.encode(event):
+    async for found in streams.follow_together(turn.pk, after):
+        if chunks := [chunk for _, event in found for chunk in stream.encode(event)]:
             yield frames(chunks)
     if not stream.closed:
         yield frames(await database.retry(_last_chunks, stream, turn.pk))

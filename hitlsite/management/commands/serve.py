@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 from argparse import ArgumentParser
 from typing import Any
@@ -55,6 +56,7 @@ class Command(RefusingCommand):
             ready_callable=start_work,
             application_close_timeout=2,
         )
+        collect_garbage_rarely()
         server.run()
         if not server.listening_addresses:
             raise CommandError(
@@ -64,6 +66,16 @@ class Command(RefusingCommand):
                 )
                 % {"port": port, "host": host}
             )
+
+
+def collect_garbage_rarely() -> None:
+    """Keep the garbage collector, which stops the process, from running in the middle of a push to hundreds of pages.
+
+    What was imported stays, so it is never looked at again. Only cycles wait for the collector; they are few.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def is_loopback(host: str) -> bool:

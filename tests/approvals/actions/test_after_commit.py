@@ -144,9 +144,11 @@ def test_pages_are_notified_with_ids_after_the_commit_and_not_after_a_rollback(g
             decide(lost, decider, Verdict.APPROVE)
             raise RuntimeError
         decide(kept, decider, Verdict.APPROVE)
-        assert next_message() == {"type": "workflow.changed", "workflow": kept.workflow_id, "request": str(kept.pk)}
+        changed = {"type": "workflow.changed", "workflow": kept.workflow_id, "request": str(kept.pk)}
+        assert next_message() == {**changed, "status": "approved", "group": group_of(owner)}
         new = make_request(owner, workflow=kept.workflow)
-        assert next_message() == {"type": "workflow.changed", "workflow": new.workflow_id, "request": str(new.pk)}
+        changed = {"type": "workflow.changed", "workflow": new.workflow_id, "request": str(new.pk)}
+        assert next_message() == {**changed, "status": "pending", "group": group_of(owner)}
 
 
 def test_a_notification_without_a_running_loop_is_no_error():

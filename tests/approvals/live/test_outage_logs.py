@@ -70,7 +70,7 @@ async def test_lost_notifications_are_logged_once(caplog, monkeypatch):
         doorbell, "_outage", OutageLog(doorbell.logger, "Notifications are lost (%s).", "They arrive again.")
     )
     for number in range(50):
-        await doorbell._send(f"user.{number}", {})
+        await doorbell.send(f"user.{number}", {})
     assert lines(caplog) == ["Notifications are lost (ConnectionError: refused)."]
     assert [record.exc_info for record in caplog.records] == [None]
 
@@ -98,7 +98,7 @@ async def test_turns_that_cannot_be_claimed_because_the_disk_is_full_are_one_log
     def full(*args, **kwargs):
         raise FULL
 
-    monkeypatch.setattr(actions, "claim_turn", full)
+    monkeypatch.setattr(actions, "begin_run", full)
     monkeypatch.setattr(database, "outage", OutageLog(database.logger, "The database is away (%s).", "It answers."))
     jobs = Jobs(asyncio.get_running_loop())
     for turn in range(30):

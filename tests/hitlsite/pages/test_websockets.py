@@ -56,7 +56,7 @@ async def until_followed(chat) -> None:
     """Wait until a page receives the text of its chat's turn."""
     turn = await run(lambda: chat.turns.get().pk)
     async with asyncio.timeout(SOON):
-        while turn not in {follower.turn_id for follower in streams._followers}:
+        while turn not in streams._feeds or not streams._feeds[turn].followers:
             await asyncio.sleep(0.01)
 
 

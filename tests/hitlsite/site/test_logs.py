@@ -20,7 +20,7 @@ async def test_a_notification_lost_in_a_redis_outage_is_logged_in_one_line(monke
     monkeypatch.setattr(
         doorbell, "_outage", OutageLog(doorbell.logger, "Notifications are lost (%s).", "They arrive again.")
     )
-    await doorbell._send("desk", {"type": "news"})
+    await doorbell.send("desk", {"type": "news"})
     await layer.flush()
     (record,) = caplog.records
     assert re.match(r"Notifications are lost \(ConnectionError: .*127\.0\.0\.1:\d+", record.getMessage())
@@ -28,7 +28,7 @@ async def test_a_notification_lost_in_a_redis_outage_is_logged_in_one_line(monke
 
 
 async def test_a_notification_lost_through_a_bug_is_logged_with_a_traceback(caplog):
-    await doorbell._send("no group's name!", {"type": "news"})
+    await doorbell.send("no group's name!", {"type": "news"})
     (record,) = caplog.records
     assert record.exc_info[0] is TypeError
 

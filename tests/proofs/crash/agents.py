@@ -9,7 +9,7 @@ from pathlib import Path
 from approvals.outbound.outbox import Event
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
-from chats.agent.tools import tool
+from chats.agent.tools import ToolContext, tool
 from tests.proofs.crash.points import die_at
 
 CHARGES = "CRASH_CHARGES_FILE"
@@ -32,6 +32,13 @@ def charge(ref: str) -> str:
     return f"receipt {ref}"
 
 
+@tool(idempotent=True)
+def reserve(ref: str, context: ToolContext) -> str:
+    """Reserve an amount: a second run with the same id reserves nothing more."""
+    note(CHARGES, f"{ref} {context.tool_call_id}")
+    return f"reserved {ref}"
+
+
 @tool
 def charge_slowly(ref: str) -> str:
     """Charge the card, and come back when the release file is there: a sync tool that blocks its thread."""
@@ -48,7 +55,7 @@ def hear(event: Event) -> None:
 
 cashier = Agent(
     name="cashier",
-    tools=(charge, charge_slowly),
+    tools=(charge, charge_slowly, reserve),
     script=(
         Conversation(
             r"slowly (?P<ref>\S+)",
@@ -56,6 +63,10 @@ cashier = Agent(
         ),
         Conversation(r"recite", [[Say("one two three four five six seven eight nine ten", pause=0.3)]]),
         Conversation(r"hello", [[Say("Good day.")]]),
+        Conversation(
+            r"^reserve (?P<ref>\S+)",
+            [[Say("One moment."), Use("reserve", {"ref": "{ref}"})], [Say("That is it: {answers}")]],
+        ),
         Conversation(
             r"^charge (?P<ref>\S+)",
             [

@@ -20,14 +20,14 @@ django.setup()
 from approvals.outbound import outbox  # noqa: E402 - models need the registry
 from chats.actions import claiming  # noqa: E402
 from chats.engine import runner  # noqa: E402
-from tests.proofs.crash.points import NESTED, POINTS  # noqa: E402
+from tests.proofs.crash.points import NESTED, POINTS, REPEATABLE  # noqa: E402
 
 
 def main(port: str, point: str) -> None:
     claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
     outbox.CLAIM = timedelta(seconds=1)
     if point:
-        (POINTS | NESTED)[point](point)
+        (POINTS | NESTED | REPEATABLE)[point](point)
     call_command("serve", port=int(port), skip_checks=True)
 
 

@@ -55,16 +55,18 @@ def _wrap(owner: Any, name: str, run: Callable[..., Any]) -> None:
     setattr(owner, name, functools.wraps(original)(functools.partial(run, original)))
 
 
-def committed(point: str, name: str) -> None:
-    """After the one commit of a step and of the pause or the end that follows from it."""
+def started(point: str) -> None:
+    """After a commit in which a runner has claimed its turn and started the calls that were approved."""
+    begin_run = actions.begin_run
 
-    def run(work: Callable[..., Any], step: Any, rest: Any) -> Any:
-        result = work(step, rest)
-        if rest.func.__name__ == name:
+    @functools.wraps(begin_run)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = begin_run(*args, **kwargs)
+        if result is not None and result[-1]:
             die_at(point)
         return result
 
-    _wrap(actions, "in_one_commit", run)
+    actions.begin_run = run
 
 
 def mid_stream(point: str, step: int) -> None:
@@ -85,25 +87,33 @@ def mid_stream(point: str, step: int) -> None:
 POINTS: dict[str, Callable[[str], None]] = {
     "arrive, in": lambda p: after(p, posting, "start_turn"),
     "arrive": lambda p: before(p, doorbell, "notify_queued"),
-    "claim": lambda p: after(p, actions, "claim_turn"),
+    "claim": lambda p: after(p, actions, "begin_run"),
     "mid-stream": lambda p: mid_stream(p, 0),
-    "step commit, in": lambda p: after(p, stepping, "_store_call"),
-    "step commit": lambda p: after(p, actions, "commit_step"),
+    "step stored, in": lambda p: after(p, stepping, "store_step"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
-    "pause commit": lambda p: committed(p, "pause_turn"),
+    "pause commit": lambda p: after(p, actions, "pause_turn"),
     "decision commit, in": lambda p: after(p, deciding, "index_decision"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, resuming, "resume_locked"),
     "resume": lambda p: after(p, actions, "resume_turn"),
-    "tool claimed": lambda p: after(p, actions, "claim_call"),
+    "tool claimed": started,
     "side effect done but not recorded": lambda p: before(p, actions, "finish_call"),
     "recorded, in": lambda p: after(p, calling, "close_call"),
     "recorded": lambda p: after(p, actions, "finish_call"),
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
-    "final commit": lambda p: committed(p, "finish_turn"),
+    "final commit": lambda p: after(p, actions, "finish_turn"),
     "outbox row claimed": lambda p: after(p, outbox, "claim_event"),
     "outbox row delivered": lambda p: after(p, outbox, "load_handler"),
+}
+
+#: Around a call of an idempotent tool, which the commit of its step starts.
+REPEATABLE: dict[str, Callable[[str], None]] = {
+    "step commit, in": lambda p: after(p, stepping, "start_calls"),
+    "step commit": lambda p: after(p, actions, "commit_step"),
+    "side effect done but not recorded": POINTS["side effect done but not recorded"],
+    "recorded, in": POINTS["recorded, in"],
+    "recorded": POINTS["recorded"],
 }
 
 #: Between an agent and its sub-agent.
@@ -112,7 +122,7 @@ NESTED: dict[str, Callable[[str], None]] = {
     "delegation": lambda p: after(p, actions, "delegate_call"),
     "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
     "waking above": lambda p: above(p, resuming, "queue_turn"),
-    "the end below": lambda p: committed(p, "finish_turn"),
+    "the end below": lambda p: after(p, actions, "finish_turn"),
     "settling, in": lambda p: after(p, delegating, "close_call"),
     "settling": lambda p: after(p, actions, "settle_delegated"),
 }

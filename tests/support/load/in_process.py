@@ -1,139 +1,142 @@
-"""Calls of the API in this process, without HTTP: their CPU, that of the database's processes, and their statements."""
+"""Calls of the ASGI application in this process: what each costs in CPU, in statements, and in time under the write lock."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
-import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
-from django.contrib.auth.models import Permission, User
-from django.contrib.contenttypes.models import ContentType
-from django.db import connection, connections
+from django.contrib.auth.models import User
+from django.db import connections, transaction
 from django.db.backends.signals import connection_created
 
-from approvals.live import doorbell
-from approvals.models import ApiKey
+from approvals.access.keys import SCOPES
+from approvals.actions.keys import create_key
 from hitlsite.asgi import application
-from tests.support.load.costs import cpu
+from hitlsite.management.commands.serve import collect_garbage_rarely
 from tests.support.load.program import ASK
+from tests.support.people import bob
 
-#: Of each call: median ms of CPU of this process, mean ms of CPU of the database's processes, mean number of statements.
-Figures = dict[str, tuple[float, float, float]]
-#: Before a call is measured, its statements are compiled and prepared.
-WARM_UP = 20
-
-
-class Calls:
-    """Makes calls with the key of a program that asks and reads, and of somebody who decides."""
-
-    def __init__(self, key: str, decider: str) -> None:
-        self.keys = {"ask": key, "read": key, "decide": decider}
-        self.statements = 0
-        connections.close_all()
-        connection_created.connect(self._count, weak=False)
-
-    def _count(self, connection: Any, **_: Any) -> None:
-        def run(execute: Callable[..., Any], *given: Any) -> Any:
-            self.statements += 1
-            return execute(*given)
-
-        connection.execute_wrappers.append(run)
-
-    def measure(self, calls: int) -> Figures:
-        return asyncio.run(self._measure(calls))
-
-    async def _measure(self, calls: int) -> Figures:
-        doorbell.use_loop(asyncio.get_running_loop())
-        asked: list[str] = []
-        steps: dict[str, Callable[[int], Awaitable[Any]]] = {
-            "ask": lambda number: self._send("ask", "/api/v1/requests", ASK | {"message": f"Number {number}"}),
-            "read": lambda number: self._send("read", f"/api/v1/requests/{asked[number]}"),
-            "decide": lambda number: self._send(
-                "decide", f"/api/v1/requests/{asked[number]}/decision", {"verdict": "approve"}
-            ),
-        }
-        found: Figures = {}
-        for name, call in steps.items():
-            taken: list[float] = []
-            for number in range(WARM_UP + calls):
-                if number == WARM_UP:
-                    database = await asyncio.to_thread(database_cpu)
-                    taken, counted = [], self.statements
-                began = time.process_time()
-                document = await call(number)
-                taken.append((time.process_time() - began) * 1000)
-                if name == "ask":
-                    asked.append(document["id"])
-            counted = self.statements - counted
-            used = await asyncio.to_thread(database_cpu) - database
-            found[name] = (statistics.median(taken), used * 1000 / calls, counted / calls)
-        return found
-
-    async def _send(self, call: str, path: str, body: Any = None) -> Any:
-        raw = b"" if body is None else json.dumps(body).encode()
-        headers = {"host": "localhost", "authorization": f"Bearer {self.keys[call]}", "accept": "application/json"}
-        headers |= {"content-type": "application/json", "content-length": str(len(raw))} if raw else {}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": "POST" if raw else "GET",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
-            "scheme": "http",
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 80),
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-        received = [{"type": "http.request", "body": raw, "more_body": False}]
-        sent: list[dict[str, Any]] = []
-        gone = asyncio.Event()
-
-        async def receive() -> dict[str, Any]:
-            if not received:
-                # The client stays until the answer is complete.
-                await gone.wait()
-                return {"type": "http.disconnect"}
-            return received.pop()
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        await application(scope, receive, send)
-        text = b"".join(message.get("body", b"") for message in sent)
-        assert sent[0]["status"] < 300, (path, sent[0]["status"], text[:500])
-        return json.loads(text)
+#: The ms of CPU of each call, its statements, and for how many ms each held the write lock.
+Costs = dict[str, tuple[list[float], int, list[float]]]
 
 
-def database_cpu() -> float:
-    """Return the seconds of CPU that PostgreSQL's processes of our connections have used; 0 on SQLite, which has none."""
-    if connection.vendor != "postgresql":
-        return 0.0
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND client_port IS NOT NULL"
-        )
-        return sum(cpu(row[0]) for row in cursor.fetchall())
+def measure(rounds: int) -> Costs:
+    """Return what it costs to ask, read and decide a request over REST."""
+    collect_garbage_rarely()
+    keys = {name: create_key(user, name="a program", scopes=SCOPES)[1] for name, user in _people().items()}
+    return asyncio.run(_measure(keys, rounds))
 
 
-def add_permissions(number: int) -> None:
-    """Give each user so many permissions that nothing asks for."""
-    kind = ContentType.objects.order_by("pk")[0]
-    made = Permission.objects.bulk_create(
-        Permission(codename=f"do_{place}", name=f"Can do {place}", content_type=kind) for place in range(number)
-    )
-    for user in User.objects.all():
-        user.user_permissions.add(*made)
+def _people() -> dict[str, User]:
+    return {"agent": User.objects.create_user("agent"), "approver": bob()}
 
 
-def add_keys(number: int) -> None:
-    """Add so many keys, each user the same number."""
-    users = list(User.objects.all())
-    ApiKey.objects.bulk_create(
-        ApiKey(user=users[place % len(users)], name="a key", prefix=f"k{place}", secret_hash="", scopes=["ask"])
-        for place in range(number)
-    )
+async def _measure(keys: dict[str, str], rounds: int) -> Costs:
+    found: Costs = {}
+
+    async def timed(name: str, doing: Awaitable[bytes]) -> Any:
+        watch.forget()
+        began = time.process_time()
+        document = json.loads(await doing)
+        taken, _, holding = found.get(name, ([], 0, []))
+        found[name] = [*taken, (time.process_time() - began) * 1000], len(watch.statements), holding + watch.held
+        return document
+
+    def send(who: str, method: str, path: str, body: Any = None) -> Awaitable[bytes]:
+        return call(method, f"/api/v1/requests{path}", body, authorization=f"Bearer {keys[who]}")
+
+    with watched() as watch:
+        for number in range(rounds + 5):
+            if number == 5:
+                # Compiled, imported and cached.
+                found.clear()
+            asked = await timed("ask", send("agent", "POST", "", ASK | {"tool_call_id": uuid4().hex}))
+            await timed("read", send("agent", "GET", f"/{asked['id']}"))
+            verdict = {"verdict": "approve", "comment": "Twice is enough."}
+            await timed("decide", send("approver", "POST", f"/{asked['id']}/decision", verdict))
+    return found
+
+
+class Watch:
+    """The statements of all connections that are opened meanwhile, and for how many ms each write lock of SQLite was held."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.held: list[float] = []
+        self._began: float | None = None
+
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        self.statements.append(sql)
+        result = execute(sql, params, many, context)
+        if sql.startswith("BEGIN"):
+            self._began = time.perf_counter()
+        elif self._began is not None and context["connection"].in_atomic_block:
+            # Only now does Django take callbacks for the end of the transaction.
+            transaction.on_commit(functools.partial(self._committed, self._began))
+            self._began = None
+        return result
+
+    def _committed(self, began: float) -> None:
+        self.statements.append("COMMIT")
+        self.held.append((time.perf_counter() - began) * 1000)
+
+    def forget(self) -> None:
+        self.statements, self.held = [], []
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    watch = Watch()
+
+    def created(connection: Any, **_: Any) -> None:
+        if watch not in connection.execute_wrappers:
+            connection.execute_wrappers.append(watch)
+
+    connections.close_all()
+    connection_created.connect(created)
+    try:
+        yield watch
+    finally:
+        connection_created.disconnect(created)
+
+
+async def call(method: str, address: str, body: Any = None, **headers: str) -> bytes:
+    """Return the body of a successful response, as the ASGI application sends it."""
+    path, _, query = address.partition("?")
+    content = b"" if body is None else json.dumps(body).encode()
+    sent_headers = {
+        "host": "localhost",
+        "content-type": "application/json",
+        "content-length": str(len(content)),
+    } | headers
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in sent_headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8000),
+    }
+    asked: list[dict[str, Any]] = [{"type": "http.request", "body": content, "more_body": False}]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return asked.pop() if asked else await asyncio.get_running_loop().create_future()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await application(scope, receive, send)
+    assert sent[0]["status"] < 300, (address, sent)
+    return b"".join(message.get("body", b"") for message in sent[1:])

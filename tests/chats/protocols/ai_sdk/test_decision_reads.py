@@ -1,4 +1,4 @@
-"""An answer of an AI SDK client reads its request twice: with its tool call, and under the lock."""
+"""An answer of an AI SDK client reads its request once, with its tool call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.machines import Client, machine
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_approval_reads_its_request_with_its_call_and_under_the_lock():
+def test_an_approval_reads_its_request_with_its_call():
     owner = people.bob()
     client = Client(machine(owner))
     client.say("approve refund")
@@ -30,7 +30,7 @@ def test_an_approval_reads_its_request_with_its_call_and_under_the_lock():
     reads = [
         sql for sql in statements[:decided] if "SELECT" in sql and '"approvals_approvalrequest"."input_digest"' in sql
     ]
-    assert ['FROM "chats_toolcall"' in sql for sql in reads] == [True, False]
+    assert ['FROM "chats_toolcall"' in sql for sql in reads] == [True]
     # What the turn goes on with reads calls, and no request on its own.
     rest = [sql for sql in statements[decided:] if 'FROM "approvals_approvalrequest"' in sql]
     assert [sql for sql in rest if '"approvals_approvalrequest"."input_digest"' in sql] == []

@@ -1,0 +1,42 @@
+"""Measure what pages cost the server: CPU and statements of each, in one process, without a browser.
+
+    .venv/bin/python -m benchmarks.pages [--rounds 30]
+
+Each page is asked of the ASGI application with all its middleware, on both databases. The lists are full: 50 requests or
+workflows, 30 chats. CPU is that of the process, so what PostgreSQL does for a page is not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from benchmarks.figures import Table
+from benchmarks.stage import POSTGRESQL, SQLITE, stage
+
+MEASURE = """
+import json
+from tests.support.load.pages import measure, seed
+session, pages = seed()
+print(json.dumps(measure(pages, session, {rounds})))
+"""
+#: As it is deployed: DEBUG would read templates anew for each page, and record each statement.
+DEPLOYED = {"DEBUG": "0", "ALLOWED_HOSTS": "localhost,127.0.0.1", "HITL_AGENTS": "chats.agent.demo.support"}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=30)
+    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
+    given = options.parse_args()
+    for database in given.databases:
+        with stage(database, webs=0, workers=0, redis=False, **DEPLOYED) as found:
+            found.site.manage("collectstatic", "--no-input")
+            pages = json.loads(found.site.run(MEASURE.format(rounds=given.rounds)).splitlines()[-1])
+        table = Table(f"{database}: CPU for a page", "ms", "statements", "KiB")
+        for name, (taken, statements, size) in pages.items():
+            table.row(name, taken, f"{statements:>10}", f"{size / 1024:.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""How many statements and commits a chat takes, and that they stay the same as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+
+from approvals.states import Verdict
+from chats.agent.agent import Agent
+from chats.agent.script import Conversation, Say, Use
+from chats.agent.tools import tool
+from chats.engine import ledger
+from chats.models import Chat
+from tests.support import people
+from tests.support.chats.turns import decide, make_chat, only_request, run, say
+
+#: With transactions as they are in use: inside that of a test, each would be a savepoint.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@tool(idempotent=True)
+def look_up(amount: int) -> str:
+    """Look an amount up."""
+    return f"{amount} is free"
+
+
+@tool(needs_approval=True)
+def book(amount: int) -> str:
+    """Book an amount."""
+    return f"booked {amount}"
+
+
+clerk = Agent(
+    name="clerk",
+    tools=(look_up, book),
+    script=(
+        Conversation(
+            r"^book",
+            [
+                [Say("A moment.", pause=0), Use("look_up", {"amount": 5})],
+                [Say("It is free.", pause=0), Use("book", {"amount": 5})],
+                [Say("Done: {answers}", pause=0)],
+            ],
+        ),
+        Conversation(r"^recite", [[Say(" ".join(f"word{number}" for number in range(60)), pause=0)]]),
+        Conversation(r".", [[Say("Good day.", pause=0)]]),
+    ),
+)
+
+
+@dataclass
+class Cost:
+    statements: int = 0
+    commits: int = 0
+
+
+@pytest.fixture
+def chat(settings, monkeypatch) -> Chat:
+    settings.HITL_AGENTS = [f"{__name__}.clerk"]
+    # On a slow machine, events would also be stored between two commits.
+    monkeypatch.setattr(ledger, "FLUSH_EVERY", 1000.0)
+    return make_chat(people.alice())
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cost]:
+    """Count what is sent to the database on any thread."""
+    found = Cost()
+    execute, commit = CursorWrapper._execute_with_wrappers, BaseDatabaseWrapper._commit
+
+    def counting(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        # A thread may open its connection here.
+        found.statements += not sql.startswith("PRAGMA")
+        return execute(self, sql, *args, **kwargs)
+
+    def committing(self: Any) -> Any:
+        found.commits += 1
+        return commit(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CursorWrapper, "_execute_with_wrappers", counting)
+        patched.setattr(BaseDatabaseWrapper, "_commit", committing)
+        yield found
+
+
+def costs_of(monkeypatch: pytest.MonkeyPatch, *works: Callable[[Any], Any]) -> list[Cost]:
+    """Return the cost of each work, which gets the result of the one before."""
+    found: list[Cost] = []
+    result: Any = None
+    for work in works:
+        with counted(monkeypatch) as cost:
+            result = work(result)
+        found.append(cost)
+    return found
+
+
+def cycle(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> list[Cost]:
+    """Return what a message costs, its run to the pause, the decision, and the run to the end."""
+    turns = []
+    bob = User.objects.filter(username="bob").first() or people.bob()
+    found = costs_of(
+        monkeypatch,
+        lambda _: turns.append(say(chat, "book it")),
+        lambda _: run(turns[0]),
+        lambda _: decide(only_request(turns[0]), bob, Verdict.APPROVE),
+        lambda _: run(turns[0]),
+    )
+    assert run(turns[0]).state == "completed"
+    return found
+
+
+def test_a_cycle_keeps_to_its_budget(chat, monkeypatch):
+    """Nine commits: message, claim, step, result, step and pause; decision, resumption, claim, result, step and end."""
+    found = cycle(chat, monkeypatch)
+    assert [cost.commits for cost in found] == [1, 4, 2, 3]
+    budget = [8, 52, 20, 34]
+    assert [cost.statements <= most for cost, most in zip(found, budget, strict=True)] == [True] * 4, found
+
+
+def test_a_text_takes_two_commits_after_its_message(chat, monkeypatch):
+    said, ran = costs_of(monkeypatch, lambda _: say(chat, "hello"), run)
+    assert (said.commits, ran.commits) == (1, 2)
+    assert ran.statements <= 20, ran
+
+
+def test_a_cycle_costs_the_same_as_its_chat_grows(chat, monkeypatch):
+    cycle(chat, monkeypatch)
+    second = cycle(chat, monkeypatch)
+    for _ in range(4):
+        cycle(chat, monkeypatch)
+    assert cycle(chat, monkeypatch) == second
+
+
+def test_the_number_of_words_changes_no_cost(chat, monkeypatch):
+    run(say(chat, "hello"))
+    short, long = (costs_of(monkeypatch, lambda _, text=text: say(chat, text), run) for text in ("hello", "recite"))
+    assert short == long
