@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,12 +23,11 @@ from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
 from tests.support.load.program import ASK, Program
+from tests.support.root import ROOT
 
-#: At most so many pauses are in the script.
-MOST = 1_000
-SENTENCE = (
-    "The customer writes that the order came late, that two of the five cups were broken, and that nobody replied. "
-)
+#: How many pauses the scripted chats have.
+SIZES_OF_CHATS = (1, 10, 100, 1_000)
+WORDS = (ROOT / "docs" / "architecture.md").read_text().split()
 NOTE = "Refund the two broken cups and the delivery, as the terms say for deliveries that are more than a week late. "
 
 
@@ -37,15 +37,26 @@ def refund(order: int, amount: int, note: str) -> str:
     return f"Refunded {amount} of order {order}. {note}"
 
 
-ASKS = [[Say(SENTENCE * 7, pause=0), Use("refund", {"order": 4711, "amount": 120, "note": NOTE * 3})]]
+def words(number: int, seed: int) -> str:
+    """Return so many words in no order, which a database cannot compress better than what a model says."""
+    return " ".join(random.Random(seed).choices(WORDS, k=number))  # noqa: S311 - not a secret
+
+
+def asks(number: int) -> list[list[Say | Use]]:
+    """Return so many steps that each say something else and ask for an approval."""
+    return [
+        [Say(words(130, place), pause=0), Use("refund", {"order": place, "amount": 120, "note": words(55, -place)})]
+        for place in range(1, number + 1)
+    ]
+
+
 asker = Agent(
     name="asker",
     tools=(refund,),
     script=tuple(
-        Conversation(f"ask {number} times", [*ASKS * number, [Say("Thank you.", pause=0)]])
-        for number in (1, 10, 100, MOST)
+        Conversation(f"ask {number} times", [*asks(number), [Say("Thank you.", pause=0)]]) for number in SIZES_OF_CHATS
     ),
-    max_steps=MOST + 10,
+    max_steps=max(SIZES_OF_CHATS) + 10,
 )
 CHAT = """
 import json
@@ -146,7 +157,7 @@ def rest(found: Stage, pauses: int) -> int:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--pauses", type=int, default=100, choices=[1, 10, 100, MOST])
+    options.add_argument("--pauses", type=int, default=100, choices=SIZES_OF_CHATS)
     options.add_argument("--indexes", action="store_true", help="also print each index that grew")
     given = options.parse_args()
     parts: dict[str, Callable[[Stage, int], int]] = {"a chat": chat, "requests over REST": rest}

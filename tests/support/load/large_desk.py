@@ -1,4 +1,4 @@
-"""Calls of the API in this process, without HTTP: their CPU, that of the database's processes, and their statements."""
+"""A large desk: many permissions and keys, and what a call of the API costs on it, in this process and in the database."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import Any
 
 from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection, connections
-from django.db.backends.signals import connection_created
+from django.db import connection
 
-from approvals.live import doorbell
 from approvals.models import ApiKey
-from hitlsite.asgi import application
 from tests.support.load.costs import cpu
+from tests.support.load.in_process import call, watched
 from tests.support.load.program import ASK
 
 #: Of each call: median ms of CPU of this process, mean ms of CPU of the database's processes, mean number of statements.
@@ -26,87 +24,40 @@ Figures = dict[str, tuple[float, float, float]]
 WARM_UP = 20
 
 
-class Calls:
-    """Makes calls with the key of a program that asks and reads, and of somebody who decides."""
+def measure(key: str, decider: str, calls: int) -> Figures:
+    """Measure with the key of a program that asks and reads, and of somebody who decides."""
+    return asyncio.run(_measure(key, decider, calls))
 
-    def __init__(self, key: str, decider: str) -> None:
-        self.keys = {"ask": key, "read": key, "decide": decider}
-        self.statements = 0
-        connections.close_all()
-        connection_created.connect(self._count, weak=False)
 
-    def _count(self, connection: Any, **_: Any) -> None:
-        def run(execute: Callable[..., Any], *given: Any) -> Any:
-            self.statements += 1
-            return execute(*given)
+async def _measure(key: str, decider: str, calls: int) -> Figures:
+    asked: list[str] = []
 
-        connection.execute_wrappers.append(run)
+    def send(bearer: str, method: str, path: str, body: Any = None) -> Awaitable[bytes]:
+        return call(method, f"/api/v1/requests{path}", body, authorization=f"Bearer {bearer}")
 
-    def measure(self, calls: int) -> Figures:
-        return asyncio.run(self._measure(calls))
-
-    async def _measure(self, calls: int) -> Figures:
-        doorbell.use_loop(asyncio.get_running_loop())
-        asked: list[str] = []
-        steps: dict[str, Callable[[int], Awaitable[Any]]] = {
-            "ask": lambda number: self._send("ask", "/api/v1/requests", ASK | {"message": f"Number {number}"}),
-            "read": lambda number: self._send("read", f"/api/v1/requests/{asked[number]}"),
-            "decide": lambda number: self._send(
-                "decide", f"/api/v1/requests/{asked[number]}/decision", {"verdict": "approve"}
-            ),
-        }
-        found: Figures = {}
-        for name, call in steps.items():
+    steps: dict[str, Callable[[int], Awaitable[bytes]]] = {
+        "ask": lambda number: send(key, "POST", "", ASK | {"message": f"Number {number}"}),
+        "read": lambda number: send(key, "GET", f"/{asked[number]}"),
+        "decide": lambda number: send(decider, "POST", f"/{asked[number]}/decision", {"verdict": "approve"}),
+    }
+    found: Figures = {}
+    with watched() as watch:
+        for name, step in steps.items():
             taken: list[float] = []
             for number in range(WARM_UP + calls):
                 if number == WARM_UP:
                     database = await asyncio.to_thread(database_cpu)
-                    taken, counted = [], self.statements
+                    taken = []
+                    watch.forget()
                 began = time.process_time()
-                document = await call(number)
+                document = json.loads(await step(number))
                 taken.append((time.process_time() - began) * 1000)
                 if name == "ask":
                     asked.append(document["id"])
-            counted = self.statements - counted
+            statements = len(watch.statements) / calls
             used = await asyncio.to_thread(database_cpu) - database
-            found[name] = (statistics.median(taken), used * 1000 / calls, counted / calls)
-        return found
-
-    async def _send(self, call: str, path: str, body: Any = None) -> Any:
-        raw = b"" if body is None else json.dumps(body).encode()
-        headers = {"host": "localhost", "authorization": f"Bearer {self.keys[call]}", "accept": "application/json"}
-        headers |= {"content-type": "application/json", "content-length": str(len(raw))} if raw else {}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": "POST" if raw else "GET",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
-            "scheme": "http",
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 80),
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-        received = [{"type": "http.request", "body": raw, "more_body": False}]
-        sent: list[dict[str, Any]] = []
-        gone = asyncio.Event()
-
-        async def receive() -> dict[str, Any]:
-            if not received:
-                # The client stays until the answer is complete.
-                await gone.wait()
-                return {"type": "http.disconnect"}
-            return received.pop()
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        await application(scope, receive, send)
-        text = b"".join(message.get("body", b"") for message in sent)
-        assert sent[0]["status"] < 300, (path, sent[0]["status"], text[:500])
-        return json.loads(text)
+            found[name] = (statistics.median(taken), used * 1000 / calls, statements)
+    return found
 
 
 def database_cpu() -> float:
