@@ -47,7 +47,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         raise ChatNotFound
     with transaction.atomic():
         turn = _lock_turn(chat, message_id)
-        calls = {call.tool_call_id: call for call in turn.tool_calls.select_related("approval__decision")}
+        calls = {call.tool_call_id: call for call in queries.calls_of(turn)}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
             raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
         for part in parts:
