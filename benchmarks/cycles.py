@@ -2,13 +2,15 @@
 
     .venv/bin/python -m benchmarks.cycles [--cycles 20] [--at-once 1 8]
 
-REST: ask, decide, report the result. Chat: message, approval, the approved tool run, the end; its answer streams to the
-client, which decides inside it. One web process and one worker with Redis on PostgreSQL, one process on SQLite.
+REST: ask, decide, report the result; or ask, wait on another connection, decide, have the answer. Chat: message, approval,
+the approved tool run, the end; its answer streams to the client, which decides inside it. One web process and one worker
+with Redis on PostgreSQL, one process on SQLite.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +27,15 @@ def over_rest(program: Program) -> None:
     asked = program.ask()
     program.approve(asked["id"])
     program.report(asked)
+
+
+def with_a_wait(program: Program) -> None:
+    """Ask, wait, let another connection decide, and get the answer of the long poll."""
+    asked = program.ask()
+    agent = program.second()
+    agent.line.request("GET", f"/api/v1/requests/{asked['id']}?wait=60", headers=agent.headers)
+    program.approve(asked["id"])
+    assert json.loads(agent.line.getresponse().read())["status"] == "approved"
 
 
 def in_a_chat(program: Program) -> None:
@@ -60,7 +71,7 @@ def main() -> None:
     table = Table("one cycle", "ms", "cycles/s")
     for database in (POSTGRESQL, SQLITE):
         with stage(database) as found:
-            for name, cycle in (("REST", over_rest), ("chat", in_a_chat)):
+            for name, cycle in (("REST", over_rest), ("REST with a wait", with_a_wait), ("chat", in_a_chat)):
                 measured(found, cycle, 2, 1)
                 for at_once in given.at_once:
                     taken, rate = measured(found, cycle, given.cycles, at_once)

@@ -13,6 +13,7 @@ import json
 
 from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, SQLITE, stage
+from tests.support.load.in_process import Costs
 
 MEASURE = """
 import json
@@ -21,14 +22,19 @@ print(json.dumps(measure({rounds})))
 """
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=100)
-    rounds = options.parse_args().rounds
-    found = {}
+def measured(rounds: int) -> dict[str, Costs]:
+    """Return the costs of each call, by database."""
+    found: dict[str, Costs] = {}
     for database in (SQLITE, POSTGRESQL):
         with stage(database, webs=0, workers=0, redis=False) as site:
             found[database] = json.loads(site.site.run(MEASURE.format(rounds=rounds)).splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=100)
+    found = measured(options.parse_args().rounds)
     table = Table("CPU of a call", "ms", "statements")
     for database, calls in found.items():
         for name, (taken, statements, _) in calls.items():

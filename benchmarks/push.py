@@ -64,6 +64,14 @@ async def pushes(found: Stage, sessions: list[str], dashboards: int, requests: i
     return ages
 
 
+def to_many(dashboards: int, requests: int) -> list[float]:
+    """Return the ms until each of so many pages has a request, of different people, in one process."""
+    with stage(POSTGRESQL, webs=0, workers=0, redis=False) as found:
+        serve(found)
+        sessions = found.site.run(PEOPLE.format(people=dashboards)).split()
+        return asyncio.run(pushes(found, sessions, dashboards, requests))
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--dashboards", type=int, nargs="+", default=[1, 50, 200, 500])

@@ -23,6 +23,14 @@ def every(found: Sequence[Ages]) -> list[float]:
     return [age for ages in found for age in ages]
 
 
+def from_a_worker(claude: AnthropicServer, streams: int, rounds: int) -> list[float]:
+    """Return the ages in ms of the words that a worker process says, with Redis."""
+    settings = {"HITL_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": claude.url}
+    with stage(POSTGRESQL, HITL_AGENTS="chats.agent.demo.support", **settings) as found:
+        measured(claude, lambda: through_pausepoint(found.site, found.key), streams, 1)  # type: ignore[arg-type]
+        return every(measured(claude, lambda: through_pausepoint(found.site, found.key), streams, rounds))  # type: ignore[arg-type]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--streams", type=int, nargs="+", default=[1, 20], help="at once")

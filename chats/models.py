@@ -1,4 +1,7 @@
-"""Chats, their turns and everything in them. Only `chats.actions` writes rows."""
+"""Chats, their turns and everything in them. Only `chats.actions` writes rows.
+
+A foreign key has no index of its own where another index begins with it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReas
 class Chat(models.Model):
     """A conversation of one person with one agent. `public_id` is any text that a client chose, unique per owner."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="chats")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="chats", db_index=False)
     public_id = models.CharField(max_length=200)
     agent = models.CharField(max_length=100)
     title = models.CharField(max_length=200, blank=True)
@@ -66,7 +69,7 @@ class Chat(models.Model):
 class Message(models.Model):
     """One message as browsers show it: AI SDK UIMessage parts. The assistant's messages are projections of their steps."""
 
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages")
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages", db_index=False)
     message_id = models.CharField(max_length=200)
     role = models.CharField(max_length=10, choices=[("user", "User"), ("assistant", "Assistant")])
     parts = ExactJSONField(default=list)
@@ -91,7 +94,7 @@ class Message(models.Model):
 class Turn(models.Model):
     """One answer of the assistant, across all its pauses. The row is the job, with its lease and fencing number."""
 
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="turns")
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="turns", db_index=False)
     run_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     message_id = models.CharField(max_length=200)
     agent = models.CharField(max_length=100)
@@ -154,7 +157,7 @@ class Turn(models.Model):
 class Step(models.Model):
     """One answer of the model, with its blocks exactly as returned. The model's history is rebuilt from these."""
 
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps", db_index=False)
     index = models.PositiveIntegerField()
     blocks = ExactJSONField(default=list)
     provider = models.CharField(max_length=50)
@@ -173,7 +176,7 @@ class Step(models.Model):
 class ToolCall(models.Model):
     """One call of a tool by the model, with its one result."""
 
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="tool_calls")
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="tool_calls", db_index=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="tool_calls")
     step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="tool_calls")
     tool_call_id = models.CharField(max_length=200)
@@ -183,7 +186,9 @@ class ToolCall(models.Model):
     #: The fencing number of one run; also the number of runs.
     attempt = models.PositiveIntegerField(default=0)
     approval = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
-    recovery = models.ForeignKey(ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+")
+    recovery = models.ForeignKey(
+        ApprovalRequest, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     output = ExactJSONField(null=True)
     error_text = models.TextField(blank=True)
     executed_digest = models.CharField(max_length=71, blank=True)
@@ -196,6 +201,7 @@ class ToolCall(models.Model):
             models.Index(fields=["chat", "name"], name="tool_call_name"),
             models.Index(fields=["turn"], name="tool_call_delegated", condition=Q(state=CallState.DELEGATED)),
             models.Index(fields=["chat", "finished_at", "id"], name="tool_call_when"),
+            models.Index(fields=["recovery"], name="tool_call_recovery", condition=Q(recovery__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -233,9 +239,12 @@ class TurnCheckpoint(models.Model):
 
 
 class TurnEvent(models.Model):
-    """One event of a turn's stream, for followers that read it later; removed some time after the turn ends."""
+    """One event of a turn's stream, for followers that read it later; removed some time after the turn ends.
 
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="events")
+    Or several pieces of one text: `seq` is the number of the last, and `chunk` says where each ends.
+    """
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="events", db_index=False)
     seq = models.PositiveIntegerField()
     attempt = models.PositiveIntegerField()
     step = models.PositiveIntegerField()

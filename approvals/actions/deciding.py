@@ -269,13 +269,11 @@ def _end_state(request: ApprovalRequest, status: Status) -> WorkflowState:
 
 
 def _ends_by_itself(workflow: Workflow, request: ApprovalRequest) -> bool:
-    """Whether the workflow was made for one request, because its client named none: its key is that request's id."""
-    if workflow.source == ASK_HUMAN:
-        return True
+    """Whether the workflow was made for one request, because its client named none: its key is the id of a request."""
     if workflow.source != CLIENT or workflow.key == str(request.pk):
-        return workflow.source == CLIENT
+        return workflow.source in {CLIENT, ASK_HUMAN}
     try:
-        own = UUID(workflow.key)
+        first = UUID(workflow.key)
     except ValueError:
         return False
-    return workflow.requests.filter(pk=own).exists()
+    return workflow.requests.filter(pk=first).exists()

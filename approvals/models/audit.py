@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from approvals.models.keys import MAX_ACTOR_NAME
 
@@ -19,18 +20,18 @@ class AuditEntry(models.Model):
     `body` is the canonical JSON (RFC 8785) of the whole entry; the other columns are there to filter by.
     """
 
-    at = models.DateTimeField(db_index=True)
+    at = models.DateTimeField()
     event = models.CharField(max_length=40)
     scope = models.CharField(max_length=64)
-    dedup_key = models.CharField(max_length=300, unique=True, null=True)  # noqa: DJ001 - null means "not deduplicated"
+    dedup_key = models.CharField(max_length=300, null=True)  # noqa: DJ001 - null means "not deduplicated"
     run_id = models.CharField(max_length=200, blank=True)
-    request_id = models.UUIDField(null=True, db_index=True)
-    thread_id = models.CharField("chat", max_length=200, blank=True, db_index=True)
+    request_id = models.UUIDField(null=True)
+    thread_id = models.CharField("chat", max_length=200, blank=True)
     agent = models.CharField(max_length=100, blank=True)
-    tool_name = models.CharField("tool", max_length=100, blank=True, db_index=True)
+    tool_name = models.CharField("tool", max_length=100, blank=True)
     tool_call_id = models.CharField(max_length=200, blank=True)
     actor_id = models.BigIntegerField(null=True)
-    actor_name = models.CharField("person", max_length=MAX_ACTOR_NAME, blank=True, db_index=True)
+    actor_name = models.CharField("person", max_length=MAX_ACTOR_NAME, blank=True)
     via = models.CharField(max_length=20, blank=True)
     #: How many requests of the workflow were open after this event; null where the event is about no request.
     open_after = models.PositiveIntegerField(null=True)
@@ -41,7 +42,18 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
-        indexes: ClassVar = [models.Index(fields=["scope", "run_id"], name="audit_run")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["dedup_key"], name="audit_dedup_key", condition=Q(dedup_key__isnull=False))
+        ]
+        # Not `db_index`: for a text column, that adds a second index for LIKE, which no query uses.
+        indexes: ClassVar = [
+            models.Index(fields=["scope", "run_id"], name="audit_run"),
+            models.Index(fields=["at"], name="audit_at"),
+            models.Index(fields=["request_id"], name="audit_request"),
+            models.Index(fields=["thread_id"], name="audit_thread"),
+            models.Index(fields=["tool_name"], name="audit_tool"),
+            models.Index(fields=["actor_name"], name="audit_actor"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.event} {self.tool_call_id or self.request_id or self.run_id}"

@@ -1,34 +1,46 @@
-"""The indexes of requests, for the lists: waiting, ended, and filtered by status, kind, tool or priority."""
+"""The indexes of requests, for the lists: waiting, ended, and filtered by status, kind, tool or priority.
+
+A decision changes the status of a request, so PostgreSQL writes the row again and adds an entry to each index that covers it.
+Indexes for waiting requests therefore cover only those: a decision adds nothing to them.
+"""
 
 from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
 
+WAITING = Q(status="pending")
+#: Waiting requests: most urgent first, then oldest first.
+_MOST_URGENT = ("urgency", "created_at", "id")
+
 OF_REQUESTS = [
-    models.Index(fields=["status", "urgency", "created_at", "id"], name="request_inbox"),
-    models.Index(fields=["status", "tool_name", "urgency", "created_at", "id"], name="request_inbox_tool"),
-    models.Index(fields=["status", "agent", "urgency", "created_at", "id"], name="request_inbox_agent"),
-    models.Index(fields=["status", "workflow", "urgency", "created_at", "id"], name="request_inbox_workflow"),
-    models.Index(fields=["status", "-changed_at", "-id"], name="request_over"),
-    models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_over_tool"),
-    models.Index(fields=["agent", "-changed_at", "-id"], name="request_over_agent"),
-    models.Index(fields=["requested_by", "status", "urgency", "created_at", "id"], name="request_inbox_requester"),
-    models.Index(fields=["assigned_to", "status", "urgency", "created_at", "id"], name="request_inbox_mine"),
-    models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_over_requester"),
-    models.Index(fields=["assigned_to", "-changed_at", "-id"], name="request_over_mine"),
-    # Partial, because few requests are assigned: SQLite's planner would not use an index over all rows.
+    models.Index(fields=_MOST_URGENT, name="request_waiting", condition=WAITING),
+    models.Index(fields=["tool_name", *_MOST_URGENT], name="request_waiting_tool", condition=WAITING),
+    models.Index(fields=["agent", *_MOST_URGENT], name="request_waiting_agent", condition=WAITING),
+    models.Index(fields=["workflow", *_MOST_URGENT], name="request_waiting_workflow", condition=WAITING),
+    models.Index(fields=["assigned_to", *_MOST_URGENT], name="request_waiting_mine", condition=WAITING),
+    # Not partial: SQLite's planner would begin with the few users, and sort all their waiting requests for one page.
+    models.Index(fields=["requested_by", "status", *_MOST_URGENT], name="request_inbox_requester"),
+    models.Index(fields=["-changed_at", "-id"], name="request_latest"),
+    models.Index(fields=["status", "-changed_at", "-id"], name="request_latest_status"),
+    models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_latest_tool"),
+    models.Index(fields=["agent", "-changed_at", "-id"], name="request_latest_agent"),
+    models.Index(fields=["workflow", "-changed_at", "-id"], name="request_latest_workflow"),
+    models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_latest_requester"),
+    # Partial, because few requests are assigned or claimed: SQLite's planner would not use an index over all rows.
+    models.Index(
+        fields=["assigned_to", "-changed_at", "-id"], name="request_latest_mine", condition=Q(assigned_to__isnull=False)
+    ),
     models.Index(fields=["assigned_to", "workflow"], name="request_assigned", condition=Q(assigned_to__isnull=False)),
-    models.Index(fields=["changed_at"], name="request_changed"),
-    models.Index(fields=["touched_at"], name="request_touched", condition=Q(touched_at__isnull=False)),
+    models.Index(fields=["claimed_by"], name="request_claimant", condition=Q(claimed_by__isnull=False)),
     models.Index(
         fields=["claimed_at"], name="request_claimed", condition=Q(status="pending", claimed_at__isnull=False)
     ),
-    models.Index(fields=["-created_at", "-id"], name="request_age"),
-    models.Index(fields=["status", "-created_at", "-id"], name="request_age_status"),
-    models.Index(fields=["kind", "-created_at", "-id"], name="request_age_kind"),
-    models.Index(fields=["tool_name", "-created_at", "-id"], name="request_age_tool"),
-    models.Index(fields=["priority", "-created_at", "-id"], name="request_age_priority"),
-    models.Index(fields=["tool_name", "-changed_at"], name="request_precedents", condition=~Q(status="pending")),
+    models.Index(fields=["touched_at"], name="request_touched", condition=Q(touched_at__isnull=False)),
     models.Index(fields=["deadline_at"], name="request_due", condition=Q(status="pending", deadline_at__isnull=False)),
+    models.Index(fields=["-created_at", "-id"], name="request_newest"),
+    models.Index(fields=["status", "-created_at", "-id"], name="request_newest_status"),
+    models.Index(fields=["kind", "-created_at", "-id"], name="request_newest_kind"),
+    models.Index(fields=["tool_name", "-created_at", "-id"], name="request_newest_tool"),
+    models.Index(fields=["priority", "-created_at", "-id"], name="request_newest_priority"),
 ]

@@ -19,6 +19,8 @@ from approvals.states import ENDED, ORIGINS, Door, Kind, Priority, Status, Verdi
 
 User = settings.AUTH_USER_MODEL
 
+SUSPENDED = Q(state="suspended")
+
 
 class Workflow(models.Model):
     """A piece of work that may wait for people, once or many times."""
@@ -30,7 +32,7 @@ class Workflow(models.Model):
     agent = models.CharField(max_length=100, blank=True)
     thread_id = models.CharField(max_length=200, blank=True)
     thread_url = models.CharField(max_length=500, blank=True)
-    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     state = models.CharField(max_length=12, choices=WorkflowState, default=WorkflowState.RUNNING)
     open_count = models.PositiveIntegerField(default=0)
     #: The smallest `urgency` of the waiting requests, and since when the workflow waits; set while it is suspended.
@@ -46,9 +48,9 @@ class Workflow(models.Model):
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]
         indexes: ClassVar = [
-            models.Index(fields=["state", "urgency", "suspended_at", "id"], name="workflow_waiting"),
-            models.Index(fields=["-ended_at", "-id"], name="workflow_ended"),
-            models.Index(fields=["owner", "state"], name="workflow_owner"),
+            models.Index(fields=["urgency", "suspended_at", "id"], name="workflow_suspended", condition=SUSPENDED),
+            models.Index(fields=["owner"], name="workflow_owner_suspended", condition=SUSPENDED),
+            models.Index(fields=["-ended_at", "-id"], name="workflow_over", condition=Q(ended_at__isnull=False)),
             models.Index(fields=["owner", "-ended_at", "-id"], name="workflow_owner_ended"),
             # Clients name a workflow or a thread without its scope: lists of requests are filtered by them.
             models.Index(fields=["key"], name="workflow_key"),
@@ -80,7 +82,8 @@ class ApprovalRequest(models.Model):
     """A request to people. Only its status and times, its assignee and its claim ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests")
+    # Foreign keys have no index of their own: others begin with these columns.
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="requests", db_index=False)
     scope = models.CharField(max_length=64)
     #: Copied from the workflow, for the indexes.
     agent = models.CharField(max_length=100, blank=True)
@@ -115,13 +118,13 @@ class ApprovalRequest(models.Model):
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
     #: Digest of everything that the client sent; empty for requests from before this column.
     ask_digest = models.CharField(max_length=71, blank=True)
-    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
     #: Who has claimed it. A claim lapses (`approvals.access.assignees`) and binds nobody.
-    claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     claimed_at = models.DateTimeField(null=True)
     #: When somebody last claimed it, assigned it or commented on it.
@@ -137,8 +140,16 @@ class ApprovalRequest(models.Model):
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["scope", "tool_call_id", "kind", "attempt"], name="request_natural_key"),
-            models.UniqueConstraint(fields=["scope", "idempotency_key"], name="request_idempotency_key"),
+            models.UniqueConstraint(
+                fields=["scope", "tool_call_id", "kind", "attempt"],
+                name="request_of_call",
+                condition=Q(tool_call_id__isnull=False),
+            ),
+            models.UniqueConstraint(
+                fields=["scope", "idempotency_key"],
+                name="request_of_key",
+                condition=Q(idempotency_key__isnull=False),
+            ),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="request_status_known"),
         ]
         indexes: ClassVar = OF_REQUESTS

@@ -9,7 +9,7 @@ class SearchText(models.Model):
     """The searchable text of a request, its comments and its decision.
 
     It is written in the transaction of what it repeats. On SQLite triggers maintain an FTS5 index over it, on PostgreSQL a
-    generated `tsvector` column has a GIN index.
+    GIN index covers its `tsvector`, which is not stored in the row.
     """
 
     request = models.OneToOneField("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")

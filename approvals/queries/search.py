@@ -19,9 +19,11 @@ M = TypeVar("M", bound=Model)
 #: is, and PostgreSQL does not know how frequent a prefix is.
 FEW = 500
 
+# The words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
+_VECTOR = "array_to_tsvector(string_to_array(words, ' '))"
 _FOUND = {
     "sqlite": f"SELECT request_id FROM {TABLE} WHERE id IN (SELECT rowid FROM {INDEX} WHERE {INDEX} MATCH %s)",
-    "postgresql": f"SELECT request_id FROM {TABLE} WHERE tsv @@ %s::tsquery",
+    "postgresql": f"SELECT request_id FROM {TABLE} WHERE {_VECTOR} @@ %s::tsquery",
 }
 _QUERY = {"sqlite": for_sqlite, "postgresql": for_postgresql}
 
@@ -39,9 +41,7 @@ _CREATE = {
         f"INSERT INTO {INDEX} ({INDEX}) VALUES ('rebuild')",
     ],
     "postgresql": [
-        # Index the words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
-        f"ALTER TABLE {TABLE} ADD COLUMN tsv tsvector "
-        "GENERATED ALWAYS AS (array_to_tsvector(string_to_array(words, ' '))) STORED",
+        f"ALTER TABLE {TABLE} ADD COLUMN tsv tsvector GENERATED ALWAYS AS ({_VECTOR}) STORED",
         f"CREATE INDEX {INDEX} ON {TABLE} USING gin (tsv)",
     ],
 }
@@ -61,6 +61,21 @@ def drop_index(connection: BaseDatabaseWrapper) -> None:
     """Drop the index and its triggers; called when that migration is reversed."""
     for statement in _DROP[connection.vendor]:
         connection.cursor().execute(statement)
+
+
+def drop_column(connection: BaseDatabaseWrapper) -> None:
+    """On PostgreSQL, index the expression and drop the column, which repeats the words in each row."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE {TABLE} DROP COLUMN tsv")
+            cursor.execute(f"CREATE INDEX {INDEX} ON {TABLE} USING gin (({_VECTOR}))")
+
+
+def restore_column(connection: BaseDatabaseWrapper) -> None:
+    """Reverse `drop_column`."""
+    if connection.vendor == "postgresql":
+        connection.cursor().execute(f"DROP INDEX {INDEX}")
+        create_index(connection)
 
 
 def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -131,13 +131,26 @@ def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> Non
     `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
     was committed asynchronously, so the missing events are those after `last_seq`.
     """
-    missing = [item for item in recorded if item.seq > last_seq]
-    rows = (
-        TurnEvent(turn_id=turn.pk, seq=item.seq, attempt=turn.attempt, step=item.step, chunk=events.to_json(item.event))
-        for item in missing
-    )
+    rows: list[TurnEvent] = []
+    for run in _runs(item for item in recorded if item.seq > last_seq):
+        chunk = events.pieces_to_json([item.event for item in run])
+        rows.append(TurnEvent(turn_id=turn.pk, seq=run[-1].seq, attempt=turn.attempt, step=run[-1].step, chunk=chunk))
     # While this thread waited for the lock, another thread of the same runner may have stored some of them.
     TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
+    """Yield the events for each row: pieces of one text together, because a model says each word as an event."""
+    run: list[Recorded] = []
+    for item in recorded:
+        if run and not (
+            item.seq == run[-1].seq + 1 and item.step == run[-1].step and events.is_piece_of(item.event, run[-1].event)
+        ):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
 
 
 def refresh_message(turn: Turn, progress: Progress | None = None, *, closing: str = "") -> list[dict[str, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 
@@ -179,6 +181,11 @@ _TYPES: dict[str, type[Any]] = {
 }
 
 
+PIECES = (TextDelta, ReasoningDelta, ToolInputDelta)
+#: In a row that holds several pieces of a text: the places in it at which they end.
+ENDS = "ends"
+
+
 def to_json(event: Event) -> dict[str, Any]:
     """Return the event as stored in `TurnEvent.chunk`: its fields, and its class name under `event`."""
     return {"event": type(event).__name__, **asdict(event)}
@@ -187,5 +194,30 @@ def to_json(event: Event) -> dict[str, Any]:
 def from_json(stored: dict[str, Any]) -> Event:
     """Return the event that `to_json` stored."""
     fields = dict(stored)
+    fields.pop(ENDS, None)
     event: Event = _TYPES[fields.pop("event")](**fields)
     return event
+
+
+def is_piece_of(event: Event, other: Event) -> bool:
+    """Return whether two events are pieces of the same text, so that one row can hold both."""
+    if not isinstance(event, PIECES) or not isinstance(other, PIECES):
+        return False
+    return replace(event, text="") == replace(other, text="")
+
+
+def pieces_to_json(pieces: Sequence[Event]) -> dict[str, Any]:
+    """Return what is stored of events that follow each other: one event, or pieces of one text with where each ends."""
+    stored = to_json(pieces[0])
+    if len(pieces) > 1:
+        texts = [to_json(piece)["text"] for piece in pieces]
+        stored |= {"text": "".join(texts), ENDS: list(accumulate(map(len, texts)))}
+    return stored
+
+
+def pieces_from_json(stored: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each event that `pieces_to_json` stored, as `to_json` would store it."""
+    if ENDS not in stored:
+        return [stored]
+    whole = {name: value for name, value in stored.items() if name != ENDS}
+    return [whole | {"text": stored["text"][begin:end]} for begin, end in pairwise([0, *stored[ENDS]])]

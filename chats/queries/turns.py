@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import BigAutoField, IntegerField, Max, QuerySet
 
 from approvals.runtime.prepared import Parameter, Prepared
+from chats.agent import events
 from chats.models import Chat, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED, CallState, TurnState
 
@@ -87,5 +88,12 @@ _EVENTS: Prepared[tuple[int, dict[str, Any]]] = Prepared(
 
 
 def events_after(turn_id: int, seq: int) -> list[tuple[int, dict[str, Any]]]:
-    """Return stored events (seq, JSON) of a turn after `seq`, at most 500."""
-    return _EVENTS.all(turn=turn_id, seq=seq)
+    """Return stored events (seq, JSON) of a turn after `seq`, at most those of 500 rows."""
+    found: list[tuple[int, dict[str, Any]]] = []
+    for last, stored in _EVENTS.all(turn=turn_id, seq=seq):
+        pieces = events.pieces_from_json(stored)
+        numbered = zip(range(last - len(pieces) + 1, last + 1), pieces, strict=True)
+        # Two rows may hold the same piece, if a commit was not confirmed and repeated together with later pieces.
+        seen = found[-1][0] if found else seq
+        found += [(number, piece) for number, piece in numbered if number > seen]
+    return found

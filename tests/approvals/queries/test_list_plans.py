@@ -40,7 +40,7 @@ def test_deep_page_is_found_by_the_index(found):
         "desk: deep page of what ended": "ended_at",
         "requests: deep page": "created_at",
     }
-    # `Index Cond: (... (created_at <= ...` and `SEARCH ... USING INDEX request_age (created_at<?)`.
+    # `Index Cond: (... (created_at <= ...` and `SEARCH ... USING INDEX request_newest (created_at<?)`.
     entered = {
         name: bool(re.search(rf"(?:Index Cond: |USING (?:COVERING )?INDEX \w+ )\(.*{column}\W*[<>]", plan(found[name])))
         for name, column in bounds.items()
@@ -51,4 +51,4 @@ def test_deep_page_is_found_by_the_index(found):
 def test_filter_without_matches_does_not_scan_all_rows(found):
     plans = {name: plan(query) for name, query in found.items() if name.startswith("requests:") and "none" in name}
     assert len(plans) == 4
-    assert [name for name, said in plans.items() if re.search(r"\brequest_age\b", said)] == []
+    assert [name for name, said in plans.items() if re.search(r"\brequest_newest\b", said)] == []

@@ -72,4 +72,4 @@ def test_precedents_are_found_by_an_index():
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL enable_seqscan = off")
-    assert "request_precedents" in found.explain()
+    assert "request_latest_tool" in found.explain()

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from approvals.runtime import database
-from chats import actions
+from chats import actions, queries
 from chats.actions.claiming import SEQ_GAP
 from chats.actions.writes import Claim
 from chats.agent import events
@@ -32,11 +32,11 @@ FINISHED = ModelFinished([{"type": "text", "text": "".join(WORDS)}], "end_turn",
 
 
 def stored(turn: Turn) -> list[int]:
-    return list(turn.events.order_by("seq").values_list("seq", flat=True))
+    return [seq for seq, _event in queries.events_after(turn.pk, 0)]
 
 
 def text(turn: Turn) -> str:
-    return "".join(chunk.get("text", "") for chunk in turn.events.order_by("seq").values_list("chunk", flat=True))
+    return "".join(event.get("text", "") for _seq, event in queries.events_after(turn.pk, 0))
 
 
 async def flushed(ledger: Ledger) -> None:

@@ -13,6 +13,12 @@ AGENTS = "tests.proofs.team.agents.clerk"
 HANDLER = "tests.proofs.team.agents.hear"
 
 
+@tool(idempotent=True)
+def look_up(amount: int) -> str:
+    """Look an amount up."""
+    return f"{amount} is free"
+
+
 @tool(needs_approval=True)
 def book(amount: int) -> str:
     """Book an amount."""
@@ -31,10 +37,18 @@ def hear(event: Event) -> None:
 
 clerk = Agent(
     name="clerk",
-    tools=(book, stamp),
+    tools=(look_up, book, stamp),
     script=(
         Conversation(
             r"^book", [[Say("A moment.", pause=0), Use("book", {"amount": 5})], [Say("Done: {answers}", pause=0)]]
+        ),
+        Conversation(
+            r"^look up and book",
+            [
+                [Say("A moment.", pause=0), Use("look_up", {"amount": 5})],
+                [Say("It is free.", pause=0), Use("book", {"amount": 5})],
+                [Say("Done: {answers}", pause=0)],
+            ],
         ),
         Conversation(r"^stamp", [[Say("A moment.", pause=0), Use("stamp")], [Say("Done.", pause=0)]]),
         # About two seconds of words.

@@ -18,7 +18,7 @@ from chats import actions, checkpoints
 from chats.agent import registry
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
-from chats.queries import open_requests
+from chats.queries import events_after, open_requests
 from chats.states import TurnState
 
 
@@ -91,8 +91,7 @@ def last_text(turn: Turn) -> str:
 
 def chunks(turn: Turn, event: str) -> list[dict[str, Any]]:
     """Return the stored events of one type, in order."""
-    stored = turn.events.order_by("seq").values_list("chunk", flat=True)
-    return [chunk for chunk in stored if chunk["event"] == event]
+    return [chunk for _seq, chunk in events_after(turn.pk, 0) if chunk["event"] == event]
 
 
 def kinds(turn: Turn) -> list[str]:

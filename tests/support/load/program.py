@@ -32,11 +32,20 @@ class Program:
     def __init__(self, port: int, key: str, decider: str = "") -> None:
         self.line = HTTPConnection("127.0.0.1", port, timeout=120)
         self.used = time.monotonic()
+        self._second: Program | None = None
         self.headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self.deciding = {"Authorization": f"Bearer {decider or key}"}
 
     def close(self) -> None:
         self.line.close()
+        if self._second is not None:
+            self._second.close()
+
+    def second(self) -> Program:
+        """Another connection of the same program, kept as well."""
+        if self._second is None:
+            self._second = Program(self.line.port, self.headers["Authorization"].removeprefix("Bearer "))
+        return self._second
 
     def open(self, method: str, path: str, body: Any = None, **headers: str) -> HTTPResponse:
         """The response, whose body is still to come."""
