@@ -70,13 +70,22 @@ def _last(limit: int) -> Prepared[Message]:
     return Prepared(lambda: shown.order_by("-position")[:limit])
 
 
+_EARLIER: Prepared[tuple[str, Any]] = Prepared(
+    lambda: (
+        Message.objects.filter(chat=Parameter("chat", BigAutoField()), cut_at=None)
+        .exclude(message_id=Parameter("message_id", CharField()))
+        .order_by("-position")
+        .values_list("role", "parts")[: MAX_MESSAGES - 1]
+    )
+)
+
+
 def last_texts(chat: Chat, message_id: str, parts: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return (role, text) of the last messages, the oldest first, without tool parts.
 
     The last one is the assistant's message with this id, whose parts are given because they may not be stored yet.
     """
-    earlier = chat.shown.exclude(message_id=message_id).order_by("-position").values_list("role", "parts")
-    shown = [*reversed(earlier[: MAX_MESSAGES - 1]), ("assistant", parts)]
+    shown = [*reversed(_EARLIER.all(chat=chat.pk, message_id=message_id)), ("assistant", parts)]
     return [(role, "\n\n".join(part["text"] for part in found if part.get("type") == "text")) for role, found in shown]
 
 
