@@ -68,21 +68,23 @@ def open_workflow(
     agent: str = "",
     thread_id: str = "",
     thread_url: str = "",
+    new: bool = False,
 ) -> Workflow:
-    """Return the workflow of (scope, key), created on first use."""
-    workflow, _created = Workflow.objects.get_or_create(
-        scope=scope,
-        key=key,
-        defaults={
-            "title": visible(title)[:MAX_TITLE],
-            "source": source,
-            "owner": owner,
-            "agent": agent,
-            "thread_id": thread_id,
-            "thread_url": thread_url,
-        },
-    )
-    return workflow
+    """Return the workflow of (scope, key), created on first use.
+
+    With `new` it is known that there is none; the first request in it stores it.
+    """
+    more = {
+        "title": visible(title)[:MAX_TITLE],
+        "source": source,
+        "owner": owner,
+        "agent": agent,
+        "thread_id": thread_id,
+        "thread_url": thread_url,
+    }
+    if new:
+        return Workflow(scope=scope, key=key, **more)
+    return Workflow.objects.get_or_create(scope=scope, key=key, defaults=more)[0]
 
 
 def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
@@ -92,6 +94,10 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     differs. Invalid if the ask is out of bounds; CannotBeAssigned.
     """
     ask.check()
+    if workflow.pk is None:
+        # A call that asked before would have stored its workflow.
+        with transaction.atomic(savepoint=False):
+            return _store(workflow, ask, by=requested_by)
     with transaction.atomic():
         workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
         known = _same_call(workflow.scope, ask)

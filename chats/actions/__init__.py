@@ -12,7 +12,7 @@ from chats.actions.calling import claim_call, finish_call, time_out_call
 from chats.actions.claiming import begin_run, claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
-from chats.actions.posting import add_user_message, answer_again, open_chat, post_message
+from chats.actions.posting import add_user_message, answer_again, find_or_create_chat, open_chat, post_message
 from chats.actions.pruning import (
     begin_pruning,
     count_contents,
@@ -40,6 +40,7 @@ __all__ = [
     "delegate_call",
     "end_stopped",
     "fail_turn",
+    "find_or_create_chat",
     "finish_call",
     "finish_turn",
     "old_chats",

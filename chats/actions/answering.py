@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import BigAutoField, CharField
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
@@ -15,6 +16,7 @@ from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Door, Verdict
 from chats import history, queries
 from chats.actions.forgeries import check_part, contradicts
@@ -47,7 +49,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         raise ChatNotFound
     with transaction.atomic():
         turn = _lock_turn(chat, message_id)
-        calls = {call.tool_call_id: call for call in turn.tool_calls.select_related("approval__decision")}
+        calls = {call.tool_call_id: call for call in queries.calls_of(turn)}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
             raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
         for part in parts:
@@ -70,11 +72,19 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
     return Taken(turn, after, frozenset(unreported))
 
 
+_LOCKED: Prepared[Turn] = Prepared(
+    lambda: Turn.objects.select_for_update(of=("self",), no_key=True).filter(
+        chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField())
+    )
+)
+
+
 def _lock_turn(chat: Chat, message_id: str) -> Turn:
     """Return the locked turn of a shown assistant's message. UnknownMessage."""
-    turn = Turn.objects.select_for_update(of=("self",), no_key=True).filter(chat=chat, message_id=message_id).first()
+    turn = _LOCKED.first(chat=chat.pk, message_id=message_id)
     if turn is None or not chat.shown.filter(message_id=message_id, role="assistant").exists():
         raise UnknownMessage
+    turn.chat = chat
     return turn
 
 

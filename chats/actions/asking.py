@@ -29,12 +29,17 @@ logger = logging.getLogger(__name__)
 
 
 def ask_people(
-    turn: Turn, agent: Agent, *, notes: Mapping[str, str] | None = None, progress: Progress | None = None
+    turn: Turn,
+    agent: Agent,
+    *,
+    notes: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    never_asked: bool = False,
 ) -> tuple[list[ApprovalRequest], list[events.Event]]:
     """Create a request for every waiting call; return the requests, and the stream events about them.
 
     Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages. The calls
-    are read unless the turn's progress is given.
+    are read unless the turn's progress is given. `never_asked` says that the turn is known to have asked nothing yet.
     """
     asked: list[ApprovalRequest] = []
     reported: list[events.Event] = []
@@ -49,7 +54,7 @@ def ask_people(
             asks.append((call, _ask_for(call, agent.tool(call.name))))
         except InvalidInput as error:
             failed.append((call, str(error)))
-    workflow = _workflow_of(turn) if asks else None
+    workflow = _workflow_of(turn, new=never_asked and turn.root_id is None) if asks else None
     if failed:
         # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
         lock_workflow(turn)
@@ -80,7 +85,7 @@ def _waiting_calls(turn: Turn, progress: Progress | None) -> list[ToolCall]:
     return calls
 
 
-def _workflow_of(turn: Turn) -> Workflow:
+def _workflow_of(turn: Turn, *, new: bool) -> Workflow:
     """Open the workflow of the turn at the top, to which the requests of its sub-agents belong too."""
     chat = turn.top.chat
     return desk.open_workflow(
@@ -92,6 +97,7 @@ def _workflow_of(turn: Turn) -> Workflow:
         agent=turn.top.agent,
         thread_id=chat.public_id,
         thread_url=chat.get_absolute_url(),
+        new=new,
     )
 
 

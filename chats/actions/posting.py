@@ -51,12 +51,14 @@ class Arrival:
 
 def open_chat(*, owner: User, agent: Agent, public_id: str = "") -> Chat:
     """Return the owner's chat with that public id; create it on first use. BadMessage for an invalid id."""
+    return find_or_create_chat(owner=owner, agent=agent, public_id=public_id)[0]
+
+
+def find_or_create_chat(*, owner: User, agent: Agent, public_id: str = "") -> tuple[Chat, bool]:
+    """Return the owner's chat with that public id, and whether it was created now. BadMessage for an invalid id."""
     if len(public_id) > MAX_ID or public_id != clean_text(public_id):
         raise BadMessage(_("A chat id must be text of at most %(limit)s characters.") % {"limit": MAX_ID})
-    chat, _created = Chat.objects.get_or_create(
-        owner=owner, public_id=public_id or uuid4().hex, defaults={"agent": agent.name}
-    )
-    return chat
+    return Chat.objects.get_or_create(owner=owner, public_id=public_id or uuid4().hex, defaults={"agent": agent.name})
 
 
 def post_message(
@@ -88,15 +90,19 @@ def add_user_message(
     via: Door,
     in_place_of: str = "",
     context: Mapping[str, Any] | None = None,
+    new: bool = False,
 ) -> Turn:
     """Store a client's new message as it was sent, and return the turn that answers it.
 
     `in_place_of` is the id of an earlier message of the user's. It and all later messages are removed from the conversation
-    first, and their pending requests are cancelled.
+    first, and their pending requests are cancelled. `new` says that the open transaction has created the chat.
     Raises MessageKnown, UnknownMessage, BadMessage, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
     """
     _check_texts(texts)
     with transaction.atomic(savepoint=False):
+        if new and not in_place_of:
+            # Nobody else sees the chat yet.
+            return _begin(chat, message_id, texts, agent, via, context, first=True)
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")
@@ -146,9 +152,16 @@ def _check_texts(texts: Sequence[str]) -> None:
 
 
 def _begin(
-    chat: Chat, message_id: str, texts: Sequence[str], agent: Agent, via: Door, context: Mapping[str, Any] | None
+    chat: Chat,
+    message_id: str,
+    texts: Sequence[str],
+    agent: Agent,
+    via: Door,
+    context: Mapping[str, Any] | None,
+    *,
+    first: bool = False,
 ) -> Turn:
-    add_message(chat, message_id, "user", projection.user_parts(texts, context))
+    add_message(chat, message_id, "user", projection.user_parts(texts, context), first=first)
     return start_turn(chat, " ".join(texts), agent, source=_source(via))
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import BigAutoField
 
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.async_commit import async_commit
 from approvals.runtime.canonical import canonical
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats import queries
 from chats.actions.writes import close_call, notify_all_after_commit, queue_turn, refresh_message
@@ -28,17 +30,30 @@ EXPIRED = "Nobody answered before the deadline."
 DECLINED = "Declined without a word."
 
 
+_PK = Parameter("pk", BigAutoField())
+_STATE: Prepared[str] = Prepared(lambda: Turn.objects.filter(pk=_PK).values_list("state", flat=True))
+_LOCKED: Prepared[Turn] = Prepared(
+    lambda: Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").filter(pk=_PK)
+)
+_FREE: Prepared[Turn] = Prepared(
+    lambda: (
+        Turn.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
+        .select_related("chat__owner")
+        .filter(pk=_PK)
+    )
+)
+
+
 def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
     """Apply what was decided since the pause; return whether the turn goes on. Safe to repeat.
 
     Without `waits`, do nothing if another transaction has locked the turn.
     """
-    if not Turn.objects.filter(pk=turn_id, state=TurnState.SUSPENDED).exists():
+    if _STATE.first(pk=turn_id) != TurnState.SUSPENDED:
         # Check without a lock first, because a lock alone makes the commit wait for the disk.
         return False
     with transaction.atomic():
-        unlocked = Turn.objects.select_for_update(of=("self",), no_key=True, skip_locked=not waits)
-        turn = unlocked.select_related("chat__owner").filter(pk=turn_id).first()
+        turn = (_LOCKED if waits else _FREE).first(pk=turn_id)
         if turn is None or turn.state != TurnState.SUSPENDED:
             return False
         progress = queries.steps_of(turn)

@@ -168,7 +168,7 @@ def pause_turn(
         if new is not None:
             store_step(claim, turn, new)
         progress = claim.progress()
-        asked, closing = ask_people(turn, agent, progress=progress)
+        asked, closing = ask_people(turn, agent, progress=progress, never_asked=claim.never_paused)
         resting = subagents.at_rest(turn, None if progress is None else progress.calls)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import BigAutoField, Max, OuterRef, QuerySet, Subquery
+from django.db.models import BigAutoField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -58,7 +58,7 @@ class Claim:
     def forget(self) -> None:
         """Have the rows be read again: a write failed, or changed more than the runner keeps up with."""
         if self.known is not None:
-            self.known.progress = None
+            self.known.progress, self.known.is_new = None, False
 
 
 @dataclass(slots=True)
@@ -163,9 +163,18 @@ def refresh_message(turn: Turn, progress: Progress | None = None, *, closing: st
     return parts
 
 
-def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]]) -> Message:
-    """Append a message. The caller has locked the chat or the turn."""
-    last = chat.messages.aggregate(last=Max("position"))["last"]
+_LAST_POSITION: Prepared[int] = Prepared(
+    lambda: (
+        Message.objects.filter(chat=Parameter("chat", BigAutoField()))
+        .order_by("-position")
+        .values_list("position", flat=True)[:1]
+    )
+)
+
+
+def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]], *, first: bool = False) -> Message:
+    """Append a message. The caller has locked the chat or the turn; `first` says that the chat is known to have none."""
+    last = None if first else _LAST_POSITION.first(chat=chat.pk)
     position = 0 if last is None else last + 1
     return Message.objects.create(chat=chat, message_id=message_id, role=role, parts=parts, position=position)
 

@@ -10,6 +10,8 @@ from typing import Any
 from django.db import connections
 from procrastinate import App, PsycopgConnector
 from procrastinate.jobs import Status
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool
 
 from chats.engine.jobs import Jobs
 from chats.engine.runner import OWNER
@@ -70,7 +72,19 @@ def _connector() -> PsycopgConnector:
     # A lost job does no harm, so its commit need not wait for the disk. A long lock wait must not end the worker.
     options = "-c synchronous_commit=off -c lock_timeout=30000"
     parameters["options"] = " ".join(filter(None, [parameters.get("options"), options]))
-    return PsycopgConnector(kwargs=parameters, min_size=1, max_size=CONNECTIONS)
+    return PsycopgConnector(
+        pool_factory=_pool, configure=_configure, kwargs=parameters, min_size=1, max_size=CONNECTIONS
+    )
+
+
+async def _configure(connection: AsyncConnection) -> None:
+    """Commit each statement on its own: the actions on the queue have one each, and a transaction adds two round trips."""
+    await connection.set_autocommit(True)
+
+
+def _pool(**arguments: Any) -> AsyncConnectionPool:
+    """Return a pool that does not test a connection before each use: `take_turns` begins again if one is broken."""
+    return AsyncConnectionPool(**arguments | {"check": None})
 
 
 async def _remove_stalled_jobs(app: App) -> None:

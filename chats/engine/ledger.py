@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
@@ -50,6 +51,7 @@ class Ledger:
         self._writing = asyncio.Lock()
         self._timer: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
+        self._rests = asyncio.Event()
         self._closed = False
         streams.begin(claim.turn_id)
 
@@ -105,6 +107,9 @@ class Ledger:
             self._seq = items[-1].seq
         streams.publish(self._claim.turn_id, numbered, stored=self._stored)
         self._unsent += numbered
+        if rests_with(items):
+            # Nothing comes after it that could be sent together with it.
+            self._rests.set()
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._send())
 
@@ -113,7 +118,8 @@ class Ledger:
         while self._unsent or self._told_stored < self._stored:
             sending, self._unsent, self._told_stored = self._unsent, [], self._stored
             await streams.send_to_others(self._claim.turn_id, sending, stored=self._stored)
-            await asyncio.sleep(SEND_EVERY)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._rests.wait(), SEND_EVERY)
 
     async def _flush_soon(self) -> None:
         """Store the events so far; while the database is away, try again together with newer ones."""

@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, UUIDField
 
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import ASK_HUMAN, CLIENT
 from chats import actions
 from chats.models import ToolCall
+
+_REQUEST = Parameter("request", UUIDField())
+#: The turns whose calls asked a request.
+_ASKED: Prepared[int] = Prepared(
+    lambda: ToolCall.objects.filter(Q(approval=_REQUEST) | Q(recovery=_REQUEST)).values_list("turn", flat=True)
+)
 
 
 def on_decided(sender: object, *, request_id: UUID, source: str, **_: Any) -> None:
     """Resume the turn that asked a request which has ended, unless it waits for others."""
     if source in {CLIENT, ASK_HUMAN}:
         return
-    asked = ToolCall.objects.filter(Q(approval=request_id) | Q(recovery=request_id))
-    for turn_id in asked.values_list("turn", flat=True):
+    for turn_id in _ASKED.all(request=request_id):
         actions.resume_turn(turn_id)

@@ -23,17 +23,17 @@ def own_chat(caller: Caller, public_id: str) -> Chat:
     return queries.get_own_chat(caller.user, public_id)
 
 
-def chat_for(caller: Caller, public_id: str, agent: str) -> Chat:
-    """Return the caller's own chat with that id; create it on first use. An empty id means a new chat.
+def chat_for(caller: Caller, public_id: str, agent: str) -> tuple[Chat, bool]:
+    """Return the caller's own chat with that id, and whether it was created now. An empty id means a new chat.
 
     An empty `agent` means the default. Raises ChatNotFound, BadMessage (no such agent, or the chat has another one).
     """
     confine(caller, public_id)
     named = agent_named(agent or agents()[0].name)
-    chat = actions.open_chat(owner=caller.user, agent=named, public_id=public_id)
+    chat, created = actions.find_or_create_chat(owner=caller.user, agent=named, public_id=public_id)
     if agent and chat.agent != agent:
         raise BadMessage(
             _("This chat is with the agent %(agent)r. Start a new chat for %(other)r.")
             % {"agent": chat.agent, "other": agent}
         )
-    return chat
+    return chat, created

@@ -13,7 +13,7 @@ from chats.queries.chats import (
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
 from chats.queries.progress import Progress, model_history, progress_of, steps_of
-from chats.queries.requests import chain_of, open_requests, own_open_requests, requests_of
+from chats.queries.requests import calls_of, chain_of, open_requests, own_open_requests, requests_of
 from chats.queries.steps import call_view, decision_of, step_views, tool_parts_of
 from chats.queries.turns import (
     events_after,
@@ -29,6 +29,7 @@ from chats.queries.turns import (
 __all__ = [
     "Progress",
     "call_view",
+    "calls_of",
     "chain_of",
     "chats_for",
     "chats_older_than",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import BigAutoField, CharField, IntegerField, Q, QuerySet
 
 from approvals.access.permissions import Person, sees_everything
 from approvals.asking.transcripts import MAX_MESSAGES
+from approvals.runtime.prepared import Parameter, Prepared
 from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Chat, Message
 
@@ -38,9 +40,16 @@ def get_chat_for(user: Person, pk: int) -> Chat:
     return found
 
 
+_OWN: Prepared[Chat] = Prepared(
+    lambda: Chat.objects.select_related("owner").filter(
+        owner=Parameter("owner", IntegerField()), public_id=Parameter("public_id", CharField())
+    )
+)
+
+
 def get_own_chat(user: Person, public_id: str) -> Chat:
     """Return the person's own chat with that public id. ChatNotFound, ChatPruned."""
-    found = Chat.objects.select_related("owner").filter(owner=user.pk, public_id=public_id).first()
+    found = _OWN.first(owner=user.pk, public_id=public_id)
     if found is None:
         raise ChatNotFound
     if found.pruned_at is not None:
@@ -50,10 +59,25 @@ def get_own_chat(user: Person, public_id: str) -> Chat:
 
 def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[Message]:
     """Return the last `limit` messages of a chat, before a position if given, the oldest first."""
-    found = chat.shown.order_by("-position")
-    if before is not None:
-        found = found.filter(position__lt=before)
-    return list(found[:limit])[::-1]
+    if before is None:
+        return _last(limit).all(chat=chat.pk)[::-1]
+    return list(chat.shown.filter(position__lt=before).order_by("-position")[:limit])[::-1]
+
+
+@functools.cache
+def _last(limit: int) -> Prepared[Message]:
+    shown = Message.objects.filter(chat=Parameter("chat", BigAutoField()), cut_at=None)
+    return Prepared(lambda: shown.order_by("-position")[:limit])
+
+
+_EARLIER: Prepared[tuple[str, Any]] = Prepared(
+    lambda: (
+        Message.objects.filter(chat=Parameter("chat", BigAutoField()), cut_at=None)
+        .exclude(message_id=Parameter("message_id", CharField()))
+        .order_by("-position")
+        .values_list("role", "parts")[: MAX_MESSAGES - 1]
+    )
+)
 
 
 def last_texts(chat: Chat, message_id: str, parts: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -61,8 +85,7 @@ def last_texts(chat: Chat, message_id: str, parts: Sequence[dict[str, Any]]) -> 
 
     The last one is the assistant's message with this id, whose parts are given because they may not be stored yet.
     """
-    earlier = chat.shown.exclude(message_id=message_id).order_by("-position").values_list("role", "parts")
-    shown = [*reversed(earlier[: MAX_MESSAGES - 1]), ("assistant", parts)]
+    shown = [*reversed(_EARLIER.all(chat=chat.pk, message_id=message_id)), ("assistant", parts)]
     return [(role, "\n\n".join(part["text"] for part in found if part.get("type") == "text")) for role, found in shown]
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.db.models import BigAutoField
+
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
+from approvals.runtime.prepared import Parameter, Prepared
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
@@ -21,13 +24,31 @@ def open_requests(turn: Turn) -> list[ApprovalRequest]:
 
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of the turn's own calls, in the order of the calls."""
-    calls = list(turn.tool_calls.select_related("approval__decision", "recovery").order_by("id"))
+    calls = calls_of(turn)
     chain = chain_of(turn, calls)
     waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
     # A recovery asks about the outcome of a call; no part of the message shows it.
     asked = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
     # A request may have ended a moment before its call takes the outcome.
     return [request for pair in asked for request in pair if request is not None and request.pending]
+
+
+_CALLS: Prepared[ToolCall] = Prepared(
+    lambda: (
+        ToolCall.objects.filter(turn=Parameter("turn", BigAutoField()))
+        .select_related("approval__decision", "recovery")
+        .defer(f"approval__{UNREAD}", f"recovery__{UNREAD}")
+        .order_by("id")
+    )
+)
+
+
+def calls_of(turn: Turn) -> list[ToolCall]:
+    """Return the calls of a turn with their requests, in order."""
+    calls = _CALLS.all(turn=turn.pk)
+    for call in calls:
+        call.turn = turn
+    return calls
 
 
 def chain_of(turn: Turn, calls: Iterable[ToolCall]) -> list[dict[str, Any]]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from django.db.models import BigAutoField
+
 from approvals.models import ApprovalRequest
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Status
 from chats.models import Chat, ToolCall, Turn
 from chats.states import CallState, TurnState
@@ -27,9 +30,14 @@ def call_path(turn: Turn) -> list[str]:
     return path
 
 
+_FAMILY: Prepared[Turn] = Prepared(
+    lambda: Turn.objects.filter(root=Parameter("root", BigAutoField())).select_related("parent_call")
+)
+
+
 def open_requests(turn: Turn) -> dict[str, list[ApprovalRequest]]:
     """Return the pending requests of the sub-agents below a turn, by the toolCallId of the turn's own call."""
-    family = {each.pk: each for each in Turn.objects.filter(root=turn.root_id or turn.pk).select_related("parent_call")}
+    family = {each.pk: each for each in _FAMILY.all(root=turn.root_id or turn.pk)}
     leads = {pk: lead for pk in family if (lead := _leading_call(turn, pk, family)) is not None}
     found: dict[str, list[ApprovalRequest]] = {}
     for call in _waiting_calls(list(leads)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from django.db.models import BigAutoField, IntegerField, Max
+from django.db.models import BigAutoField, IntegerField, Max, QuerySet
 
 from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent import events
@@ -13,8 +13,22 @@ from chats.models import Chat, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED, CallState, TurnState
 
 
+def _turns_of_chat() -> QuerySet[Turn]:
+    return Turn.objects.filter(chat=Parameter("chat", BigAutoField()))
+
+
+_UNFINISHED: Prepared[Turn] = Prepared(lambda: _turns_of_chat().filter(state__in=sorted(UNFINISHED)).order_by("id")[:1])
+_LAST: Prepared[Turn] = Prepared(lambda: _turns_of_chat().order_by("-id")[:1])
+
+
 def unfinished_turn(chat: Chat) -> Turn | None:
-    return chat.turns.filter(state__in=UNFINISHED).first()
+    return _with_chat(_UNFINISHED.first(chat=chat.pk), chat)
+
+
+def _with_chat(turn: Turn | None, chat: Chat) -> Turn | None:
+    if turn is not None:
+        turn.chat = chat
+    return turn
 
 
 def unfinished_turns(cap: int) -> dict[str, int]:
@@ -23,7 +37,7 @@ def unfinished_turns(cap: int) -> dict[str, int]:
 
 
 def last_turn(chat: Chat) -> Turn | None:
-    return chat.turns.order_by("-id").first()
+    return _with_chat(_LAST.first(chat=chat.pk), chat)
 
 
 def running_turn(chat_pk: int) -> tuple[int, int] | None:
@@ -54,9 +68,16 @@ def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:
 
 def last_seq(turn: Turn) -> int:
     """Return the `seq` of the last stored event of a turn; 0 without one."""
-    return turn.events.aggregate(last=Max("seq"))["last"] or 0
+    return _LAST_SEQ.first(turn=turn.pk) or 0
 
 
+_LAST_SEQ: Prepared[int] = Prepared(
+    lambda: (
+        TurnEvent.objects.filter(turn=Parameter("turn", BigAutoField()))
+        .order_by("-seq")
+        .values_list("seq", flat=True)[:1]
+    )
+)
 _EVENTS: Prepared[tuple[int, dict[str, Any]]] = Prepared(
     lambda: (
         TurnEvent.objects.filter(turn=Parameter("turn", BigAutoField()), seq__gt=Parameter("seq", IntegerField()))

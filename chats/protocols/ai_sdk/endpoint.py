@@ -66,7 +66,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
         return _regenerate(caller, posted)
     texts = ai_sdk_body.texts(posted.last)
     with transaction.atomic():  # a refused message leaves no empty chat behind
-        chat = chat_for(caller, posted.chat_id, posted.agent)
+        chat, created = chat_for(caller, posted.chat_id, posted.agent)
         return actions.add_user_message(
             chat,
             posted.last["id"],
@@ -75,6 +75,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             agent=agent_named(chat.agent),
             via=VIA,
             in_place_of=posted.message_id,
+            new=created,
         )
 
 
@@ -150,6 +151,8 @@ def _pending(request: HttpRequest, asked: Any) -> dict[str, Any]:
 
 def _corrections(taken: Taken, sent: list[dict[str, Any]]) -> list[Chunk]:
     """Return chunks for calls that differ in the client's copy and that no event will report."""
+    if not any(part["toolCallId"] in taken.unreported for part in sent):
+        return []
     stored = queries.tool_parts_of(taken.turn)
     chunks: list[Chunk] = []
     for part in sent:

@@ -117,8 +117,8 @@ def _post(request: HttpRequest, caller: Caller) -> Reply:
         found = None
     if found is None:
         with transaction.atomic():  # a refused message leaves no empty chat behind
-            return Reply(_begin(caller, chat_for(caller, thread, prompt.agent), prompt))
-    found = chat_for(caller, thread, prompt.agent)
+            return Reply(_begin(caller, chat_for(caller, thread, prompt.agent)[0], prompt))
+    found, _created = chat_for(caller, thread, prompt.agent)
     waiting = queries.unfinished_turn(found)
     after = queries.last_seq(waiting) if waiting is not None else 0
     turn = _begin(caller, found, prompt)

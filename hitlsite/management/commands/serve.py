@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import ipaddress
 from argparse import ArgumentParser
 from typing import Any
@@ -20,6 +19,7 @@ from approvals.management.refusing import RefusingCommand
 from hitlsite.asgi import application
 from hitlsite.server import timeouts
 from hitlsite.server.daphne import DeskServer
+from hitlsite.server.garbage import collect_garbage_rarely
 from hitlsite.server.work import BackgroundWork
 
 
@@ -66,16 +66,6 @@ class Command(RefusingCommand):
                 )
                 % {"port": port, "host": host}
             )
-
-
-def collect_garbage_rarely() -> None:
-    """Keep the garbage collector, which stops the process, from running in the middle of a push to hundreds of pages.
-
-    What was imported stays, so it is never looked at again. Only cycles wait for the collector; they are few.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def is_loopback(host: str) -> bool:

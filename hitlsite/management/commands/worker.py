@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.server import timeouts
+from hitlsite.server.garbage import collect_garbage_rarely
 from hitlsite.server.work import BackgroundWork
 
 
@@ -34,6 +35,7 @@ class Command(RefusingCommand):
         self.check(databases=["default"])
         # Close the connection of the checks: the loop's thread needs none, and would keep it forever.
         connections.close_all()
+        collect_garbage_rarely()
         asyncio.run(work())
 
 

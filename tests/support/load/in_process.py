@@ -18,7 +18,7 @@ from django.db.backends.signals import connection_created
 from approvals.access.keys import SCOPES
 from approvals.actions.keys import create_key
 from hitlsite.asgi import application
-from hitlsite.management.commands.serve import collect_garbage_rarely
+from hitlsite.server.garbage import collect_garbage_rarely
 from tests.support.load.program import ASK
 from tests.support.people import bob
 

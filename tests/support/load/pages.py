@@ -12,7 +12,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from approvals import actions
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict, WorkflowState
-from hitlsite.management.commands.serve import collect_garbage_rarely
+from hitlsite.server.garbage import collect_garbage_rarely
 from tests.support.chats.scenes import REFUND, completed, paused, text, use
 from tests.support.chats.turns import make_chat
 from tests.support.desk.requests import decide, make_request, make_workflow
