@@ -94,7 +94,9 @@ def test_a_turn_interrupted_by_a_kill_is_resumed(tmp_path):
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="2") as server:
         alice = server.person("requester")
         chat = alice.start_chat("count", agent="patient")
-        streamed = "SELECT coalesce(max(seq), 0) FROM chats_turnevent JOIN chats_turn t ON t.id = turn_id WHERE t.chat_id = ?"
+        streamed = (
+            "SELECT coalesce(max(seq), 0) FROM chats_turnevent JOIN chats_turn t ON t.id = turn_id WHERE t.chat_id = ?"
+        )
         until(lambda: server.value(streamed, chat) > 3, "a few words are stored")
         server.kill()
         assert (server.turn(chat), len(messages(server, chat))) == ("running", 1)

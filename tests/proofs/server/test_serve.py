@@ -99,7 +99,9 @@ def test_on_sigterm_short_responses_finish_and_long_turns_are_handed_over(tmp_pa
     with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="20") as server:
         alice = server.person("requester")
         short, long = alice.start_chat("slow"), alice.start_chat("count", agent="patient")
-        said = "SELECT coalesce(max(seq), 0) FROM chats_turnevent JOIN chats_turn t ON t.id = turn_id WHERE t.chat_id = ?"
+        said = (
+            "SELECT coalesce(max(seq), 0) FROM chats_turnevent JOIN chats_turn t ON t.id = turn_id WHERE t.chat_id = ?"
+        )
         until(lambda: server.value(said, long) > 0, "the long answer has begun")
         # A few words are left, for which there is time even where everything takes long.
         until(lambda: server.value(said, short) > 30, "the short answer is about to end")
