@@ -165,17 +165,21 @@ def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) ->
     return found
 
 
+def _no_workflow() -> NotFound:
+    return NotFound(_("Workflow not found. It may not exist, or you may not have access."))
+
+
 def get_workflow_for(user: Person, pk: int) -> Workflow:
     found = workflows_for(user).filter(pk=pk).first()
     if found is None:
-        raise NotFound
+        raise _no_workflow()
     return found
 
 
 def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
     found = workflows_for(user).filter(scope=scope, key=key).first()
     if found is None:
-        raise NotFound(_("Workflow not found. It may not exist, or you may not have access."))
+        raise _no_workflow()
     return found
 
 

@@ -32,7 +32,7 @@ router = Router(tags=["People"])
 MAX_PAGE = 200
 
 
-class Said(Document):
+class CommentFilters(Document):
     before: int | None = Field(None, ge=1, le=2**53, description="`next` of the previous page.")
     limit: int = Field(50, ge=1, le=MAX_PAGE)
 
@@ -93,10 +93,10 @@ def assign_request(
     summary="Read the thread of a request",
     openapi_extra=problems(404),
 )
-def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[Said, Query(...)]) -> Comments:
+def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
     """Needs the scope `read`. Returns the internal notes, newest first."""
     caller = client_of(request, "read")
-    only_known(request, set(Said.model_fields))
+    only_known(request, set(CommentFilters.model_fields))
     about = queries.get_request_for(caller.user, request_id)
     found = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
     shown, more = found[: query.limit], len(found) > query.limit

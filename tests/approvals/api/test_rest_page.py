@@ -73,3 +73,9 @@ def test_operations_have_descriptive_names():
         "end_workflow",
         "list_entries",
     ]
+
+
+def test_the_document_describes_the_messages_of_a_conversation():
+    shown = schema()["components"]["schemas"]
+    messages = shown["NewRequest"]["properties"]["messages"]["items"]["$ref"].rpartition("/")[2]
+    assert set(shown[messages]["properties"]) == {"role", "text"}
