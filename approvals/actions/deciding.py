@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -204,14 +205,17 @@ def _end_as_seen(seen: ApprovalRequest, answer: Answer, *, by: Actor, via: Door)
         same = same.filter(deadline_at__gt=Now())
     try:
         with transaction.atomic():
-            return _end_among(same, seen, seen.workflow, answer, by=by, via=via)
+            return _end_among(same, seen, copy(seen.workflow), answer, by=by, via=via)
     except _ChangedMeanwhile:
         return None
 
 
 def _end(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction."""
-    return _end_among(ApprovalRequest.objects.all(), locked.request, locked.workflow, answer, by=by, via=via)
+    try:
+        return _end_among(ApprovalRequest.objects.all(), locked.request, locked.workflow, answer, by=by, via=via)
+    except _ChangedMeanwhile as error:
+        raise IntegrityError(f"request {locked.request.pk} was decided behind its lock") from error
 
 
 def _end_among(
@@ -224,12 +228,14 @@ def _end_among(
     via: Door,
 ) -> Decision:
     """End a pending request that is one of these. Raises _ChangedMeanwhile if it is not."""
-    status, now = OUTCOMES[answer.verdict], timezone.now()
+    status = OUTCOMES[answer.verdict]
     assert status in TRANSITIONS[Status(request.status)]
     # Counted down first: the row of the workflow is the lock of everything that it asks.
     ends_as = _end_state(request, status) if _ends_by_itself(workflow, request) else None
-    if not count_down(workflow, ends_as=ends_as, at=now):
+    if not count_down(workflow, ends_as=ends_as, at=timezone.now()):
         raise _ChangedMeanwhile
+    # Only now: the statement may have waited for the lock, and open pages ask for what has changed since they were made.
+    now = timezone.now()
     # The condition and the one-to-one row decide a race even where the database ignores row locks (SQLite).
     if not among.filter(pk=request.pk, status=Status.PENDING).update(status=status, changed_at=now):
         raise _ChangedMeanwhile

@@ -116,7 +116,7 @@ class _Switchboard:
         while True:
             message = await layer.receive(channel)
             _outage.record_success()
-            group = self.groups.get(message[doorbell.GROUP])
+            group = self.groups.get(message.get(doorbell.GROUP, ""))
             for handle in list(group.handles) if group is not None else ():
                 try:
                     handle(message)

@@ -17,6 +17,7 @@ from typing import IO, Any
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.db import close_old_connections
 from django.http.response import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import set_script_prefix
 
@@ -40,8 +41,7 @@ class OneThreadHandler(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        with body:
-            response = await _on_thread(self.respond, scope, body)
+        response = await _on_thread(self.respond, scope, body)
         if isinstance(response, StreamingHttpResponse) and response.is_async:
             try:
                 await send_until_disconnect(self.send_response(response, send), receive)
@@ -56,8 +56,11 @@ class OneThreadHandler(ASGIHandler):
         signals.request_started.send(sender=type(self), scope=scope)
         request, refused = self.create_request(scope, body)
         response: Any = refused if request is None else self.get_response(request)
+        body.close()
         response._handler_class = type(self)
         if isinstance(response, StreamingHttpResponse) and response.is_async:
+            # Another thread closes the response when it has been sent; this one must not keep its connection until then.
+            close_old_connections()
             return response
         with closing(response):
             # A file is read here, because a slow disk would block the event loop.

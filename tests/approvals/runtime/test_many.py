@@ -1,0 +1,26 @@
+"""Many values are compared through one parameter; also none, and of either kind."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from approvals.runtime.many import any_of
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+def names(**lookup) -> set[str]:
+    return set(User.objects.filter(**lookup).values_list("username", flat=True))
+
+
+def test_rows_with_any_of_the_values_are_found():
+    owner, _ = alice(), bob()
+    assert names(pk__in=any_of({owner.pk, 0}, int)) == {"alice"}
+    assert names(username__in=any_of(["bob", "o'hara"], str)) == {"bob"}
+
+
+def test_no_values_find_nothing():
+    alice()
+    assert (names(pk__in=any_of([], int)), names(username__in=any_of([], str))) == (set(), set())
