@@ -11,7 +11,6 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import signals
@@ -232,10 +231,9 @@ def _end_among(
     assert status in TRANSITIONS[Status(request.status)]
     # Counted down first: the row of the workflow is the lock of everything that it asks.
     ends_as = _end_state(request, status) if _ends_by_itself(workflow, request) else None
-    if not count_down(workflow, ends_as=ends_as, at=timezone.now()):
+    now = count_down(workflow, ends_as=ends_as)
+    if now is None:
         raise _ChangedMeanwhile
-    # Only now: the statement may have waited for the lock, and open pages ask for what has changed since they were made.
-    now = timezone.now()
     # The condition and the one-to-one row decide a race even where the database ignores row locks (SQLite).
     if not among.filter(pk=request.pk, status=Status.PENDING).update(status=status, changed_at=now):
         raise _ChangedMeanwhile
