@@ -138,15 +138,16 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     request_id = uuid4()
     workflow = lock_workflow(scope=origin.scope, key=origin.workflow) if origin.workflow else None
     if workflow is None:
-        workflow = Workflow(
+        workflow = open_workflow(
             scope=origin.scope,
             key=origin.workflow or str(request_id),
             # The title of a first request would be a poor name for a workflow that its client has named.
-            title=visible(origin.workflow_title or origin.workflow or ask.title)[:MAX_TITLE],
+            title=origin.workflow_title or origin.workflow or ask.title,
             source=origin.source,
             owner=person_behind(by),
             agent=origin.agent,
             thread_id=origin.thread_id,
+            new=True,
         )
     elif origin.workflow_title and workflow.title == workflow.key:
         # Its client gives the workflow a title for the first time.
