@@ -1,12 +1,12 @@
-"""The chats in the admin, read-only."""
+"""The chats in the admin, read-only, and the prices of models, which administrators keep."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from approvals.admin.base import ReadOnlyAdmin, text_filter
-from chats.models import Chat, ToolCall, Turn, TurnCheckpoint
+from approvals.admin.base import DeskAdmin, ReadOnlyAdmin, text_filter
+from chats.models import Chat, ModelPrice, ToolCall, Turn, TurnCheckpoint
 
 
 @admin.register(Chat)
@@ -39,3 +39,10 @@ class TurnCheckpointAdmin(ReadOnlyAdmin):
     list_display = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "created_at")
     list_filter = ("kind", text_filter("message", _("message"), "message_id"))
     ordering = ("-pk",)
+
+
+@admin.register(ModelPrice)
+class ModelPriceAdmin(DeskAdmin):
+    list_display = ("prefix", "valid_from", "above", "currency", "input", "cache_write", "cache_read", "output")
+    list_filter = (text_filter("prefix", _("prefix"), "prefix"),)
+    ordering = ("prefix", "-valid_from", "above")

@@ -1,4 +1,4 @@
-"""System checks: the agents can be loaded, and a provider is configured."""
+"""System checks: the agents can be loaded, a provider is configured, and its model takes what the agents ask for."""
 
 from __future__ import annotations
 
@@ -11,17 +11,26 @@ from django.utils.translation import gettext as _
 from approvals.runtime.translation import translated
 from chats import providers
 from chats.agent import registry
+from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
 
 
 def check_agents(**kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
+    agents: dict[str, Agent] = {}
     try:
-        registry.load(tuple(settings.HITL_AGENTS))
+        for agent in registry.load(tuple(settings.HITL_AGENTS)).values():
+            agents |= {member.name: member for member in agent.family}
     except (ImportError, TypeError, ValueError) as error:
         found.append(Error(f"HITL_AGENTS: {translated(error)}", id="chats.E001"))
     try:
-        providers.current()
+        provider = providers.current()
+        # A provider may know what its models refuse.
+        problems: Any = getattr(provider, "problems", lambda agent: [])
+        for agent in agents.values():
+            named = _("HITL_AGENTS: agent %(agent)s: %(problem)s")
+            told = [named % {"agent": agent.name, "problem": words} for words in problems(agent)]
+            found += [Error(words, id="chats.E003") for words in told]
     except ProviderError as error:
         hint = _("HITL_PROVIDER=scripted works offline and without a key.")
         found.append(Error(f"HITL_PROVIDER: {translated(error)}", hint=hint, id="chats.E002"))

@@ -31,6 +31,13 @@ class ChatPruned(Refusal):
         super().__init__(_("This conversation was removed because of its age. Start a new chat."))
 
 
+class BadFile(Refusal):
+    """A file of a message is of a type that no model reads, or too large."""
+
+    code = "bad_file"
+    status = 400
+
+
 class TurnRunning(Refusal):
     code = "turn_running"
     status = 409

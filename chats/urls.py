@@ -5,14 +5,16 @@ from __future__ import annotations
 from django.urls import path
 
 from chats.lookback import views as lookback
-from chats.pages import views
+from chats.pages import usage, views
 
 app_name = "chats"
 
 urlpatterns = [
     path("", views.chats, name="chats"),
     path("new/", views.new_chat, name="new"),
+    path("usage/", usage.agents_usage, name="usage"),
     path("<int:pk>/", views.chat, name="chat"),
+    path("<int:pk>/usage/", usage.chat_usage, name="chat-usage"),
     path("<int:pk>/messages/", views.post_message, name="post"),
     path("<int:pk>/stop/", views.stop, name="stop"),
     path("<int:pk>/checkpoints/", views.checkpoints, name="checkpoints"),

@@ -90,6 +90,15 @@ def redis_url(name: str) -> str:
     return url
 
 
+def http_url(name: str, default: str) -> str:
+    """Return the address of a server that is called over HTTP, without a slash at its end."""
+    url = text(name, default)
+    if not re.fullmatch(r"https?://[^\s?#]+", url) or not _is_url(url):
+        # The address may hold a password, so it is not repeated.
+        raise ImproperlyConfigured(f"{name} is not valid. Set it to a URL like {default}.")
+    return url.rstrip("/")
+
+
 def _is_url(text: str) -> bool:
     try:
         return bool(urlsplit(text).hostname)

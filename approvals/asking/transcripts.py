@@ -11,9 +11,9 @@ MAX_MESSAGES = 6
 #: For all texts together, in UTF-8.
 MAX_TEXT_BYTES = 20_000
 #: Longer messages are cut where the server chooses them, so that there is room for several.
-KEPT_CHARACTERS = 4_000
+KEPT_CHARACTERS = 2_000
 ROLES = ("user", "assistant", "system", "tool")
-CUT = "\n\n[…]"
+CUT = "[…]"
 
 
 def problem(messages: Sequence[Any]) -> str:
@@ -31,17 +31,25 @@ def problem(messages: Sequence[Any]) -> str:
 
 
 def fit_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Return the last of these (role, text) that fit, oldest first; long ones are cut with a mark."""
+    """Return the last of these (role, text) that fit, oldest first; long ones are cut with a mark.
+
+    Of the last message the end is kept, which is what was said right before the request; of others the beginning.
+    """
     found: list[dict[str, str]] = []
     left = MAX_TEXT_BYTES
     for role, text in reversed([(role, text.strip()) for role, text in messages if text.strip()]):
-        cut = text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + CUT
-        message = {"role": role, "text": cut}
+        message = {"role": role, "text": _cut(text, keep_end=not found)}
         left -= _size(message)
         if left < 0 or len(found) == MAX_MESSAGES:
             break
         found.insert(0, message)
     return found
+
+
+def _cut(text: str, *, keep_end: bool) -> str:
+    if len(text) <= KEPT_CHARACTERS:
+        return text
+    return f"{CUT}\n\n{text[-KEPT_CHARACTERS:]}" if keep_end else f"{text[:KEPT_CHARACTERS]}\n\n{CUT}"
 
 
 def _size(message: Mapping[str, Any]) -> int:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
+from approvals.runtime.file_references import FileReference, references_in
 from approvals.runtime.json_tables import Row, has_more_than_rows, rows
 from approvals.runtime.text import visible_json
 from approvals.states import Kind, Status, Verdict
@@ -45,6 +46,11 @@ class Result:
     @property
     def output_rows(self) -> list[Row]:
         return rows(self.output, "result") if self.state == "succeeded" else []
+
+    @property
+    def files(self) -> list[FileReference]:
+        """The files that the output refers to."""
+        return references_in(self.output) if self.state == "succeeded" else []
 
     @property
     def output_json(self) -> str:

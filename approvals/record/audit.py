@@ -31,6 +31,7 @@ EVENTS = (
     "tool.result",
     "turn.stopped",
     "turn.failed",
+    "turn.refused",
     "chat.branched",
     "event.resent",
     "key.created",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from uuid import UUID
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import Truncator
 
 from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
@@ -31,6 +33,15 @@ register.filter("visible", visible)
 def via(value: str) -> str:
     """Return the name that people read for a stored `via` value."""
     return str(Door(value).label) if value in Door.values else value
+
+
+@register.filter
+def short_key(key: str) -> str:
+    """Return a workflow's key for a line of a list: a UUID by its first digits, other keys as far as they fit."""
+    try:
+        return str(UUID(key))[:8]
+    except ValueError:
+        return Truncator(key).chars(32)
 
 
 @register.filter(name="status_label")

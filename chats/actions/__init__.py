@@ -1,14 +1,14 @@
 """The only writers of chats, turns, steps, tool calls and checkpoints: one function per verb.
 
-`posting` (messages from people), `answering` and `forgeries` (answers inside a client's copy of a message), `claiming`
-(which runner has a turn), `stepping` (what a runner commits), `asking` (requests about calls), `calling` (tool calls),
-`delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions do to a turn), `branching` (a new chat
-from a checkpoint), `pruning` (retention); `writes` holds what several of them share.
+`posting` (messages from people), `attachments` (their files), `answering` and `forgeries` (answers inside a client's copy of
+a message), `claiming` (which runner has a turn), `stepping` (what a runner commits), `asking` (requests about calls),
+`calling` (tool calls), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions do to a turn),
+`branching` (a new chat from a checkpoint), `pruning` (retention); `writes` holds what several of them share.
 """
 
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
-from chats.actions.calling import claim_call, finish_call, time_out_call
+from chats.actions.calling import begin_call, claim_call, finish_call, time_out_call
 from chats.actions.claiming import begin_run, claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
 from chats.actions.ending import end_stopped, fail_turn, finish_turn, stop_turn
@@ -30,6 +30,7 @@ __all__ = [
     "add_user_message",
     "answer_again",
     "append_events",
+    "begin_call",
     "begin_pruning",
     "begin_run",
     "branch_chat",

@@ -18,7 +18,8 @@ from approvals.record import audit
 from approvals.states import Door
 from chats import queries
 from chats.actions.asking import ask_people
-from chats.actions.writes import enqueue_event, notify_after_commit, queue_turn, refresh_message, write_checkpoint
+from chats.actions.attachments import copy_files
+from chats.actions.writes import add_message, enqueue_event, notify_after_commit, parts_of, queue_turn, write_checkpoint
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
@@ -31,7 +32,7 @@ BATCH = 50
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _TURN = ("message_id", "agent", "agent_version", "source", "created_at")
 _TURNS_END = ("state", "finish_reason", "stopped", "stopped_by", "error", "ended_at")
-_STEP = ("index", "blocks", "provider", "model", "stop_reason", "created_at")
+_STEP = ("index", "blocks", "provider", "model", "stop_reason", "stop_details", "prefix", "created_at")
 _CALL = ("tool_call_id", "name", "input", "attempt", "approval_id", "executed_digest", "started_at")
 _CALLS_END = ("state", "recovery_id", "output", "error_text", "finished_at")
 
@@ -88,6 +89,7 @@ def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, toke
         (last,), asked = _copy_turns(branch, [turn]), {}
         _copy_last_message(branch, branches.message_of(chat, checkpoint), parts)
         write_checkpoint(last, parts, CheckpointKind.FINAL, FinishReason(checkpoint.finish_reason))
+    copy_files(chat, branch)
     _record(branch, last, checkpoint, by=by, via=via, copied=copied, asked=asked)
     notify_after_commit(chat.pk)
     return branch
@@ -187,7 +189,8 @@ def _copy_paused_turn(
     else:
         # The agent has changed, so that nothing could be asked. The turn goes on with that as the result.
         queue_turn(turn.pk)
-    write_checkpoint(turn, refresh_message(turn), CheckpointKind.PARTIAL, reason)
+    add_message(branch, turn.message_id, "assistant", [])
+    write_checkpoint(turn, parts_of(turn), CheckpointKind.PARTIAL, reason)
     return turn, asked
 
 

@@ -16,6 +16,7 @@ from approvals.asking.answers import Answer
 from approvals.runtime.canonical import digest
 from approvals.states import Status, Verdict
 from chats import queries
+from chats.actions.attachments import keep_files
 from chats.actions.resuming import resume_locked
 from chats.actions.writes import (
     RUNNER,
@@ -24,10 +25,9 @@ from chats.actions.writes import (
     close_call,
     lock_workflow,
     notify_after_commit,
-    refresh_message,
 )
 from chats.exceptions import LeaseLost
-from chats.models import ToolCall, Turn
+from chats.models import Attachment, ToolCall, Turn
 from chats.queries import Progress
 from chats.states import CallState
 
@@ -91,11 +91,29 @@ def start_calls(claim: Claim, turn: Turn, calls: Sequence[ToolCall]) -> list[Exe
         call.attempt, call.started_at, call.executed_digest = call.attempt + 1, timezone.now(), digest(value)
         call.save(update_fields=["state", "attempt", "started_at", "executed_digest"])
         started.append((call, value))
+        if claim.known is not None:
+            claim.known.unstarted[call.pk] = call.attempt
     runs = _runs(turn, {call.name for call, _ in started})
     return [
         Execution(call.pk, call.tool_call_id, call.name, value, call.attempt, runs[call.name], claim)
         for call, value in started
     ]
+
+
+def begin_call(execution: Execution) -> None:
+    """Note that the tool begins now: from here on only it can tell the outcome of the call. Writes nothing."""
+    if execution.claim is not None and execution.claim.known is not None:
+        execution.claim.known.unstarted.pop(execution.call_pk, None)
+
+
+def give_back_calls(claim: Claim) -> None:
+    """Make calls ready again whose tools this runner, which has locked its turn, has not begun: they never ran."""
+    if claim.known is None:
+        return
+    for call_pk, attempt in claim.known.unstarted.items():
+        running = ToolCall.objects.filter(pk=call_pk, attempt=attempt, state=CallState.EXECUTING)
+        running.update(state=CallState.READY, attempt=attempt - 1, started_at=None, executed_digest="")
+    claim.forget()
 
 
 def _runs(turn: Turn, names: set[str]) -> dict[str, int]:
@@ -106,20 +124,23 @@ def _runs(turn: Turn, names: set[str]) -> dict[str, int]:
     return dict(calls.values_list("name").annotate(runs=Sum("attempt")))
 
 
-def finish_call(execution: Execution, *, output: Any = None, error_text: str = "") -> bool:
+def finish_call(
+    execution: Execution, *, output: Any = None, error_text: str = "", files: Sequence[Attachment] = ()
+) -> bool:
     """Record the result of a run; return False if the call has a result, or another run has begun.
 
-    Fenced by the call's attempt and not by the turn's: a late result is still true.
+    Fenced by the call's attempt and not by the turn's: a late result is still true. `files` are those that the output
+    refers to. BadFile, and nothing is recorded, if the chat has no room for them.
     """
     try:
-        if _finish_own_call(execution, output, error_text):
+        if _finish_own_call(execution, output, error_text, files):
             return True
     except LeaseLost:
         pass
-    return _finish_any_call(execution, output, error_text)
+    return _finish_any_call(execution, output, error_text, files)
 
 
-def _finish_own_call(execution: Execution, output: Any, error_text: str) -> bool:
+def _finish_own_call(execution: Execution, output: Any, error_text: str, files: Sequence[Attachment]) -> bool:
     """Record the result for the runner that still has the turn; return False if the rows have to be read. LeaseLost."""
     claim = execution.claim
     if claim is None or claim.progress() is None:
@@ -127,16 +148,17 @@ def _finish_own_call(execution: Execution, output: Any, error_text: str) -> bool
     with claimed_turn(claim) as (turn, _):
         progress = claim.progress()
         call = _call_in(progress, execution.call_pk) if progress is not None else None
-        if call is None or (call.state, call.attempt) != (CallState.EXECUTING, execution.attempt):
+        if progress is None or call is None or (call.state, call.attempt) != (CallState.EXECUTING, execution.attempt):
             return False
         state = CallState.FAILED if error_text else CallState.SUCCEEDED
+        keep_files(turn.chat, files)
+        progress.files.update((file.file_id, bytes(file.content)) for file in files)
         close_call(call, state, output=output, error_text=error_text, via=RUNNER)
-        refresh_message(turn, progress)
         notify_after_commit(turn.chat_id)
     return True
 
 
-def _finish_any_call(execution: Execution, output: Any, error_text: str) -> bool:
+def _finish_any_call(execution: Execution, output: Any, error_text: str, files: Sequence[Attachment]) -> bool:
     if execution.claim is not None:
         execution.claim.forget()
     with transaction.atomic():
@@ -147,6 +169,7 @@ def _finish_any_call(execution: Execution, output: Any, error_text: str) -> bool
         was_unknown = call.state == CallState.UNKNOWN
         if was_unknown:
             lock_workflow(call.turn)
+        keep_files(call.turn.chat, files)
         close_call(
             call,
             CallState.FAILED if error_text else CallState.SUCCEEDED,
@@ -157,7 +180,6 @@ def _finish_any_call(execution: Execution, output: Any, error_text: str) -> bool
         if was_unknown:
             _close_recovery(call)
             resume_locked(call.turn)
-        refresh_message(call.turn)
         notify_after_commit(call.chat_id)
     return True
 
@@ -197,7 +219,6 @@ def time_out_call(execution: Execution, *, idempotent: bool) -> None:
         if idempotent and call.attempt >= MAX_RUNS:
             error = f"{call.name} did not end within its time limit, in {MAX_RUNS} tries."
             close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
-            refresh_message(call.turn)
             notify_after_commit(call.chat_id)
             return
         call.state = CallState.READY if idempotent else CallState.UNKNOWN

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from approvals.runtime.async_commit import async_commit
 from approvals.runtime.prepared import Parameter, Prepared
 from chats import queries
-from chats.actions.calling import Execution, recover_calls, start_calls
+from chats.actions.calling import Execution, give_back_calls, recover_calls, start_calls
 from chats.actions.writes import Claim, Known, queue_turn
 from chats.agent import events, registry
 from chats.agent.tools import Tool
@@ -109,7 +109,7 @@ def _own_tools(turn: Turn) -> set[str]:
 def _tools(turn: Turn) -> Sequence[Tool]:
     """Return the tools of the turn's agent; none if the agent is gone, and then the turn fails."""
     try:
-        return registry.get(settings.HITL_AGENTS, turn.agent).tools
+        return registry.get(settings.HITL_AGENTS, turn.agent).all_tools
     except registry.UnknownAgent:
         return []
 
@@ -126,10 +126,11 @@ def renew_lease(claim: Claim) -> tuple[bool, bool]:
 
 
 def release_turn(claim: Claim) -> bool:
-    """Queue the turn for another runner; return False if this runner no longer has it."""
+    """Queue the turn for another runner, with the calls not begun; return False if this runner no longer has it."""
     with transaction.atomic():
         held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
         released = held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
         if released:
+            give_back_calls(claim)
             queue_turn(claim.turn_id)
     return bool(released)

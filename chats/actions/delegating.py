@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import transaction
 
+from approvals.runtime.canonical import canonical, clean_json
 from chats.actions.calling import claim_call
 from chats.actions.writes import (
     RUNNER,
@@ -14,12 +17,13 @@ from chats.actions.writes import (
     claimed_turn,
     close_call,
     notify_after_commit,
-    refresh_message,
     start_turn,
 )
+from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
+from chats.queries.remarks import REMARK
 from chats.states import CallState, TurnState
 
 #: How deep agents may be nested.
@@ -40,12 +44,10 @@ def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> None:
         if call.turn.depth >= MAX_DEPTH:
             error = f"{call.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
             close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
-            refresh_message(call.turn)
             return
         call.state = CallState.DELEGATED
         call.save(update_fields=["state"])
         _begin(call, agent, execution.input["task"])
-        refresh_message(call.turn)
 
 
 def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
@@ -65,13 +67,29 @@ def settle_delegated(claim: Claim) -> None:
         for call, below in ended:
             call.turn = turn
             if below.state == TurnState.COMPLETED:
-                close_call(call, CallState.SUCCEEDED, output=_last_text(below), via=RUNNER)
+                close_call(call, CallState.SUCCEEDED, output=_output(call, below), via=RUNNER)
             else:
                 error = f"{below.agent} failed: {below.error}" if below.error else f"{below.agent} was stopped."
                 close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
         if ended:
-            refresh_message(turn)
             notify_after_commit(turn.chat_id)
+
+
+def _output(call: ToolCall, below: Turn) -> Any:
+    """Return a sub-agent's last text, or the value in it if the sub-agent has an output type and kept to it."""
+    text = _last_text(below)
+    try:
+        tool = registry.get(settings.HITL_AGENTS, call.turn.agent).tool(call.name)
+    except registry.UnknownAgent:
+        return text
+    if tool is None or tool.agent is None or tool.agent.output is None:
+        return text
+    try:
+        value = clean_json(tool.agent.parse_output(text).model_dump(mode="json"))
+        canonical(value)
+    except ValueError:
+        return text
+    return value
 
 
 def _last_text(turn: Turn) -> str:
@@ -83,5 +101,7 @@ def _last_text(turn: Turn) -> str:
             texts = []
         elif part["type"] == "text":
             texts.append(part["text"])
+        elif part["type"] == REMARK:
+            texts.append(f"(This answer is not whole: {part['data']['code']}.)")
     text = "\n\n".join(texts)
     return text if len(text) <= MAX_OUTPUT else f"{text[:MAX_OUTPUT]}\n(The rest was cut off.)"

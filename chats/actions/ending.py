@@ -18,6 +18,7 @@ from approvals.record import audit
 from approvals.runtime.canonical import clean_text
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
+from chats.actions.calling import give_back_calls
 from chats.actions.resuming import resume_parent
 from chats.actions.stepping import NewStep, store_step
 from chats.actions.writes import (
@@ -30,7 +31,8 @@ from chats.actions.writes import (
     enqueue_event,
     lock_workflow,
     notify_after_commit,
-    refresh_message,
+    parts_of,
+    store_message,
     write_checkpoint,
     write_events,
 )
@@ -38,6 +40,7 @@ from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
 from chats.queries import Progress, projection, subagents
+from chats.queries.remarks import BROKEN_OFF, REFUSAL, remarks_in, remarks_on
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
@@ -71,12 +74,20 @@ def finish_turn(
     return last
 
 
-def fail_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
-    """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost."""
+def fail_turn(
+    claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int, *, said: Sequence[str] = ()
+) -> list[Recorded]:
+    """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost.
+
+    `said` are the texts of an answer that was not finished. People have read them, so they stay, marked as broken off.
+    """
     with claimed_turn(claim) as (turn, last_seq):
         turn.error = clean_text(error)[:2000]
-        last = _closing(next_seq, step, [events.TurnFailed(turn.error)])
+        kept = _keep_texts(turn, said, BROKEN_OFF)
+        remarks = [events.AnswerRemarked(remark) for remark in remarks_on(BROKEN_OFF, {})] if kept else []
+        last = _closing(next_seq, step, [*remarks, events.TurnFailed(turn.error)])
         write_events(turn, last_seq, [*recorded, *last])
+        give_back_calls(claim)
         workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
         _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow)
         audit.record("turn.failed", audit_subject(turn), data={"error": turn.error}, actor=None, via=RUNNER)
@@ -112,24 +123,27 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
 
 
 def end_stopped(
-    claim: Claim, partial_text: str, step: int, recorded: Sequence[Recorded], next_seq: int
+    claim: Claim, said: Sequence[str], step: int, recorded: Sequence[Recorded], next_seq: int
 ) -> list[Recorded]:
-    """End a turn that was stopped while it ran: keep the model's text so far, and cancel its open calls. LeaseLost."""
+    """End a turn that was stopped while it ran: keep the model's texts so far, and cancel its open calls. LeaseLost."""
     with claimed_turn(claim) as (turn, last_seq):
-        if partial_text.strip():
-            Step.objects.create(
-                turn=turn,
-                index=turn.steps.count(),
-                blocks=[{"type": "text", "text": clean_text(partial_text)}],
-                provider="",
-                stop_reason="stopped",
-            )
+        _keep_texts(turn, said, "stopped")
         text = _closing_text(turn, step, projection.STOPPED)
         last = _closing(next_seq, step, [*text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
         write_events(turn, last_seq, [*recorded, *last])
+        give_back_calls(claim)
         workflow = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     return last
+
+
+def _keep_texts(turn: Turn, said: Sequence[str], stop_reason: str) -> bool:
+    """Store the texts of an answer that was not finished as a step; return whether there were any."""
+    blocks = [{"type": "text", "text": clean_text(text)} for text in said if text.strip()]
+    if blocks:
+        index = turn.steps.count()
+        Step.objects.create(turn=turn, index=index, blocks=blocks, provider="", stop_reason=stop_reason)
+    return bool(blocks)
 
 
 def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[Recorded]:
@@ -139,16 +153,15 @@ def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[
 def _closing_text(turn: Turn, step: int, text: str, progress: Progress | None = None) -> list[events.Event]:
     """Return the events for the text with which a message ends whose turn ended without a text of its own."""
     views = progress.views if progress is not None else queries.steps_of(turn).views
-    parts = projection.message_parts(views)
-    last = parts[-1]["type"] if parts else ""
-    if last == "text":
+    closing = projection.closing_parts(views, projection.message_parts(views), text)
+    if not closing:
         return []
     written: list[events.Event] = [
         events.TextStarted("closing"),
-        events.TextDelta("closing", text),
+        events.TextDelta("closing", closing[-1]["text"]),
         events.TextEnded("closing"),
     ]
-    return written if last == "step-start" else [events.StepEnded(step), events.StepStarted(step + 1), *written]
+    return written if len(closing) == 1 else [events.StepEnded(step), events.StepStarted(step + 1), *written]
 
 
 def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Workflow | None:
@@ -196,15 +209,20 @@ def _end(
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
     turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
-    parts = refresh_message(turn, progress, closing=closing)
+    parts = parts_of(turn, progress, closing=closing)
+    store_message(turn, parts)
     write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
+    remarks = remarks_in(parts)
+    for refused in (remark for remark in remarks if remark["code"] == REFUSAL):
+        audit.record("turn.refused", audit_subject(turn), data=refused, actor=None, via=RUNNER)
     ending = {
         "state": turn.state,
         "finish_reason": reason,
         "stopped": turn.stopped,
         "usage": turn.usage,
         "error": turn.error,
+        "remarks": remarks,
     }
     enqueue_event("turn.completed", turn, ending)
     resume_parent(turn)

@@ -20,11 +20,13 @@ from approvals.models.actors import Actor
 from approvals.runtime.canonical import clean_text
 from approvals.states import Door, Kind, Verdict
 from chats import queries
+from chats.actions.attachments import SentFile, store_files
 from chats.actions.ending import stop_turn
 from chats.actions.writes import add_message, start_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
     ApprovalPending,
+    BadFile,
     BadMessage,
     ChatNotFound,
     ChatPruned,
@@ -62,20 +64,29 @@ def find_or_create_chat(*, owner: User, agent: Agent, public_id: str = "") -> tu
 
 
 def post_message(
-    chat: Chat, text: str, *, by: Actor, agent: Agent, via: Door, context: Mapping[str, Any] | None = None
+    chat: Chat,
+    text: str,
+    *,
+    by: Actor,
+    agent: Agent,
+    via: Door,
+    context: Mapping[str, Any] | None = None,
+    files: Sequence[SentFile] = (),
 ) -> Arrival:
     """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
 
     `context` is checked JSON that their page sent along. It is stored with a new message, but not with an answer.
-    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, TurnRunning, ApprovalPending.
+    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending.
     """
     text = clean_text(text.strip())
-    _check_texts([text])
+    _check_texts([text], files)
     with transaction.atomic():
         locked = _lock(chat, by)
         current = queries.unfinished_turn(locked)
         if current is None:
-            return Arrival(_begin(locked, uuid4().hex, [text], agent, via, context))
+            return Arrival(_begin(locked, uuid4().hex, [text] if text else [], agent, via, context, files))
+    if files:
+        raise BadFile(_("An answer cannot have files. Answer in words, or wait for the assistant to finish."))
     # Outside the transaction, so that a refusal does not roll back an expiry.
     return Arrival(current, _answer_open_question(current, text, by, via))
 
@@ -90,19 +101,20 @@ def add_user_message(
     via: Door,
     in_place_of: str = "",
     context: Mapping[str, Any] | None = None,
+    files: Sequence[SentFile] = (),
     new: bool = False,
 ) -> Turn:
     """Store a client's new message as it was sent, and return the turn that answers it.
 
     `in_place_of` is the id of an earlier message of the user's. It and all later messages are removed from the conversation
     first, and their pending requests are cancelled. `new` says that the open transaction has created the chat.
-    Raises MessageKnown, UnknownMessage, BadMessage, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
+    Raises MessageKnown, UnknownMessage, BadMessage, BadFile, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
     """
-    _check_texts(texts)
+    _check_texts(texts, files)
     with transaction.atomic(savepoint=False):
         if new and not in_place_of:
             # Nobody else sees the chat yet.
-            return _begin(chat, message_id, texts, agent, via, context, first=True)
+            return _begin(chat, message_id, texts, agent, via, context, files, first=True)
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")
@@ -110,7 +122,7 @@ def add_user_message(
         if locked.shown.filter(message_id=message_id).exists():
             raise MessageKnown
         _refuse_unfinished(locked)
-        return _begin(locked, message_id, texts, agent, via, context)
+        return _begin(locked, message_id, texts, agent, via, context, files)
 
 
 def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door) -> Turn:
@@ -142,9 +154,9 @@ def _lock(chat: Chat, by: Actor) -> Chat:
     return locked
 
 
-def _check_texts(texts: Sequence[str]) -> None:
+def _check_texts(texts: Sequence[str], files: Sequence[SentFile]) -> None:
     length = sum(map(len, texts))
-    if not any(text.strip() for text in texts) or length > MAX_TEXT:
+    if not (files or any(text.strip() for text in texts)) or length > MAX_TEXT:
         raise BadMessage(
             _("A message must have 1 to %(limit)s characters. This one has %(length)s.")
             % {"limit": f"{MAX_TEXT:,}", "length": f"{length:,}"}
@@ -158,11 +170,13 @@ def _begin(
     agent: Agent,
     via: Door,
     context: Mapping[str, Any] | None,
+    files: Sequence[SentFile],
     *,
     first: bool = False,
 ) -> Turn:
-    add_message(chat, message_id, "user", projection.user_parts(texts, context), first=first)
-    return start_turn(chat, " ".join(texts), agent, source=_source(via))
+    parts = projection.user_parts(texts, context, store_files(chat, files))
+    add_message(chat, message_id, "user", parts, first=first)
+    return start_turn(chat, " ".join(texts) or parts[0].get("filename", ""), agent, source=_source(via))
 
 
 def _source(via: Door) -> str:

@@ -20,7 +20,7 @@ from approvals.record import audit
 from approvals.runtime import append_only
 from approvals.runtime.canonical import utc
 from approvals.states import Door, Status
-from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED
 
 #: Rows in one transaction. On SQLite, all other writers wait for it.
@@ -104,6 +104,7 @@ def _contents(chat_pks: list[int]) -> Iterator[QuerySet[Any]]:
     """Yield the rows of these chats in an order that foreign keys allow, the chats' own messages last."""
     family = list(Chat.objects.filter(Q(pk__in=chat_pks) | Q(root__in=chat_pks)).values_list("pk", flat=True))
     yield TurnEvent.objects.filter(turn__chat__in=family)
+    yield Attachment.objects.filter(chat__in=family)
     yield TurnCheckpoint.objects.filter(chat_pk__in=family)
     yield ToolCall.objects.filter(chat__in=family)
     yield Step.objects.filter(turn__chat__in=family)

@@ -17,7 +17,7 @@ from approvals.runtime.canonical import canonical
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats import queries
-from chats.actions.writes import close_call, notify_all_after_commit, queue_turn, refresh_message
+from chats.actions.writes import close_call, notify_all_after_commit, queue_turn
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import ToolCall, Turn
@@ -62,7 +62,6 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
             # result, once written, must not be lost.
             async_commit()
         resumed = resume_locked(turn, progress.calls)
-        refresh_message(turn, progress)
         notify_all_after_commit(turn)
     return resumed
 

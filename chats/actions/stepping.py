@@ -18,11 +18,12 @@ from chats.actions.writes import (
     RUNNER,
     Claim,
     Recorded,
+    add_message,
     claimed_turn,
     enqueue_event,
     notify_after_commit,
+    parts_of,
     record_result,
-    refresh_message,
     write_checkpoint,
     write_events,
 )
@@ -82,7 +83,6 @@ def commit_step(
         if claim.known is not None:
             repeatable = {one.tool_call_id for one in planned if one.tool is not None and one.tool.idempotent}
             started = start_calls(claim, turn, [call for call in calls if call.tool_call_id in repeatable])
-        refresh_message(turn, claim.progress())
         notify_after_commit(turn.chat_id)
     return started
 
@@ -99,8 +99,12 @@ def store_step(claim: Claim, turn: Turn, new: NewStep) -> list[ToolCall]:
         provider=new.provider,
         model=finished.model,
         stop_reason=finished.stop_reason,
+        stop_details=clean_json(finished.stop_details),
+        prefix=finished.prefix,
         usage=finished.usage,
     )
+    if new.index == 0:
+        add_message(turn.chat, turn.message_id, "assistant", [])
     cut_off = finished.stop_reason != "tool_use"
     calls = [_new_call(turn, step, call, cut_off=cut_off) for call in new.planned]
     if calls:
@@ -180,8 +184,9 @@ def pause_turn(
             return last
         turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
         turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
-        parts = refresh_message(turn, progress)
-        write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, first=claim.never_paused)
+        write_checkpoint(
+            turn, parts_of(turn, progress), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, first=claim.never_paused
+        )
         enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
         notify_after_commit(turn.chat_id)
     return last

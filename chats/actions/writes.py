@@ -63,11 +63,15 @@ class Claim:
 
 @dataclass(slots=True)
 class Known:
-    """The turn of a runner with its chat, its progress, and whether it had neither a runner nor a step before."""
+    """The turn of a runner with its chat, its progress, and whether it had neither a runner nor a step before.
+
+    `unstarted` are the attempts, by id, of calls that are stored as running but whose tools this runner has not begun.
+    """
 
     turn: Turn
     is_new: bool
     progress: Progress | None = None
+    unstarted: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +157,17 @@ def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
         yield run
 
 
-def refresh_message(turn: Turn, progress: Progress | None = None, *, closing: str = "") -> list[dict[str, Any]]:
-    """Rebuild the turn's message from its steps, which are read unless they are given; return the message's parts."""
+def parts_of(turn: Turn, progress: Progress | None = None, *, closing: str = "") -> list[dict[str, Any]]:
+    """Return the parts of the turn's message, made from its steps, which are read unless they are given."""
     views = progress.views if progress is not None else queries.steps_of(turn).views
-    parts = projection.message_parts(views, closing=closing)
+    return projection.message_parts(views, closing=closing)
+
+
+def store_message(turn: Turn, parts: list[dict[str, Any]]) -> None:
+    """Store the message of a turn that ends. Until then its parts are not stored, because each write would copy them all."""
     known = turn.chat.shown.filter(message_id=turn.message_id)
     if parts and not known.update(parts=parts):
         add_message(turn.chat, turn.message_id, "assistant", parts)
-    return parts
 
 
 _LAST_POSITION: Prepared[int] = Prepared(

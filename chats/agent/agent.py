@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chats.agent.script import Conversation
+from chats.agent.server_tools import ServerTool
 from chats.agent.tools import Tool
 
 MAX_STEPS = 15
 MAX_TOKENS = 8192
 ADAPTIVE = "adaptive"
 MIN_BUDGET = 1024
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 class Task(BaseModel):
@@ -29,8 +31,12 @@ class Agent:
     """An agent that answers in chats; list its dotted path in `HITL_AGENTS`.
 
     An empty `model` means the provider's default. `thinking` is a budget of tokens, "adaptive", or 0 to leave it to the model;
-    `max_tokens` limits one answer without its thinking. `max_steps` limits how often the model is asked in one turn. The
-    scripted provider plays `script` for this agent.
+    `show_thinking` asks for its summary. `effort` says how thorough an answer should be, "" leaves that to the model.
+    `tool_choice` is "auto", "none", or for the first answer to a person "any" or the name of a tool. An answer ends at one of
+    the `stop_sequences`. `output` is the type of the last answer, which is JSON then (`parse_output`). Prompts are cached for
+    `cache_minutes`, if the model's API can do that. `max_tokens` limits one answer without its thinking. `max_steps` limits how
+    often the model is asked in one turn. The model's provider runs the `server_tools`. The scripted provider plays `script` for
+    this agent.
     """
 
     name: str
@@ -39,21 +45,54 @@ class Agent:
     model: str = ""
     system: str = ""
     tools: Sequence[Tool] = ()
+    server_tools: Sequence[ServerTool] = ()
     temperature: float | None = None
     thinking: int | Literal["adaptive"] = 0
+    effort: Literal["", "low", "medium", "high", "xhigh", "max"] = ""
+    show_thinking: bool = True
+    tool_choice: str = ""
+    stop_sequences: Sequence[str] = ()
+    output: type[BaseModel] | None = None
+    cache_minutes: Literal[0, 5, 60] = 5
     max_tokens: int = MAX_TOKENS
     max_steps: int = MAX_STEPS
     script: Sequence[Conversation] = ()
 
     def __post_init__(self) -> None:
-        names = [tool.name for tool in self.tools]
+        names = [tool.name for tool in self.all_tools] + [tool.name for tool in self.server_tools]
         if len(set(names)) != len(names):
             raise ValueError(f"agent {self.name}: two tools have one name")
         if self.thinking not in {0, ADAPTIVE} and int(self.thinking) < MIN_BUDGET:
             raise ValueError(f"agent {self.name}: thinking is {ADAPTIVE!r} or a budget of at least {MIN_BUDGET} tokens")
+        if self.effort and self.effort not in EFFORTS:
+            raise ValueError(f"agent {self.name}: effort is one of {', '.join(EFFORTS)}")
+        if any(not word.strip() for word in self.stop_sequences):
+            raise ValueError(f"agent {self.name}: a stop sequence is empty")
+
+    def parse_output(self, text: str) -> BaseModel:
+        """Return an answer of this agent as its `output` type. ValueError if it is no such thing, as after a refusal."""
+        if self.output is None:
+            raise ValueError(f"agent {self.name} has no output type")
+        return self.output.model_validate_json(text)
+
+    @property
+    def all_tools(self) -> Sequence[Tool]:
+        """Its tools, with those that ask people for the use of a server tool."""
+        return (*self.tools, *(one.asking for one in self.server_tools if one.needs_approval))
 
     def tool(self, name: str) -> Tool | None:
-        return next((tool for tool in self.tools if tool.name == name), None)
+        return next((tool for tool in self.all_tools if tool.name == name), None)
+
+    def offered(self, approved: Collection[str]) -> Agent:
+        """Return this agent as a model is asked for it, after people have approved calls of these tools.
+
+        It has the server tools that may be used now, and in place of each other one the tool that asks for it.
+        """
+        if not any(one.needs_approval for one in self.server_tools):
+            return self
+        gated = [one for one in self.server_tools if one.needs_approval and one.asking.name not in approved]
+        free = [replace(one, needs_approval=False) for one in self.server_tools if one not in gated]
+        return replace(self, tools=[*self.tools, *(one.asking for one in gated)], server_tools=free)
 
     def as_tool(
         self,

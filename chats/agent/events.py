@@ -86,6 +86,33 @@ class ModelFinished:
     stop_reason: str
     model: str
     usage: dict[str, int] = field(default_factory=dict)
+    #: What the provider says of why the answer ended: `{}` if nothing, `{"reason": ...}` for the stop reason "unknown".
+    stop_details: dict[str, Any] = field(default_factory=dict)
+    #: What the provider has to know of this answer when it sends it back. Stored with the step, and opaque to others.
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSilent:
+    """Nothing of an answer has come for `seconds`, and try `attempt` of `attempts` is under way. Before any output."""
+
+    attempt: int
+    attempts: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRemarked:
+    """Something is said of an answer beside its words: see `chats.queries.remarks`."""
+
+    remark: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFound:
+    """An answer cites a source, or has the result of a tool that its provider ran: a part of `chats.queries.sources`."""
+
+    part: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +172,9 @@ Event = (
     | ToolInputReady
     | ToolInputInvalid
     | ModelFinished
+    | ModelSilent
+    | AnswerRemarked
+    | SourceFound
     | ApprovalRequested
     | ToolSucceeded
     | ToolFailed
@@ -169,6 +199,9 @@ _TYPES: dict[str, type[Any]] = {
         ToolInputDelta,
         ToolInputReady,
         ToolInputInvalid,
+        ModelSilent,
+        AnswerRemarked,
+        SourceFound,
         ApprovalRequested,
         ToolSucceeded,
         ToolFailed,
@@ -181,6 +214,8 @@ _TYPES: dict[str, type[Any]] = {
 }
 
 
+#: An answer has begun with any of these.
+FIRST_WORDS = (TextStarted, TextDelta, ReasoningStarted, ReasoningDelta, ToolInputStarted, TurnFailed)
 PIECES = (TextDelta, ReasoningDelta, ToolInputDelta)
 #: In a row that holds several pieces of a text: the places in it at which they end.
 ENDS = "ends"

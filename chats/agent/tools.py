@@ -6,9 +6,11 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic_core import CoreSchema, core_schema
 
 from approvals.runtime.lookalikes import tool_name_problem
 
@@ -23,6 +25,28 @@ class ToolError(Exception):
 
 class InvalidInput(ValueError):
     """The model's input does not fit the tool. The model gets the message."""
+
+
+class File:
+    """A picture or a PDF that a tool returns: alone, in a list, or as a value in JSON, a dataclass or a pydantic model.
+
+    No dataclass, because the result's conversion to JSON would look into one and find bytes.
+    """
+
+    __slots__ = ("content", "name")
+
+    def __init__(self, content: bytes, name: str = "") -> None:
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a file's content must be bytes, not {type(content).__name__}")
+        self.content, self.name = bytes(content), name
+
+    def __repr__(self) -> str:
+        return f"File({len(self.content)} bytes, name={self.name!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Let pydantic models have fields of this type."""
+        return core_schema.is_instance_schema(cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +101,8 @@ class Tool:
 
     Instead of `run`, an interactive tool has `ask`, and an agent as a tool has `agent`. `timeout` limits a run, in seconds.
     `deadline` limits how long a person may take to approve, in seconds; None waits for ever. An `idempotent` tool can run
-    again with the same toolCallId without harm, so it does after a crash; for any other tool a person is asked first.
+    again with the same toolCallId without harm, so it does after a crash; for any other tool a person is asked first. A `strict`
+    one is only called with inputs that fit its schema, if the model's API can ensure that.
     """
 
     name: str
@@ -87,6 +112,7 @@ class Tool:
     context_parameter: str = ""
     needs_approval: bool | Callable[[dict[str, Any]], bool] = False
     idempotent: bool = False
+    strict: bool = False
     timeout: float = DEFAULT_TIMEOUT
     priority: str = "normal"
     deadline: float | None = None
@@ -106,7 +132,7 @@ class Tool:
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema (2020-12) of the input, as the model is shown it."""
-        return self.input_model.model_json_schema()
+        return _schema_of(self.input_model)
 
     def validate(self, value: Any) -> BaseModel:
         """Return the parsed input. InvalidInput, with a text for the model, if it does not fit."""
@@ -127,6 +153,17 @@ class Tool:
             return True
 
 
+@cache
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema of an input. Kept, because it is needed for every request and takes milliseconds to make."""
+    schema = model.model_json_schema()
+    # A model that contains itself is a reference to its own definition, but APIs want the object itself at the top.
+    if isinstance(reference := schema.get("$ref"), str):
+        whole: dict[str, Any] = schema["$defs"][reference.rpartition("/")[2]]
+        schema = whole | {name: value for name, value in schema.items() if name != "$ref"}
+    return schema
+
+
 @overload
 def tool(function: F) -> Tool: ...
 @overload
@@ -136,6 +173,7 @@ def tool(
     name: str = ...,
     needs_approval: bool | Callable[[dict[str, Any]], bool] = ...,
     idempotent: bool = ...,
+    strict: bool = ...,
     timeout: float = ...,
     priority: str = ...,
     deadline: float | None = ...,
@@ -146,6 +184,7 @@ def tool(
     name: str = "",
     needs_approval: bool | Callable[[dict[str, Any]], bool] = False,
     idempotent: bool = False,
+    strict: bool = False,
     timeout: float = DEFAULT_TIMEOUT,
     priority: str = "normal",
     deadline: float | None = None,
@@ -162,6 +201,7 @@ def tool(
             context_parameter=context_parameter,
             needs_approval=needs_approval,
             idempotent=idempotent,
+            strict=strict,
             timeout=timeout,
             priority=priority,
             deadline=deadline,

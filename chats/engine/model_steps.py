@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.utils.translation import gettext
 
@@ -18,8 +19,12 @@ from chats.engine.ledger import Commit, Ledger, rests_with
 from chats.exceptions import StopRequested
 from chats.providers import current
 from chats.queries import Progress
+from chats.queries.remarks import MODEL_CHANGED, remarks_on
+from chats.queries.sources import source_parts
 from chats.states import FinishReason
 
+#: The blocks that every model can be sent. Thoughts and the use of a provider's own tools are for the model that made them.
+FOR_ALL = frozenset({"text", "tool_use"})
 FINISH_REASONS = {
     "end_turn": FinishReason.STOP,
     "stop_sequence": FinishReason.STOP,
@@ -35,6 +40,19 @@ def finish_reason(agent: Agent, steps: int, stop_reason: str) -> FinishReason:
     return FinishReason.OTHER if over_limit else FINISH_REASONS.get(stop_reason, FinishReason.OTHER)
 
 
+def with_change_of_model(
+    finished: events.ModelFinished, history: Sequence[ModelMessage], provider: str
+) -> events.ModelFinished:
+    """Return the first answer of another model with what it could not be sent of those before it."""
+    made = [message for message in history if message.role == "assistant" and message.model]
+    if not made or (made[-1].provider, made[-1].model) == (provider, finished.model):
+        return finished
+    others = [message for message in made if (message.provider, message.model) != (provider, finished.model)]
+    bound = sum(any(block.get("type") not in FOR_ALL for block in message.content) for message in others)
+    changed = {"before": made[-1].model, "now": finished.model, "answers": bound}
+    return replace(finished, stop_details=finished.stop_details | {MODEL_CHANGED: changed})
+
+
 class ModelSteps:
     """The steps that one runner adds to a turn. Setting `stop` cuts an answer short."""
 
@@ -42,13 +60,13 @@ class ModelSteps:
         self._claim, self._ledger, self._stop = claim, ledger, stop
         #: The calls that the commit of a step has started.
         self.started: list[Execution] = []
-        self._texts: list[str] = []
+        self._texts: dict[str, list[str]] = {}
         self._step_open = False
 
     @property
-    def uncommitted_text(self) -> str:
-        """The text of an answer that was streamed and not committed."""
-        return "".join(self._texts)
+    def said(self) -> list[str]:
+        """The texts of an answer that were streamed and are not committed."""
+        return ["".join(pieces) for pieces in self._texts.values()]
 
     async def ask(self, agent: Agent, progress: Progress) -> bool:
         """Commit the model's next answer as the next step; return whether the turn rests with it.
@@ -57,10 +75,11 @@ class ModelSteps:
         """
         self._end_open_step()
         index = len(progress.steps)
-        self._ledger.step, self._step_open, self._texts = index, True, []
+        self._ledger.step, self._step_open, self._texts = index, True, {}
         if index >= agent.max_steps:
             self._ledger.record(events.StepStarted(index))
             return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
+        agent = agent.offered(progress.approved)
         provider = current()
         answer = asyncio.create_task(self._stream(agent, provider, progress.history, index))
         stopped = asyncio.create_task(self._stop.wait())
@@ -73,7 +92,8 @@ class ModelSteps:
             await asyncio.wait({answer})
         if answer.cancelled():
             raise StopRequested
-        return await self._commit(agent, index, answer.result(), provider.name)
+        finished = with_change_of_model(answer.result(), progress.history, provider.name)
+        return await self._commit(agent, index, finished, provider.name)
 
     async def _stream(
         self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
@@ -83,7 +103,7 @@ class ModelSteps:
             if isinstance(event, events.ModelFinished):
                 return event
             if isinstance(event, events.TextDelta):
-                self._texts.append(event.text)
+                self._texts.setdefault(event.id, []).append(event.text)
             self._ledger.record(event)
         raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
 
@@ -92,9 +112,13 @@ class ModelSteps:
         if finished.stop_reason != "tool_use":
             for call in planned:
                 self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
+        for part in source_parts(finished.blocks):
+            self._ledger.record(events.SourceFound(part))
+        for remark in remarks_on(finished.stop_reason, finished.stop_details):
+            self._ledger.record(events.AnswerRemarked(remark))
         new = actions.NewStep(index, finished, planned, provider)
         added = await self._ledger.commit(self._storing(agent, new))
-        self._texts = []
+        self._texts = {}
         return rests_with(added)
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:

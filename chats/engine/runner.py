@@ -33,7 +33,8 @@ from chats.engine.tool_calls import ToolCalls
 from chats.exceptions import LeaseLost, StopRequested
 from chats.models import ToolCall, Turn
 from chats.queries import Progress
-from chats.states import ENDED, CallState, FinishReason, TurnState
+from chats.queries.remarks import TOLD
+from chats.states import ENDED, CallState, TurnState
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
 
     Setting `stop` cuts the model short. Cancelling hands the turn over to the next runner.
     """
-    claimed = await database.run(actions.begin_run, turn_id, owner=OWNER)
+    claimed = await _begin(turn_id)
     if claimed is None:
         return
     claim, turn, last_seq, started = claimed
@@ -67,6 +68,18 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
     finally:
         renewal.cancel()
         run.ledger.close()
+
+
+async def _begin(turn_id: int) -> tuple[Claim, Turn, int, list[Execution]] | None:
+    """Claim the turn; when cancelled meanwhile, hand it over at once, because the thread that claims it goes on."""
+    claiming = asyncio.create_task(database.run(actions.begin_run, turn_id, owner=OWNER))
+    try:
+        return await asyncio.shield(claiming)
+    except asyncio.CancelledError:
+        claimed = await claiming
+        if claimed is not None:
+            await asyncio.shield(database.run(actions.release_turn, claimed[0]))
+        raise
 
 
 class Run:
@@ -97,15 +110,15 @@ class Run:
             while await self._act(agent):
                 continue
         except StopRequested:
-            await self._close(actions.end_stopped, self._model.uncommitted_text)
+            await self._close(actions.end_stopped, self._model.said)
         except (ProviderError, registry.UnknownAgent) as error:
-            await self._close(actions.fail_turn, translated(error))
+            await self._close(actions.fail_turn, translated(error), said=self._model.said)
         except (LeaseLost, *database.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
             error_text = gettext("Something went wrong. The server's log has the details. Send your message again.")
-            await self._close(actions.fail_turn, error_text)
+            await self._close(actions.fail_turn, error_text, said=self._model.said)
 
     async def _act(self, agent: Agent) -> bool:
         """Do the next thing; return False when the turn has been suspended or has ended."""
@@ -127,7 +140,7 @@ class Run:
             return not await self._close(actions.pause_turn, agent)
         reason = finish_reason(agent, len(progress.steps), progress.stop_reason)
         # After an answer that was cut off inside a call, the model would only reach the same limit again.
-        over = not states or reason in {FinishReason.LENGTH, FinishReason.CONTENT_FILTER}
+        over = not states or progress.stop_reason in TOLD
         if progress.steps and over and progress.stop_reason != "pause_turn":
             await self._close(actions.finish_turn, reason)
             return False
@@ -170,6 +183,8 @@ class Run:
                 task.cancel()
         return True
 
-    async def _close(self, action: Any, *arguments: Any) -> bool:
+    async def _close(self, action: Any, *arguments: Any, **more: Any) -> bool:
         """Commit a pause or an end; return whether the turn rests now."""
-        return rests_with(await self.ledger.commit(functools.partial(action, self.claim, *arguments, self.ledger.step)))
+        return rests_with(
+            await self.ledger.commit(functools.partial(action, self.claim, *arguments, self.ledger.step, **more))
+        )

@@ -15,6 +15,7 @@ from chats.agent.agent import Agent
 from chats.agent.tools import ToolContext
 from chats.engine.ledger import Ledger
 from chats.engine.toolbox import Result, run_tool
+from chats.exceptions import BadFile
 from chats.models import ToolCall, Turn
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class ToolCalls:
         async def late(result: Result) -> None:
             await self._finish(execution, result)
 
+        actions.begin_call(execution)
         result = await run_tool(tool, execution.input, context, late=late)
         if result is None:
             await database.run(actions.time_out_call, execution, idempotent=tool.idempotent)
@@ -70,10 +72,23 @@ class ToolCalls:
 
     async def _finish(self, execution: Execution, result: Result) -> None:
         # The tool has run, so its result is stored even if the database is away for a while.
-        kept = await database.retry(actions.finish_call, execution, output=result.output, error_text=result.error_text)
+        try:
+            kept = await self._store(execution, result)
+        except BadFile as problem:
+            result = result.without_files(execution.name, str(problem))
+            kept = await self._store(execution, result)
         if not kept:
             logger.warning("A late result of %s (%s) was refused", execution.name, execution.tool_call_id)
         elif result.error_text:
             self._ledger.report(events.ToolFailed(execution.tool_call_id, result.error_text))
         else:
             self._ledger.report(events.ToolSucceeded(execution.tool_call_id, result.output))
+
+    async def _store(self, execution: Execution, result: Result) -> bool:
+        return await database.retry(
+            actions.finish_call,
+            execution,
+            output=result.output,
+            error_text=result.error_text,
+            files=result.files,
+        )

@@ -8,9 +8,9 @@ import functools
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -19,6 +19,8 @@ from approvals.runtime import database
 from approvals.runtime.canonical import NotCanonical, canonical, clean_json, clean_text
 from approvals.runtime.translatable import gettext_noop
 from chats.agent.tools import InvalidInput, Tool, ToolContext, ToolError
+from chats.engine.tool_files import ResultFiles, without_references
+from chats.models import Attachment
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +34,15 @@ _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-t
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a run: an output, or the text of an error."""
+    """The result of a run: an output, or the text of an error. The output holds references to `files`, not yet stored."""
 
     output: Any = None
     error_text: str = ""
+    files: Sequence[Attachment] = ()
+
+    def without_files(self, tool_name: str, problem: str) -> Result:
+        """Return the result with words in place of its files."""
+        return replace(self, output=without_references(self.output, tool_name, self.files, problem), files=())
 
 
 Late = Callable[[Result], Awaitable[None]]
@@ -78,7 +85,9 @@ async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[F
         logger.exception("Tool %s raised (call %s)", tool.name, context.tool_call_id)
         return Result(error_text=f"{tool.name} failed ({type(error).__name__}). The server's log has the details.")
     try:
-        return Result(output=await asyncio.to_thread(_storable, output))
+        files = ResultFiles(tool.name, context.tool_call_id)
+        kept = await asyncio.to_thread(_storable, output, files)
+        return Result(output=kept, files=files.rows)
     except Exception as error:
         # The tool did run, so the model must not be told that it failed.
         problem = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
@@ -107,9 +116,9 @@ def _in_thread(bound: Callable[[], Any]) -> Any:
         raise RuntimeError("the tool raised StopIteration") from error
 
 
-def _storable(output: Any) -> Any:
-    """Return the output as JSON within bounds. ValueError if that is impossible."""
-    plain = to_jsonable_python(output)
+def _storable(output: Any, files: ResultFiles) -> Any:
+    """Return the output as JSON within bounds, with references to its files. ValueError if that is impossible."""
+    plain = to_jsonable_python(output, fallback=files.take)
     # A cheap check of the size first: the exact one takes a minute for 50 MB.
     if len(json.dumps(plain, ensure_ascii=False)) > MAX_OUTPUT_BYTES:
         raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{MAX_OUTPUT_BYTES:,}")

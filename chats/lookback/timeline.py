@@ -15,6 +15,7 @@ from approvals.runtime.cursors import Cursor
 from approvals.runtime.json_tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
 from chats.queries import subagents
+from chats.queries.projection import text_with_files
 from chats.queries.recoveries import recoveries_of
 
 PAGE = 60
@@ -107,8 +108,7 @@ class Entry:
     @property
     def text(self) -> str:
         """The text of a message or step."""
-        found = self.row.parts if self.kind == "message" else self.row.blocks
-        return "\n\n".join(part["text"] for part in found if part.get("type") == "text" and part.get("text"))
+        return text_with_files(self.row.parts if self.kind == "message" else self.row.blocks)
 
     @property
     def input(self) -> str:

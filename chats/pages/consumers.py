@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 
 from approvals.exceptions import NotFound
 from approvals.live import doorbell
@@ -23,6 +24,7 @@ from chats.doorbell import chat_group
 from chats.engine import streams
 from chats.exceptions import ChatNotFound
 from chats.pages.context import render_push
+from chats.queries.remarks import words_of_silence
 
 #: While a turn is streamed, the session and the permissions are checked again after this many seconds.
 RECHECK_AFTER = 1.0
@@ -83,20 +85,27 @@ class ChatConsumer(LiveConsumer):
             self.following = asyncio.create_task(self._stream(*found))
 
     async def _stream(self, turn_id: int, after: int) -> None:
-        step, checked = 0, monotonic()
+        step, checked, silent = 0, monotonic(), False
         async for _, event in streams.follow(turn_id, after):
             if monotonic() - checked > RECHECK_AFTER:
                 # Not every end of a session or permission sends a notification.
                 if not await self.push(_nothing_new, self.chat_pk):
                     return
                 checked = monotonic()
+            if silent and isinstance(event, events.FIRST_WORDS):
+                silent = False
+                await self.send(_turn_words(gettext("The assistant is working…")))
             match event:
                 case events.StepStarted(index):
                     step = index
                     await self.send(_live_step(turn_id, step))
-                case events.TextDelta(_, text) | events.ReasoningDelta(_, text):
-                    context = {"turn_id": turn_id, "step": step, "text": text}
-                    await self.send(render_to_string("chats/chat/_delta.html", context))
+                case events.TextDelta(_, text):
+                    await self.send(_delta(turn_id, step, "text", text))
+                case events.ReasoningDelta(_, text):
+                    await self.send(_delta(turn_id, step, "thinking", text))
+                case events.ModelSilent(attempt, attempts):
+                    silent = True
+                    await self.send(_turn_words(words_of_silence(attempt, attempts)))
                 case _:
                     continue
         self.following = None
@@ -111,6 +120,15 @@ def _nothing_new(user: User, shared: BatchCache, chat_pk: int) -> str:
     """Return nothing to push. Raise ChatNotFound if the user may no longer see the chat."""
     queries.get_chat_for(user, chat_pk)
     return ""
+
+
+def _turn_words(words: str) -> str:
+    return render_to_string("chats/chat/_turn_words.html", {"words": words})
+
+
+def _delta(turn_id: int, step: int, kind: str, text: str) -> str:
+    context = {"turn_id": turn_id, "step": step, "kind": kind, "text": text}
+    return render_to_string("chats/chat/_delta.html", context)
 
 
 def _live_step(turn_id: int, step: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,13 +11,17 @@ from django.template.loader import render_to_string
 
 from approvals.access import permissions
 from chats import queries
-from chats.models import Chat
+from chats.models import Chat, Message
 from chats.pages.messages import CallRequests, call_ids, message_views
+from chats.pages.usage import summary_of
 from chats.queries import subagents
+from chats.queries.remarks import CONTINUED, remarks_in
 from chats.states import TurnState
 
 #: A push renders this many of the last messages: the user's, and the assistant's answer.
 PUSHED = 2
+#: While a turn runs, its chat's usage is not shown anew.
+RUNS = frozenset({TurnState.QUEUED, TurnState.RUNNING})
 #: A push removes at most this many messages that an edit removed.
 CUT = 50
 
@@ -32,6 +37,8 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     below = subagents.open_requests(suspended) if suspended and conversations else {}
     waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
     requests = CallRequests(own=queries.requests_of(chat, calls), conversations=conversations, below=below)
+    may_write = chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None
+    cut = turn is not None and not turn.unfinished and _is_cut(shown[-1:], turn.message_id)
     return {
         "chat": chat,
         "views": message_views(user, shown, requests),
@@ -41,8 +48,17 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "waiting": waiting,
         "above": subagents.parent_chat(chat),
         "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
-        "may_write": chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None,
+        # An unfinished turn is counted when it pauses or ends.
+        "usage": None if turn is not None and turn.state in RUNS else summary_of(chat),
+        "may_write": may_write,
+        "may_continue": may_write and cut,
     }
+
+
+def _is_cut(last: Sequence[Message], message_id: str) -> bool:
+    """Return whether the last message is this answer and could go on."""
+    found = [remark["code"] for message in last for remark in remarks_in(message.parts)]
+    return bool(found) and last[0].message_id == message_id and found[-1] in CONTINUED
 
 
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:

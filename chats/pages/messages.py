@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext
@@ -12,10 +13,13 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for
+from approvals.runtime.file_references import FileReference, reference_of, references_in
 from approvals.runtime.json_tables import pretty
 from approvals.states import Door
 from chats.models import Message
-from chats.queries.projection import PAGE_CONTEXT
+from chats.queries.projection import CLOSINGS, PAGE_CONTEXT
+from chats.queries.remarks import REMARK, TOLD, words_of
+from chats.queries.sources import SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL, safe_url
 
 TOOL_WORDS = {
     "input-available": _("running"),
@@ -27,9 +31,25 @@ TOOL_WORDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A page elsewhere. `url` is "" for a document without an address."""
+
+    url: str
+    title: str
+
+    @property
+    def host(self) -> str:
+        """The host, which is shown because a title may say anything."""
+        return urlsplit(self.url).hostname or ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartView:
-    """One part of a message: `kind` is text, reasoning, tool, context (page context from the client) or other.
+    """One part of a message.
+
+    `kind` is text, reasoning, tool, remark, source, server-tool (run by the model's provider), context (page context from the
+    client), file or other.
 
     `card` is the request of a tool call.
     """
@@ -45,6 +65,10 @@ class PartView:
     #: For a sub-agent: the id of its conversation, and the cards of its waiting requests.
     conversation: int | None = None
     below: Sequence[Card] = ()
+    #: Pages that an answer cites, or that a tool of the provider found.
+    links: Sequence[Link] = ()
+    #: The file that this part is, or those that a tool returned.
+    files: Sequence[FileReference] = ()
 
     @property
     def version(self) -> str:
@@ -101,10 +125,23 @@ def _part_with_cards(user: User, part: Mapping[str, Any], requests: CallRequests
 def part_view(part: Mapping[str, Any]) -> PartView:
     """Return a stored UIMessage part as the page shows it, without cards."""
     kind = str(part.get("type", ""))
+    if kind == "text" and part.get("text") in CLOSINGS.values():
+        # A remark says it in more words.
+        return PartView(kind="other")
     if kind in {"text", "reasoning"}:
         return PartView(kind=kind, text=str(part.get("text", "")))
+    if kind == REMARK:
+        remark = part.get("data") or {}
+        return PartView(kind="remark", text=words_of(remark), state="" if remark.get("code") in TOLD else "info")
+    if kind in {SOURCE_URL, SOURCE_DOCUMENT}:
+        link = Link(safe_url(part.get("url")), str(part.get("title", "")))
+        return PartView(kind="source", text=link.title, links=[link])
+    if kind == SERVER_TOOL:
+        return _server_tool(part["data"])
     if kind == PAGE_CONTEXT:
         return PartView(kind="context", input_json=pretty(part.get("data")))
+    if (file := reference_of(part)) is not None:
+        return PartView(kind="file", files=[file])
     if not kind.startswith("tool-"):
         return PartView(kind="other")
     return PartView(
@@ -114,4 +151,19 @@ def part_view(part: Mapping[str, Any]) -> PartView:
         input_json=pretty(part.get("input")),
         output_json=pretty(part["output"]) if "output" in part else "",
         error=str(part.get("errorText", "")),
+        files=references_in(part.get("output")),
+    )
+
+
+def _server_tool(data: Mapping[str, Any]) -> PartView:
+    written = {name: data[name] for name in ("stdout", "stderr", "returnCode") if name in data}
+    return PartView(
+        kind="server-tool",
+        text=str(data.get("name", "")),
+        tool=str(data.get("name", "")),
+        state="output-error" if "error" in data else "output-available",
+        input_json=pretty(data.get("input")),
+        output_json=pretty(written) if written else "",
+        error=str(data.get("error", "")),
+        links=[Link(safe_url(found["url"]), found["title"]) for found in data.get("results", ())],
     )

@@ -19,6 +19,7 @@ from approvals.runtime.cursors import number_from
 from approvals.runtime.json_tables import pretty
 from approvals.states import Door
 from chats import actions, queries
+from chats.actions.attachments import SentFile
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import ChatNotFound
@@ -63,6 +64,13 @@ def _text(request: HttpRequest) -> str:
     return request.POST.get("text", "").replace("\r\n", "\n")
 
 
+def _files(request: HttpRequest) -> list[SentFile]:
+    """Return the uploaded files. The size of the whole request is bounded before this."""
+    uploaded = request.FILES.getlist("files")
+    # A browser sends one file without a name and content if none was chosen.
+    return [SentFile(str(file.name or ""), file.read()) for file in uploaded if file.size or file.name]
+
+
 @require_GET
 @refusals_as_pages
 def chat(request: SignedIn, pk: int) -> HttpResponse:
@@ -98,7 +106,8 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
     found = queries.get_chat_for(request.user, pk)
     text = _text(request)
     try:
-        actions.post_message(found, text, by=request.user, agent=agent_named(found.agent), via=Door.CHAT)
+        files = _files(request)
+        actions.post_message(found, text, by=request.user, agent=agent_named(found.agent), via=Door.CHAT, files=files)
     except ChatNotFound:
         raise
     except Refusal as refusal:

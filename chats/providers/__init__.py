@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -11,18 +12,42 @@ from django.utils.translation import gettext as _
 from chats.agent.provider import Provider, ProviderError
 from chats.providers.scripted import ScriptedProvider
 
+#: As in the extra `openai` of pyproject.toml.
+OPENAI_PACKAGE = '"openai>=3.54,<4"'
+
 
 def current() -> Provider:
     """Return the provider named by HITL_PROVIDER. ProviderError, which says what to set, without one."""
-    return _make(settings.HITL_PROVIDER, settings.ANTHROPIC_API_KEY, settings.HITL_MODEL)
+    if settings.HITL_PROVIDER == "openai":
+        key, base_url = settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL
+    else:
+        key, base_url = settings.ANTHROPIC_API_KEY, ""
+    return _make(settings.HITL_PROVIDER, key, settings.HITL_MODEL, settings.HITL_MODEL_PATIENCE, base_url)
 
 
 @cache
-def _make(name: str, api_key: str, model: str) -> Provider:
+def _make(name: str, api_key: str, model: str, patience: int, base_url: str) -> Provider:
+    provider: Provider
     if name == ScriptedProvider.name:
         return ScriptedProvider()
+    # The others are imported only when needed: an SDK takes two seconds and 60 MB to load.
     if name == "anthropic":
-        # Imported only when needed: the SDK takes two seconds and 60 MB to load.
-        provider: Provider = import_module("chats.providers.anthropic").AnthropicProvider(api_key=api_key, model=model)
+        anthropic = import_module("chats.providers.anthropic")
+        provider = anthropic.AnthropicProvider(api_key=api_key, model=model, patience=patience)
+        return provider
+    if name == "openai":
+        openai = _openai()
+        provider = openai.OpenAIProvider(api_key=api_key, model=model, base_url=base_url, patience=patience)
         return provider
     raise ProviderError(_("No model provider is configured. Set HITL_PROVIDER."))
+
+
+def _openai() -> Any:
+    """Return the package of the provider for OpenAI. ProviderError without its SDK, which is optional."""
+    try:
+        return import_module("chats.providers.openai")
+    except ModuleNotFoundError as error:
+        if error.name != "openai":
+            raise
+        words = _("HITL_PROVIDER=openai needs the package openai. Install it: pip install %(package)s")
+        raise ProviderError(words % {"package": OPENAI_PACKAGE}) from None

@@ -110,8 +110,11 @@ def _results(since: Sequence[ModelMessage]) -> dict[str, Any]:
     return {"results": results, "answers": " and ".join(results)}
 
 
-def _result_text(content: str) -> str:
+def _result_text(content: str | list[dict[str, Any]]) -> str:
     """Return a tool result as text for people: the text, the response, the chosen labels, or the raw content."""
+    if isinstance(content, list):
+        # A result with files begins with its text.
+        content = str(content[0]["text"])
     try:
         value = json.loads(content)
     except ValueError:

@@ -10,6 +10,7 @@ from chats.queries.chats import (
     last_messages,
     last_texts,
     listed_chats_for,
+    with_parts,
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
 from chats.queries.progress import Progress, model_history, progress_of, steps_of
@@ -61,4 +62,5 @@ __all__ = [
     "tool_parts_of",
     "unfinished_turn",
     "unfinished_turns",
+    "with_parts",
 ]

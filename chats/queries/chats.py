@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ from approvals.access.permissions import Person, sees_everything
 from approvals.asking.transcripts import MAX_MESSAGES
 from approvals.runtime.prepared import Parameter, Prepared
 from chats.exceptions import ChatNotFound, ChatPruned
-from chats.models import Chat, Message
+from chats.models import Attachment, Chat, Message
+from chats.queries.progress import steps_of_message
+from chats.queries.projection import message_parts, text_with_files
 
 
 def chats_for(user: Person) -> QuerySet[Chat]:
@@ -40,6 +43,19 @@ def get_chat_for(user: Person, pk: int) -> Chat:
     return found
 
 
+def get_file_for(user: Person, file_id: uuid.UUID, *, thread: str | None = None) -> Attachment:
+    """Return a file of a chat that this person may read; with `thread`, of their own chat with that id. ChatNotFound."""
+    chats = chats_for(user).order_by()
+    if thread is not None:
+        chats = chats.filter(owner=user.pk, public_id=thread)
+    files = Attachment.objects.filter(file_id=file_id, chat__in=chats.values("pk"), chat__pruned_at=None)
+    # Only who has no copy of the content reads it.
+    found = files.defer("content").first()
+    if found is None:
+        raise ChatNotFound
+    return found
+
+
 _OWN: Prepared[Chat] = Prepared(
     lambda: Chat.objects.select_related("owner").filter(
         owner=Parameter("owner", IntegerField()), public_id=Parameter("public_id", CharField())
@@ -58,10 +74,19 @@ def get_own_chat(user: Person, public_id: str) -> Chat:
 
 
 def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[Message]:
-    """Return the last `limit` messages of a chat, before a position if given, the oldest first."""
+    """Return the last `limit` messages of a chat with their parts, before a position if given, the oldest first."""
     if before is None:
-        return _last(limit).all(chat=chat.pk)[::-1]
-    return list(chat.shown.filter(position__lt=before).order_by("-position")[:limit])[::-1]
+        found = _last(limit).all(chat=chat.pk)
+    else:
+        found = list(chat.shown.filter(position__lt=before).order_by("-position")[:limit])
+    return [with_parts(message) for message in reversed(found)]
+
+
+def with_parts(message: Message) -> Message:
+    """Give a message its parts, if none are stored because its turn is unfinished."""
+    if not message.parts:
+        message.parts = message_parts(steps_of_message(message).views)
+    return message
 
 
 @functools.cache
@@ -86,7 +111,7 @@ def last_texts(chat: Chat, message_id: str, parts: Sequence[dict[str, Any]]) -> 
     The last one is the assistant's message with this id, whose parts are given because they may not be stored yet.
     """
     shown = [*reversed(_EARLIER.all(chat=chat.pk, message_id=message_id)), ("assistant", parts)]
-    return [(role, "\n\n".join(part["text"] for part in found if part.get("type") == "text")) for role, found in shown]
+    return [(role, text_with_files(found)) for role, found in shown]
 
 
 def last_cut_messages(chat: Chat, *, limit: int) -> list[int]:

@@ -17,9 +17,10 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.record import audit
 from approvals.runtime import database
 from approvals.runtime.canonical import utc
+from approvals.runtime.file_references import FILES
 from chats import queries
 from chats.exceptions import ChatPruned
-from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
+from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
 from chats.queries.recoveries import recoveries_of
 
 FORMAT, VERSION = "pausepoint.chat", 1
@@ -91,6 +92,7 @@ def sections(chat: Chat) -> Iterator[Section]:
     calls = ToolCall.objects.filter(family)
     yield Section("sub_agents", chats, chat_document)
     yield Section("messages", Message.objects.filter(family), _message)
+    yield Section("files", Attachment.objects.filter(family).defer("content"), _file)
     yield Section("turns", Turn.objects.filter(family), _turn)
     yield Section("steps", Step.objects.filter(Q(turn__chat=chat.pk) | Q(turn__chat__root=chat.pk)), _step)
     yield Section("tool_calls", calls, _call)
@@ -129,7 +131,13 @@ def chat_document(chat: Chat) -> dict[str, Any]:
 
 
 def _message(row: Message) -> dict[str, Any]:
+    row = queries.with_parts(row)
     return {"chat": row.chat_id} | _fields(row, "message_id", "role", "position", "parts", "created_at", "cut_at")
+
+
+def _file(row: Attachment) -> dict[str, Any]:
+    known = {"chat": row.chat_id, "file": str(row.file_id), "url": f"{FILES}{row.file_id}"}
+    return known | _fields(row, "media_type", "name", "size", "digest", "created_at")
 
 
 def _turn(row: Turn) -> dict[str, Any]:
@@ -139,7 +147,7 @@ def _turn(row: Turn) -> dict[str, Any]:
 
 
 def _step(row: Step) -> dict[str, Any]:
-    names = ("index", "blocks", "provider", "model", "stop_reason", "usage", "created_at")
+    names = ("index", "blocks", "provider", "model", "stop_reason", "stop_details", "usage", "created_at")
     return {"step": row.pk, "turn": row.turn_id} | _fields(row, *names)
 
 

@@ -6,18 +6,36 @@ Pure. Both are rebuilt from the same stored rows, so they cannot disagree.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.file_references import FileReference, references_in
+from chats.agent.files import in_words
 from chats.agent.provider import ModelMessage, context_block
+from chats.queries.file_parts import block_of_part, file_block, result_file_id
+from chats.queries.remarks import BROKEN_OFF, FILES_LEFT_OUT, REFUSAL, REMARK, Remark, remark_part, remarks_on
+from chats.queries.sources import SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL, has_citations, source_parts
 from chats.states import CallState
 
+#: The types of parts that are shown beside the words of an answer.
+BESIDE = frozenset({REMARK, SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL})
 NO_TEXT = "(The assistant ended its turn without a further word.)"
 #: The type of the data part (AI SDK) of a user's message that holds what their page sent along.
 PAGE_CONTEXT = "data-page-context"
 STOPPED = "(Stopped before anything more was said.)"
+#: What a message says in place of NO_TEXT if its last answer ended like this, for clients that show only texts.
+CLOSINGS = {
+    REFUSAL: "(The model refused to answer.)",
+    "max_tokens": "(The answer was cut off before its first word.)",
+    "model_context_window_exceeded": "(The answer was cut off before its first word.)",
+}
+#: Follows, for the model, the words of an answer that it could not finish.
+CUT_BY_ERROR = "(An error broke this answer off here.)"
+#: Stands, for the model, in place of a refused turn that had run tools.
+REFUSED_TURN = "(A message that was refused is left out here. These tools were called for it: %s.)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +61,23 @@ class CallView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step: the blocks as the model returned them, its calls, and the provider and model that made it."""
+    """A step: the blocks as the model returned them, its calls, and the provider and model that made it.
+
+    `prefix` is what the provider wants to know when the answer is sent back to it.
+    """
 
     blocks: Sequence[dict[str, Any]]
     calls: Sequence[CallView] = field(default_factory=list)
     provider: str = ""
     model: str = ""
+    prefix: str = ""
+    stop_reason: str = ""
+    stop_details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What is said of the answer beside its words."""
+        return remarks_on(self.stop_reason, self.stop_details)
 
 
 def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[str, Any]]:
@@ -61,12 +90,32 @@ def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[
     for step in steps:
         parts.append({"type": "step-start"})
         calls = {call.tool_call_id: call for call in step.calls}
-        for block in step.blocks:
+        for block in _joined(step.blocks):
             parts += _block_parts(block, calls)
-    last = parts[-1]["type"] if parts else ""
-    if closing and last != "text":
-        parts += [*([] if last == "step-start" else [{"type": "step-start"}]), _text(closing)]
-    return parts
+        parts += [*source_parts(step.blocks), *(remark_part(remark) for remark in step.remarks)]
+    return [*parts, *(closing_parts(steps, parts, closing) if closing else [])]
+
+
+def _joined(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return blocks with the passages of a text that cites sources as one text again."""
+    if not has_citations(blocks):
+        return list(blocks)
+    joined: list[dict[str, Any]] = []
+    for block in blocks:
+        if block.get("type") == "text" and joined and joined[-1].get("type") == "text":
+            joined[-1] = {"type": "text", "text": joined[-1]["text"] + block["text"]}
+        else:
+            joined.append(block)
+    return joined
+
+
+def closing_parts(steps: Sequence[StepView], parts: Sequence[Mapping[str, Any]], closing: str) -> list[dict[str, Any]]:
+    """Return the parts that close the message of an ended turn: none if it ends with a text and remarks about it."""
+    last = next((str(part["type"]) for part in reversed(parts) if part["type"] not in BESIDE), "")
+    if last == "text":
+        return []
+    text = CLOSINGS.get(steps[-1].stop_reason, closing) if steps else closing
+    return [*([] if last == "step-start" else [{"type": "step-start"}]), _text(text)]
 
 
 def _block_parts(block: dict[str, Any], calls: dict[str, CallView]) -> list[dict[str, Any]]:
@@ -75,6 +124,11 @@ def _block_parts(block: dict[str, Any], calls: dict[str, CallView]) -> list[dict
             return [_text(block["text"])]
         case "thinking" if block["thinking"]:
             return [{"type": "reasoning", "text": clean_text(block["thinking"]), "state": "done"}]
+        case "compaction" if block.get("content"):
+            # A summary of what is long ago, which takes its place for the model; people read it like a thought.
+            return [{"type": "reasoning", "text": clean_text(str(block["content"])), "state": "done"}]
+        case "compaction" if block.get("content"):
+            return [{"type": "reasoning", "text": clean_text(str(block["content"])), "state": "done"}]
         case "tool_use" if block["id"] in calls:
             return [tool_part(calls[block["id"]])]
         case _:
@@ -107,35 +161,91 @@ def tool_part(call: CallView) -> dict[str, Any]:
     return part | ({"approval": approval} if call.approved else {})
 
 
-def user_parts(texts: Iterable[str], context: Any = None) -> list[dict[str, Any]]:
+def result_files(call: CallView) -> list[FileReference]:
+    """Return the files that a call returned. Any other reference in its output is only repeated there."""
+    found = references_in(call.output) if call.state == CallState.SUCCEEDED else []
+    return [each for each in found if each.file_id == result_file_id(call.tool_call_id, each.digest)]
+
+
+def result_file_ids(steps: Iterable[StepView]) -> list[uuid.UUID]:
+    """Return the ids of the files that the calls of these steps returned."""
+    return [found.file_id for step in steps for call in step.calls for found in result_files(call)]
+
+
+def text_with_files(parts: Iterable[Mapping[str, Any]]) -> str:
+    """Return what a message says as one text, with the names of its files in brackets."""
+    said = [part["text"] for part in parts if part.get("type") == "text" and part.get("text")]
+    files = [f"[{part.get('filename') or part.get('mediaType')}]" for part in parts if part.get("type") == "file"]
+    return "\n\n".join([*files, *said])
+
+
+def user_parts(texts: Iterable[str], context: Any = None, files: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
     """Return the parts of a user's message; `context` is what their page sent along, or None."""
-    parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
+    parts: list[dict[str, Any]] = [*files, *({"type": "text", "text": text} for text in texts)]
     return parts if context is None else [*parts, {"type": PAGE_CONTEXT, "data": context}]
 
 
-def user_message(parts: Iterable[dict[str, Any]], *, current: bool) -> ModelMessage:
-    """Return a user's message as the model is shown it; with the page's context only if it is the `current` one."""
+def user_message(parts: Iterable[dict[str, Any]], files: Mapping[uuid.UUID, bytes] | None = None) -> ModelMessage:
+    """Return a user's message as the model is shown it; `files` are the contents of stored files.
+
+    The page's context stays in it for ever: the history only grows, because thoughts and cached prompts depend on all that
+    was sent before them.
+    """
     parts = list(parts)
-    context = [context_block(part["data"]) for part in parts if part.get("type") == PAGE_CONTEXT and current]
-    texts = [{"type": "text", "text": part["text"]} for part in parts if part.get("type") == "text"]
-    return ModelMessage("user", [*context, *texts])
+    sent = [block_of_part(part, files or {}) for part in parts if part.get("type") == "file"]
+    context = [context_block(part["data"]) for part in parts if part.get("type") == PAGE_CONTEXT]
+    # Clients send an empty text beside a file, and models refuse it.
+    said = [part["text"] for part in parts if part.get("type") == "text" and part["text"].strip()]
+    return ModelMessage("user", [*context, *sent, *({"type": "text", "text": text} for text in said)])
 
 
-def model_messages(steps: Iterable[StepView]) -> list[ModelMessage]:
-    """Return the assistant's steps as the model is shown them: each message with calls is followed by their results."""
-    messages: list[ModelMessage] = []
+def answered(
+    before: Sequence[ModelMessage], steps: Iterable[StepView], files: Mapping[uuid.UUID, bytes] | None = None
+) -> list[ModelMessage]:
+    """Return a conversation with the assistant's steps as the model is shown them: calls are followed by their results.
+
+    `files` are the contents of stored files. Those that the model of a step did not take are left out from there on: of the
+    message before it, or all so far.
+    """
+    messages = list(before)
     for step in steps:
+        left_out = step.stop_details.get(FILES_LEFT_OUT)
+        if isinstance(left_out, Mapping) and messages:
+            first = 0 if left_out.get("all") else len(messages) - 1
+            messages[first:] = map(in_words, messages[first:])
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
+        if step.stop_reason == BROKEN_OFF:
+            blocks.append({"type": "text", "text": CUT_BY_ERROR})
         messages.append(
-            ModelMessage("assistant", blocks or [{"type": "text", "text": NO_TEXT}], step.provider, step.model)
+            ModelMessage(
+                "assistant", blocks or [{"type": "text", "text": NO_TEXT}], step.provider, step.model, step.prefix
+            )
         )
         if step.calls:
-            messages.append(ModelMessage("user", [_result(call) for call in step.calls]))
+            messages.append(ModelMessage("user", [_result(call, files or {}) for call in step.calls]))
     return messages
 
 
-def _result(call: CallView) -> dict[str, Any]:
-    content, is_error = _result_text(call)
+def with_turn(
+    before: Sequence[ModelMessage],
+    asked: ModelMessage | None,
+    steps: Sequence[StepView],
+    files: Mapping[uuid.UUID, bytes] | None = None,
+) -> list[ModelMessage]:
+    """Return a conversation with an ended turn; of a refused one only that its tools were called, if any were.
+
+    The API refuses every later message too while a refused one and its answer are in the history.
+    """
+    if not steps or steps[-1].stop_reason != REFUSAL:
+        return answered([*before, *([] if asked is None else [asked])], steps, files)
+    called = ", ".join(f"{call.name} ({call.state})" for step in steps[:-1] for call in step.calls)
+    return [*before, *([ModelMessage("user", [{"type": "text", "text": REFUSED_TURN % called}])] if called else [])]
+
+
+def _result(call: CallView, files: Mapping[uuid.UUID, bytes]) -> dict[str, Any]:
+    text, is_error = _result_text(call)
+    blocks = [file_block(file, files) for file in result_files(call)]
+    content = [{"type": "text", "text": text}, *blocks] if blocks else text
     result = {"type": "tool_result", "tool_use_id": call.tool_call_id, "content": content}
     return result | ({"is_error": True} if is_error else {})
 

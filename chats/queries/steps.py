@@ -14,7 +14,9 @@ from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats.agent.provider import ModelMessage
 from chats.models import Message, Step, ToolCall, Turn
-from chats.queries.projection import CallView, StepView, model_messages, user_message
+from chats.queries.attachments import file_contents
+from chats.queries.file_parts import file_ids
+from chats.queries.projection import CallView, StepView, message_parts, result_file_ids, user_message, with_turn
 
 
 def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
@@ -26,8 +28,12 @@ def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
         calls[call.step_id].append(call_view(call))
     views: dict[int, list[StepView]] = defaultdict(list)
     for step in Step.objects.filter(turn__in=turns).order_by("turn_id", "index"):
-        views[step.turn_id].append(StepView(step.blocks, calls[step.pk], step.provider, step.model))
+        views[step.turn_id].append(step_view(step, calls[step.pk]))
     return views
+
+
+def step_view(step: Step, calls: Sequence[CallView]) -> StepView:
+    return StepView(step.blocks, calls, step.provider, step.model, step.prefix, step.stop_reason, step.stop_details)
 
 
 def call_view(call: ToolCall) -> CallView:
@@ -73,18 +79,23 @@ def history_before(turn: Turn) -> list[ModelMessage]:
     if any(message.role == "assistant" for message in shown):
         turns = {pk: name for pk, name in turn.chat.turns.values_list("pk", "message_id") if pk != turn.pk}
         views = {turns[pk]: found for pk, found in step_views(list(turns)).items()}
-    latest = next((message.pk for message in reversed(shown) if message.role == "user"), None)
+    named = [found for message in shown if message.role == "user" for found in file_ids(message.parts)]
+    for message in shown:
+        named += result_file_ids(views.get(message.message_id, []))
+    files = file_contents(turn.chat_id, named)
     history: list[ModelMessage] = []
+    asked: ModelMessage | None = None
     for message in shown:
         if message.role == "user":
-            history.append(user_message(message.parts, current=message.pk == latest))
+            history += [] if asked is None else [asked]
+            asked = user_message(message.parts, files)
         else:
-            history += model_messages(views.get(message.message_id, []))
-    return history
+            history = with_turn(history, asked, views.get(message.message_id, []), files)
+            asked = None
+    return history if asked is None else [*history, asked]
 
 
 def tool_parts_of(turn: Turn) -> dict[str, dict[str, Any]]:
-    """Return the tool parts of the turn's stored message, by toolCallId."""
-    message = turn.chat.shown.filter(message_id=turn.message_id).first()
-    parts = message.parts if message is not None else []
+    """Return the tool parts of the turn's message, by toolCallId."""
+    parts = message_parts(step_views([turn.pk])[turn.pk])
     return {part["toolCallId"]: part for part in parts if "toolCallId" in part}

@@ -70,10 +70,15 @@ class StillWaiting(DeskError):
         super().__init__(f"Nobody has decided yet: {url}")
 
 
+#: Fields that only questions have.
+QUESTION_FIELDS = frozenset({"options", "multiple", "allow_text", "field_name", "suggestions"})
+
+
 class Asked(TypedDict, total=False):
     """The fields of `POST /api/v1/requests` except the title; the page /api/v1/ describes each.
 
-    `options` may be plain texts, `timeout` is a timedelta or milliseconds, `deadline` a datetime with a time zone.
+    `options` may be plain texts, `timeout` is a timedelta or milliseconds, `deadline` a datetime with a time zone. Without a
+    `kind`, a request with a field that only questions have is a question, and any other an approval.
     """
 
     kind: Literal["approval", "question", "form"]
@@ -205,7 +210,8 @@ def _read(answer: Answer) -> dict[str, Any]:
 
 
 def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, Any]]:
-    body = {"kind": "approval", **asked, "title": title}
+    kind = "approval" if QUESTION_FIELDS.isdisjoint(asked) else "question"
+    body = {"kind": kind, **asked, "title": title}
     if "options" in body:
         body["options"] = [{"label": one} if isinstance(one, str) else one for one in asked["options"]]
     if isinstance(timeout := body.get("timeout"), timedelta):

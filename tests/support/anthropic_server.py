@@ -17,8 +17,8 @@ takes the next reply; leaving the block fails if replies are left over. What goe
 - `refuses(status, kind, message, **headers)` is an error before the stream.
 
 `requests` holds what was asked: headers, body, `at` (seconds of `time.monotonic`), `begun` (set with the first bytes of the
-answer) and `gone` (set when the client hung up first). Requests that the real API would refuse get its 400 (`objections` in
-`tests/anthropic_rules.py` says which), and the next reply stays.
+answer), `gone` (set when the client hung up first) and `usage`, the input as the prompt cache accounts for it. Requests that
+the real API would refuse get its 400 (`objections` in `tests/support/anthropic_rules.py` says which), and the next reply stays.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
-from tests.support.anthropic_rules import fingerprint, objections
+from tests.support.claude.account import Account
+from tests.support.claude.events import block_events
+from tests.support.claude.thoughts import unmarked
 
 KEY = "sk-ant-only-for-tests"
 PATIENCE = 60.0
@@ -67,9 +69,16 @@ class Request:
 
     headers: dict[str, str]
     body: dict[str, Any]
+    path: str = ""
     at: float = field(default_factory=time.monotonic)
     begun: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
+    usage: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> list[tuple[str, list[Block]]]:
+        """The messages as (role, content), without marks for the cache."""
+        return [(one["role"], [unmarked(block) for block in one["content"]]) for one in self.body["messages"]]
 
 
 def text(words: str) -> Block:
@@ -101,29 +110,6 @@ def error(kind: str, message: str = "as scripted") -> SseEvent:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def block_events(index: int, block: Block, size: int = 7) -> list[SseEvent]:
-    """A block as the API streams it: its start, deltas of `size` characters, its stop."""
-    empty: Block = dict(block)
-    deltas: list[dict[str, Any]] = []
-    match block["type"]:
-        case "text":
-            empty["text"] = ""
-            deltas = [{"type": "text_delta", "text": part} for part in _parts(block["text"], size)]
-        case "thinking":
-            empty |= {"thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": part} for part in _parts(block["thinking"], size)]
-            deltas.append({"type": "signature_delta", "signature": block["signature"]})
-        case "tool_use":
-            empty["input"] = {}
-            written = json.dumps(block["input"], ensure_ascii=False) if block["input"] else ""
-            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ["", *_parts(written, size)]]
-    return [
-        {"type": "content_block_start", "index": index, "content_block": empty},
-        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
-        {"type": "content_block_stop", "index": index},
-    ]
-
-
 def answer(*blocks: Block, stop_reason: str | None = "end_turn", size: int = 7, **usage: int) -> list[SseEvent]:
     """All events of a whole answer."""
     usage = {"input_tokens": 10, "output_tokens": 5} | usage
@@ -153,10 +139,6 @@ def encode(event: SseEvent) -> bytes:
     return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
 
 
-def _parts(words: str, size: int) -> list[str]:
-    return [words[start : start + size] for start in range(0, len(words), size)]
-
-
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -172,8 +154,12 @@ class AnthropicServer:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.replies: list[Reply] = []
+        #: Why requests were refused that the API refuses.
+        self.refused: list[str] = []
         self.closing = threading.Event()
-        self._issued: dict[str, str] = {}
+        self.account = Account()
+        #: What `GET /v1/models/{id}` says, by id; 404 for others.
+        self.models: dict[str, dict[str, Any]] = {}
         self._changed = threading.Condition()
         self._http = _Server(("127.0.0.1", 0), _handler_of(self))
 
@@ -208,17 +194,17 @@ class AnthropicServer:
             self.requests.append(request)
             self._changed.notify_all()
             # SDKs send the key in one header or in the other.
-            if KEY not in (
-                request.headers.get("x-api-key"),
-                request.headers.get("authorization", "")[len("Bearer ") :],
-            ):
+            given = request.headers.get("x-api-key"), request.headers.get("authorization", "")[len("Bearer ") :]
+            if KEY not in given:
                 return refuses(401, "authentication_error", "invalid x-api-key")
-            objection = next(objections(request.body, self._issued), "")
+            objection = self.account.objection(request.body)
+            if "context_management" in request.body and "anthropic-beta" not in request.headers:
+                objection = "context_management: Extra inputs are not permitted"
+            self.refused += [objection] if objection else []
             if objection or not self.replies:
                 return refuses(400, "invalid_request_error", objection or "The test has scripted no more replies.")
             reply = self.replies.pop(0)
-            for block in reply.blocks:
-                self._issued[fingerprint(block)] = request.body["model"]
+            request.usage.update(self.account.answer(request.body, reply.blocks))
             return reply
 
 
@@ -227,9 +213,18 @@ def _handler_of(owner: AnthropicServer) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def do_GET(self) -> None:
+            info = owner.models.get(self.path.rpartition("/")[2])
+            body = json.dumps(info or error("not_found_error")).encode()
+            self.send_response(200 if info else 404)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            request = Request({name.lower(): value for name, value in self.headers.items()}, body)
+            request = Request({name.lower(): value for name, value in self.headers.items()}, body, self.path)
             reply = owner.take(request)
             self.send_response(reply.status)
             for name, value in reply.headers.items():

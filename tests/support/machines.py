@@ -113,7 +113,8 @@ async def answer_on(line: ApplicationCommunicator, start: dict[str, Any]) -> Ans
         message = await line.receive_output(PATIENCE)
         text, more = text + message.get("body", b""), message.get("more_body", False)
     await line.wait(PATIENCE)
-    return Answer(start["status"], found, text.decode())
+    # Files are no text.
+    return Answer(start["status"], found, text.decode(errors="replace"))
 
 
 def machine(user: User, *scopes: str) -> Machine:

@@ -16,6 +16,8 @@ from django.utils.translation import gettext as _
 from approvals.exceptions import Invalid
 from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical
 from approvals.runtime.translation import translated
+from chats.actions.attachments import SentFile, checked_file
+from chats.exceptions import BadFile
 
 MAX_ID = 200
 #: The number of invalid messages' fields that an error names.
@@ -87,6 +89,8 @@ def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
 
 
 def _check_storable(message: dict[str, Any]) -> None:
+    # Files have bounds of their own.
+    message = message | {"parts": [_without_content(part) for part in message["parts"]]}
     try:
         # A cheap check of the size first: the exact one takes seconds for a message of megabytes.
         if len(json.dumps(message)) > MAX_BYTES:
@@ -98,21 +102,41 @@ def _check_storable(message: dict[str, Any]) -> None:
         raise Invalid(_("A message is invalid."), {"messages": translated(error)}) from error
 
 
+def _without_content(part: dict[str, Any]) -> dict[str, Any]:
+    is_content = part["type"] == "file" and str(part["url"]).startswith("data:")
+    return {name: value for name, value in part.items() if name != "url"} if is_content else part
+
+
 def texts(message: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a user's message. Invalid if it holds anything else."""
+    """Return the texts of a user's message. Invalid if it holds anything but text and files."""
     if message["role"] != "user":
         raise Invalid(
             _("Only messages with the role “user” can be sent."),
             {"role": _("is “%(role)s”") % {"role": message["role"]}},
         )
-    found = {index: part for index, part in enumerate(message["parts"]) if part["type"] != "text"}
+    found = {index: part for index, part in enumerate(message["parts"]) if part["type"] not in ("text", "file")}
     if found:
         errors = {
             f"parts.{index}": _("has the type %(type)r, which is not supported") % {"type": part["type"][:50]}
             for index, part in found.items()
         }
-        raise Invalid(_("A message can only contain text."), errors)
-    return [part["text"] for part in message["parts"]]
+        raise Invalid(_("A message can only contain text and files."), errors)
+    return [part["text"] for part in message["parts"] if part["type"] == "text"]
+
+
+def files(message: Mapping[str, Any]) -> list[SentFile]:
+    """Return the files of a user's message. Invalid names each that cannot be taken."""
+    found: list[SentFile] = []
+    errors: dict[str, str] = {}
+    for index, part in enumerate(message["parts"]):
+        if part["type"] == "file":
+            try:
+                found.append(checked_file(part["url"], part.get("filename") or ""))
+            except BadFile as error:
+                errors[f"parts.{index}"] = str(error)
+    if errors:
+        raise Invalid(_("A file of this message cannot be taken."), errors)
+    return found
 
 
 def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -160,11 +184,17 @@ def _problems(at: str, message: object) -> Iterator[tuple[str, str]]:
             yield f"{at}.parts.{place}", problem
 
 
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
 def _part_problem(part: object) -> str:
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         return _("is not an object with a type")
     if part["type"] == "text" and not isinstance(part.get("text"), str):
         return _("has no text")
+    if part["type"] == "file" and not (isinstance(part.get("url"), str) and _is_text_or_none(part.get("filename"))):
+        return _("has no url, or a filename that is not text")
     if not _is_tool(part):
         return ""
     call_id, state = part.get("toolCallId"), part.get("state")

@@ -12,6 +12,7 @@ from typing import Any
 
 from approvals.live import sse
 from chats.agent import events
+from chats.queries import remarks
 from chats.states import FinishReason
 
 Chunk = dict[str, Any]
@@ -63,6 +64,15 @@ class MessageStream:
                 return [*self._opened("reasoning", id), {"type": "reasoning-delta", "id": id, "delta": text}]
             case events.ReasoningEnded(id):
                 return self._end_parts([("reasoning", id)])
+            case events.ModelSilent(attempt, attempts, seconds):
+                told = {"code": "silent", "attempt": attempt, "attempts": attempts, "seconds": seconds}
+                # Clients give a transient part to `onData` and do not keep it in the message.
+                text = remarks.words_of_silence(attempt, attempts)
+                return [{"type": "data-status", "data": told | {"text": text}, "transient": True}]
+            case events.AnswerRemarked(remark):
+                return [remarks.with_words(remarks.remark_part(remark))]
+            case events.SourceFound(part):
+                return [part]
             case events.TurnPaused():
                 return self.finish(FinishReason.TOOL_CALLS)
             case events.TurnEnded(reason, stopped):

@@ -34,6 +34,7 @@ from chats.protocols.ai_sdk.body import Posted
 from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, correction, frames
 from chats.protocols.callers import chat_for, confine, own_chat
 from chats.queries.agents import agent_named
+from chats.queries.remarks import with_words
 from chats.states import TurnState
 
 #: Clients send the whole conversation each time, so the body may be large. New messages have the usual limits.
@@ -64,7 +65,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
     """Return the new turn that a message, an edit or a regeneration starts."""
     if posted.regenerate:
         return _regenerate(caller, posted)
-    texts = ai_sdk_body.texts(posted.last)
+    texts, files = ai_sdk_body.texts(posted.last), ai_sdk_body.files(posted.last)
     with transaction.atomic():  # a refused message leaves no empty chat behind
         chat, created = chat_for(caller, posted.chat_id, posted.agent)
         return actions.add_user_message(
@@ -75,6 +76,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             agent=agent_named(chat.agent),
             via=VIA,
             in_place_of=posted.message_id,
+            files=files,
             new=created,
         )
 
@@ -92,7 +94,7 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     caller.require("read")
     chat = own_chat(caller, public_id)
     messages = [
-        {"id": message.message_id, "role": message.role, "parts": message.parts}
+        {"id": message.message_id, "role": message.role, "parts": [with_words(part) for part in message.parts]}
         for message in queries.last_messages(chat, limit=MESSAGES)
     ]
     turn = queries.last_turn(chat)

@@ -15,6 +15,7 @@ from typing import Any
 
 from approvals.live import sse
 from chats.agent import events
+from chats.queries import remarks
 
 Payload = dict[str, Any]
 
@@ -144,6 +145,8 @@ class AnswerStream:
             case events.TextDelta(_, text) if text:
                 opening, self._new_paragraph, self._wrote_text = BREAK if self._new_paragraph else "", False, True
                 return [{"content": opening + text}]
+            case events.AnswerRemarked(remark) if remark["code"] != remarks.BROKEN_OFF:
+                return [notice(remarks.words_of(remark))]
             case events.TurnEnded(_, stopped):
                 self.closed = True
                 return [error_line(STOPPED)] if stopped else []

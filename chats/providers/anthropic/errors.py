@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import random
-import time
-from email.utils import parsedate_to_datetime
+from collections.abc import Sequence
 from typing import Any
 
 import anthropic
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from chats.providers.anthropic.request import THOUGHTS
-
-#: Seconds before the second attempt; each further wait is twice as long.
-FIRST_WAIT = 0.5
+from chats.agent.provider import ModelRequest
+from chats.providers import retries
+from chats.providers.anthropic.history import THOUGHTS
+from chats.providers.anthropic.patience import Silent
+from chats.providers.files import refuses_files
+from chats.providers.scrubbing import scrub
 
 #: HTTP statuses by the type of an `error` event, which arrives in a stream that began with status 200.
 STATUSES = {
@@ -30,10 +28,6 @@ STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-
-
-class StreamBroken(Exception):
-    """The stream ended, or became unreadable, before the API said why the answer ended."""
 
 
 def _status(error: Exception) -> int:
@@ -57,8 +51,15 @@ def unsupported_feature(error: Exception, arguments: dict[str, Any]) -> str:
     message = _api_message(error).lower()
     if _status(error) != 400:
         return ""
-    if "extra_body" in arguments and "temperature" in message:
+    if "temperature" in arguments.get("extra_body", {}) and "temperature" in message:
         return "temperature"
+    extra = arguments.get("extra_body", {})
+    if "context_management" in extra and any(
+        word in message for word in ("context_management", "compact", "clear_tool")
+    ):
+        return "compaction"
+    if "effort" in arguments.get("output_config", {}) and "effort" in message:
+        return "effort"
     if "thinking" in arguments and "thinking" in message and not message.startswith("messages"):
         return str(arguments["thinking"]["type"])
     has_thoughts = any(block["type"] in THOUGHTS for sent in arguments["messages"] for block in sent["content"])
@@ -66,44 +67,52 @@ def unsupported_feature(error: Exception, arguments: dict[str, Any]) -> str:
     return "thoughts" if has_thoughts and about_thoughts else ""
 
 
+def about_files(error: Exception, request: ModelRequest) -> bool:
+    """Return whether the API refused the files in the request."""
+    return refuses_files(request, _status(error), _api_message(error))
+
+
+def is_too_long(error: Exception) -> bool:
+    """Return whether the conversation is longer than the model can read."""
+    message = _api_message(error)
+    return _status(error) == 413 or (_status(error) == 400 and ("too long" in message or "context limit" in message))
+
+
 def is_temporary(error: Exception) -> bool:
     """Return whether the same request may well succeed a moment later."""
-    status = _status(error)
-    return not status or status in {408, 409, 429} or status >= 500
+    return retries.is_temporary(_status(error))
 
 
-def seconds_to_wait(error: Exception, attempts: int) -> float:
-    """Return the wait before the next request: what the API asks for, or else a jittered exponential backoff."""
-    requested = _retry_after(error)
-    if requested is not None:
-        return requested
-    doubled: float = FIRST_WAIT * 2 ** (attempts - 1)
-    return doubled * random.uniform(0.8, 1.2)  # noqa: S311 - jitter needs no cryptographic randomness
+def retry_after(error: Exception) -> float | None:
+    """Return the seconds that the response asks to wait; None if it does not say."""
+    if not isinstance(error, anthropic.APIStatusError):
+        return None
+    return retries.retry_after(error.response.headers.get("retry-after", ""))
 
 
-def _retry_after(error: Exception) -> float | None:
-    """Return the seconds in the response's `Retry-After`, which may be a number or a date; None without one."""
-    value = error.response.headers.get("retry-after", "") if isinstance(error, anthropic.APIStatusError) else ""
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return max(seconds, 0.0) if math.isfinite(seconds) else None
+def error_for_the_log(error: Exception, secrets: Sequence[str]) -> str:
+    """Return what is logged of an error: its kind and what the API said, without secrets."""
+    return " ".join(filter(None, (type(error).__name__, scrub(_api_message(error), secrets))))
 
 
-def error_for_people(error: Exception, model: str) -> str:
-    """Return what went wrong and what a person can do about it."""
+def _is_from_a_proxy(error: Exception) -> bool:
+    """Return whether somebody between here and the API has answered: its own errors are JSON objects."""
+    return isinstance(error, anthropic.APIStatusError) and not isinstance(error.body, dict)
+
+
+def error_for_people(error: Exception, model: str, secrets: Sequence[str] = ()) -> str:
+    """Return what went wrong and what a person can do about it; `secrets` are not repeated."""
     status, message = _status(error), _api_message(error)
-    minutes = math.ceil((_retry_after(error) or 0) / 60)
-    wait = ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes) if minutes > 1 else _("Wait a minute")
-    later = _("%(wait)s, then send your message again.") % {"wait": wait % {"n": minutes}}
+    later = retries.later(retry_after(error))
     if isinstance(error, anthropic.APIConnectionError):
         return _("Claude cannot be reached. Check the server's network, then send your message again.")
+    if isinstance(error, Silent):
+        return _("Claude did not begin to answer in time. Send your message again.")
     if not status:
         return _("The model's answer ended before it was complete. Send your message again.")
+    if 400 <= status < 500 and _is_from_a_proxy(error):
+        proxy = _("Something between this server and Claude answered with status %(status)d. Check ANTHROPIC_BASE_URL.")
+        return proxy % {"status": status}
     if status == 401:
         return _("Claude rejected the API key. Check ANTHROPIC_API_KEY.")
     if status == 402 or "credit balance" in message:
@@ -115,12 +124,12 @@ def error_for_people(error: Exception, model: str) -> str:
         return no_access % {"model": model}
     if status == 404:
         return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
-    if status == 413 or "too long" in message or "context limit" in message:
+    if is_too_long(error):
         return _("This chat is too long for the model. Start a new chat.")
     if status == 429:
         return _("Claude's rate limit is reached. %(later)s") % {"later": later}
     if status == 529:
         return _("Claude is overloaded right now. %(later)s") % {"later": later}
     if 400 <= status < 500:
-        return _("Claude did not accept the request: %(said)s") % {"said": message[:300]}
+        return _("Claude did not accept the request: %(said)s") % {"said": scrub(message, secrets)}
     return _("Claude has a problem right now. %(later)s") % {"later": later}

@@ -7,43 +7,66 @@ error; an `error` event inside a stream is an APIStatusError with status 200.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anthropic
-import httpx2
 from django.utils.translation import gettext as _
 
+from chats.agent.agent import Agent
 from chats.agent.events import Event
 from chats.agent.provider import ModelRequest, ProviderError
+from chats.providers import retries
+from chats.providers.anthropic import models
 from chats.providers.anthropic.errors import (
-    StreamBroken,
+    about_files,
     error_for_people,
+    error_for_the_log,
     is_temporary,
-    seconds_to_wait,
+    is_too_long,
+    retry_after,
     unsupported_feature,
 )
-from chats.providers.anthropic.request import NAME, request_arguments
+from chats.providers.anthropic.history import later_beginning
+from chats.providers.anthropic.patience import ATTEMPTS, PATIENCE, Patience, Reading
+from chats.providers.anthropic.problems import problems_of
+from chats.providers.anthropic.request import NAME, Asked, request_arguments
 from chats.providers.anthropic.stream import StreamedAnswer
+from chats.providers.building import build
+from chats.providers.files import details_of_files, with_fewer_files
 
-ATTEMPTS = 4
+logger = logging.getLogger(__name__)
+
 #: Seconds. Where the API asks for a longer wait than this, the provider gives up.
 LONGEST_WAIT = 30.0
 #: Seconds: how long a stream may be silent, and how long one answer may take in all.
 SILENCE, LONGEST_ANSWER = 120.0, 1800.0
+#: Seconds to wait for what the API says of a model.
+LOOK_UP = 5.0
 
 
 class AnthropicProvider:
     """Asks `model`, unless the agent names its own. Raises ProviderError at once if there is no key.
 
-    An empty `base_url` means ANTHROPIC_BASE_URL, or else Anthropic's own; `longest` limits one answer, in seconds.
+    An empty `base_url` means ANTHROPIC_BASE_URL, or else Anthropic's own; `longest` limits one answer, and `patience` the wait
+    for its first words, in seconds.
     """
 
     name = NAME
 
-    def __init__(self, *, api_key: str, model: str, base_url: str = "", longest: float = LONGEST_ANSWER) -> None:
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        model: str,
+        base_url: str = "",
+        longest: float = LONGEST_ANSWER,
+        patience: float = PATIENCE,
+    ) -> None:
         if not api_key:
             raise ProviderError(
                 _("No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.")
@@ -51,41 +74,81 @@ class AnthropicProvider:
         if not api_key.isascii():
             raise ProviderError(_("ANTHROPIC_API_KEY contains invalid characters. Copy it again."))
         self.model = model
-        self._api_key, self._base_url, self._longest = api_key, base_url or None, longest
+        self._api_key, self._base_url, self._longest, self._patience = api_key, base_url or None, longest, patience
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[anthropic.AsyncAnthropic, Any]]
         self._clients = WeakKeyDictionary()
         #: The features that each model was found not to support, so that later requests leave them out.
         self._unsupported: defaultdict[str, set[str]] = defaultdict(set)
+        #: What models take that are not listed.
+        self._looked_up: dict[str, models.Takes] = {}
+
+    def problems(self, agent: Agent) -> list[str]:
+        """Return what Claude would refuse or ignore of an agent, for `manage.py check`."""
+        model = agent.model or self.model
+        return list(problems_of(agent, model, models.takes(model)))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """See `Provider.stream`. Retry what fails before the first output, up to ATTEMPTS requests in all."""
         client, model = await self._client(), request.agent.model or self.model
-        deadline = asyncio.get_running_loop().time() + self._longest
-        attempts, without = 0, set(self._unsupported[model])
+        create: Any = client.messages.create
+        takes = await self._takes(client, model)
+        patience = Patience(self._patience, self._longest)
+        without = set(self._unsupported[model])
+        sent, skip = request, 0
         while True:
-            arguments = request_arguments(request, model, without)
-            answer = StreamedAnswer(model)
-            failure: Exception = StreamBroken()
+            asked = await build(sent, partial(request_arguments, sent, model, without, takes, skip=skip))
+            answer = StreamedAnswer(model, [self._api_key])
+            reading = Reading(partial(create, **asked.arguments, stream=True))
             try:
-                async with await client.messages.create(**arguments, stream=True) as events:
-                    while (raw := await _next_event(events, deadline)) is not None:
-                        for event in answer.take(raw):
-                            yield event
-            except (anthropic.APIError, httpx2.RequestError, StreamBroken) as error:
-                failure = error
+                async for item in patience.follow(reading, answer):
+                    yield item
+            finally:
+                await reading.close()
             if answer.complete:
-                yield answer.finished()
+                left_out = _left_out(asked, without) | details_of_files(sent, request)
+                yield answer.finished(asked.history.prefix, left_out)
                 return
-            if not answer.begun and (feature := unsupported_feature(failure, arguments)):
+            failure = reading.failure
+            if not answer.begun and (feature := unsupported_feature(failure, asked.arguments)):
                 without.add(feature)
                 # Earlier thoughts may be refused for what this one conversation holds.
                 self._unsupported[model] |= {feature} - {"thoughts"}
+                logger.warning("%s does not take %s here: %s", model, feature, self._said(failure))
                 continue
-            attempts += 1
-            wait = seconds_to_wait(failure, attempts)
-            if answer.begun or attempts == ATTEMPTS or wait > LONGEST_WAIT or not is_temporary(failure):
-                raise ProviderError(error_for_people(failure, model)) from failure
+            if not answer.begun and about_files(failure, sent):
+                sent = with_fewer_files(sent, request)
+                logger.warning("%s does not take the files of a chat: %s", model, self._said(failure))
+                continue
+            shorter = later_beginning(sent.messages, asked.history.skipped) if is_too_long(failure) else 0
+            if not answer.begun and shorter:
+                skip = shorter
+                logger.warning("The chat is too long for %s: its first %d messages are left out", model, skip)
+                continue
+            wait = retries.seconds_to_wait(retry_after(failure), patience.attempt)
+            logger.warning("Try %d of %d to ask %s failed: %s", patience.attempt, ATTEMPTS, model, self._said(failure))
+            last = answer.begun or patience.attempt == ATTEMPTS or wait > min(LONGEST_WAIT, patience.left)
+            if last or not is_temporary(failure):
+                # Raised outside of any `except`, so that no log shows the upstream's error as the cause.
+                raise ProviderError(error_for_people(failure, model, [self._api_key]))
+            yield patience.next_try()
             await asyncio.sleep(wait)
+
+    def _said(self, failure: Exception) -> str:
+        return error_for_the_log(failure, [self._api_key])
+
+    async def _takes(self, client: anthropic.AsyncAnthropic, model: str) -> models.Takes:
+        """Return what a model takes: as listed, or as the API says of it."""
+        if (listed := models.known(model)) is not None:
+            return listed
+        if model not in self._looked_up:
+            try:
+                info = await client.models.retrieve(model, timeout=LOOK_UP)
+                self._looked_up[model] = models.from_capabilities(info.to_dict(warnings=False))
+            except Exception as error:
+                # The question itself will fail with words for people, or be answered by the newest rules.
+                logger.info("The API says nothing about %s: %s", model, self._said(error))
+                self._looked_up[model] = models.NEWEST
+        return self._looked_up[model]
 
     async def _client(self) -> anthropic.AsyncAnthropic:
         """Return the client of the running event loop, to which its connections belong."""
@@ -104,15 +167,19 @@ class AnthropicProvider:
             yield client
 
 
-async def _next_event(events: anthropic.AsyncStream[Any], deadline: float) -> dict[str, Any] | None:
-    """Return the stream's next raw event, or None at its end. ProviderError after `deadline`, StreamBroken."""
-    try:
-        async with asyncio.timeout_at(deadline):
-            raw: dict[str, Any] = (await anext(events)).to_dict(warnings=False)
-            return raw
-    except StopAsyncIteration:
-        return None
-    except TimeoutError:
-        raise ProviderError(_("Claude's answer took too long and was cut off. Ask for less at a time.")) from None
-    except ValueError as error:
-        raise StreamBroken from error
+def _left_out(asked: Asked, without: set[str]) -> dict[str, Any]:
+    """Return what people are told if messages or thoughts were left out for the first time: how many, and why."""
+    refused = "thoughts" in without
+    if asked.history.shortened:
+        return {"messages_left_out": {"messages": asked.history.skipped}}
+    if not asked.history.left_out or not (refused or asked.history.changed):
+        return {}
+    why = "refused" if refused else "changed"
+    logger.warning("The thoughts of %d earlier answers are left out: %s", asked.history.left_out, _WHY[why])
+    return {"thoughts_left_out": {"answers": asked.history.left_out, "why": why}}
+
+
+_WHY = {
+    "refused": "the API did not accept them, perhaps because another account made them",
+    "changed": "the instructions, tools or messages that were sent before them have changed",
+}

@@ -1,88 +1,65 @@
-"""Anthropic's request: the conversation, tools and sampling in the terms that one model accepts. Pure."""
+"""Anthropic's request: the conversation, tools and settings in the terms that one model accepts. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
-from chats.agent.agent import ADAPTIVE, Agent
-from chats.agent.provider import ModelMessage, ModelRequest
+from chats.agent.provider import ModelRequest
+from chats.providers.anthropic.caching import marked_for_cache
+from chats.providers.anthropic.compaction import context_arguments
+from chats.providers.anthropic.history import NAME, History, sendable_history
+from chats.providers.anthropic.models import Takes
+from chats.providers.anthropic.models import takes as takes_by_name
+from chats.providers.anthropic.settings import setting_arguments, tool_arguments
 
-NAME = "anthropic"
-THOUGHTS = frozenset({"thinking", "redacted_thinking"})
-#: Block types that any message may hold. A model's own messages also return its thoughts and the use of Anthropic's server
-#: tools. Blocks of other types stay in the stored step and are not sent, because the API refuses types that it does not know.
-SENT = frozenset({"text", "tool_use", "tool_result", "image", "document"})
-EMPTY = {"type": "text", "text": "(nothing said)"}
+__all__ = ["NAME", "Asked", "request_arguments"]
+
 NO_TOOLS = {"name": "none", "description": "There are no tools any more.", "input_schema": {"type": "object"}}
 
 
-def request_arguments(request: ModelRequest, model: str, without: Collection[str] = ()) -> dict[str, Any]:
-    """Return the arguments of `messages.create`, with the system prompt and the tools marked for prompt caching.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of `messages.create`, and the history in them."""
 
-    `without` names what this model was found to refuse: "temperature", "enabled" or "adaptive" thinking, or "thoughts",
-    the thinking blocks of earlier answers.
+    arguments: dict[str, Any]
+    history: History
+
+
+def request_arguments(
+    request: ModelRequest,
+    model: str,
+    without: Collection[str] = (),
+    takes: Takes | None = None,
+    *,
+    skip: int = 0,
+) -> Asked:
+    """Return what to ask `model`, with the prompt marked for caching.
+
+    `without` names what this model was found to refuse: "temperature", "effort", "compaction", "enabled" or "adaptive"
+    thinking, or "thoughts", the thinking blocks of earlier answers. `skip` is how many messages are too many.
     """
-    agent = request.agent
-    messages = [_message(message, model, thoughts="thoughts" not in without) for message in request.messages]
-    last = messages[-1]["content"][-1]
-    if messages[-1]["role"] == "assistant" and last["type"] == "text":
-        # After `pause_turn` the API continues this message, and refuses one that ends in white space.
-        messages[-1]["content"][-1] = last | {"text": last["text"].rstrip()}
-    arguments: dict[str, Any] = {"model": model, "messages": messages, "max_tokens": agent.max_tokens}
+    agent, takes = request.agent, takes or takes_by_name(model)
+    opening: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
     if agent.system.strip():
-        arguments["system"] = [{"type": "text", "text": agent.system, "cache_control": {"type": "ephemeral"}}]
-    if agent.tools:
-        tools: list[dict[str, Any]] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-            for tool in agent.tools
-        ]
-        tools[-1]["cache_control"] = {"type": "ephemeral"}
-        arguments["tools"] = tools
-    elif any(block["type"] == "tool_use" for message in messages for block in message["content"]):
+        opening["system"] = [{"type": "text", "text": agent.system}]
+    if agent.tools or agent.server_tools:
+        opening["tools"] = tool_arguments(agent)
+    elif any(block.get("type") == "tool_use" for message in request.messages for block in message.content):
         # The API refuses a history with tool calls in a request without tools.
-        arguments |= {"tools": [NO_TOOLS], "tool_choice": {"type": "none"}}
-    return arguments | _sampling(agent, messages, without)
-
-
-def _sampling(agent: Agent, messages: list[dict[str, Any]], without: Collection[str]) -> dict[str, Any]:
-    """Return the arguments for thinking or for the temperature; the API accepts only one of them."""
-    if not agent.thinking:
-        # The SDK has dropped this argument, but older models still accept it.
-        sampling = {"extra_body": {"temperature": agent.temperature}}
-        return {} if agent.temperature is None or "temperature" in without else sampling
-    if agent.thinking == ADAPTIVE or "enabled" in without:
-        return {} if ADAPTIVE in without else {"thinking": {"type": ADAPTIVE}}
-    if not _turn_began_with_thinking(messages):
-        return {}
-    budget = int(agent.thinking)
-    return {"thinking": {"type": "enabled", "budget_tokens": budget}, "max_tokens": agent.max_tokens + budget}
-
-
-def _turn_began_with_thinking(messages: list[dict[str, Any]]) -> bool:
-    """Return whether a thinking budget is allowed: a turn that began without thinking has to end without it."""
-    first = None
-    for message in reversed(messages):
-        if message["role"] == "assistant":
-            first = message
-        elif any(block["type"] != "tool_result" for block in message["content"]):
-            break
-    return first is None or first["content"][0]["type"] in THOUGHTS
-
-
-def _message(message: ModelMessage, model: str, *, thoughts: bool) -> dict[str, Any]:
-    """Return a message as this model may see it: thoughts are signed for the model that made them."""
-    own = message.provider == NAME and message.model == model
-    content = [block for block in message.content if _is_sendable(block, own=own, thoughts=thoughts)]
-    if not content or content[-1]["type"] in THOUGHTS:
-        # The API refuses an empty message, and one that ends in a thought.
-        content.append(EMPTY)
-    return {"role": message.role, "content": content}
-
-
-def _is_sendable(block: dict[str, Any], *, own: bool, thoughts: bool) -> bool:
-    kind = str(block.get("type"))
-    if kind in THOUGHTS:
-        # The API refuses a thought that was cut off before it was signed.
-        return own and thoughts and bool(block.get("signature") or block.get("data"))
-    return kind in SENT or (own and (kind == "server_tool_use" or kind.endswith("_tool_result")))
+        opening["tools"] = [NO_TOOLS]
+        choice["tool_choice"] = {"type": "none"}
+    summaries = takes.compaction and "compaction" not in without
+    history = sendable_history(
+        request.messages, model, opening, thoughts="thoughts" not in without, summaries=summaries, skip=skip
+    )
+    arguments = {"model": model, "max_tokens": agent.max_tokens, **opening, "messages": history.messages, **choice}
+    arguments |= setting_arguments(agent, history.messages, without, takes)
+    if "compaction" not in without:
+        context = context_arguments(history, takes)
+        # The temperature is in the same argument.
+        extra = arguments.get("extra_body", {}) | context.get("extra_body", {})
+        arguments |= context | ({"extra_body": extra} if extra else {})
+    return Asked(marked_for_cache(arguments, agent.cache_minutes), history)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from approvals.runtime.canonical import NotCanonical, clean_text, parse
@@ -19,21 +19,51 @@ from chats.agent.events import (
     ToolInputReady,
     ToolInputStarted,
 )
+from chats.providers.anthropic.history import SUMMARY
+from chats.providers.scrubbing import scrub, scrub_json
 
+#: Every stop reason of the API; any other becomes "unknown" (`chats.agent.provider.STOP_REASONS`).
+STOP_REASONS = frozenset(
+    {
+        "end_turn",
+        "tool_use",
+        "max_tokens",
+        "stop_sequence",
+        "pause_turn",
+        "refusal",
+        "model_context_window_exceeded",
+    }
+)
+MAX_DETAILS = 10
 USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+#: The events of the protocol, which have to be as it says. Others are new, and ignored.
+EVENTS = frozenset(
+    {"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta"}
+)
+
+
+class StreamBroken(Exception):
+    """The stream ended, or became unreadable, before the API said why the answer ended."""
 
 
 class StreamedAnswer:
     """One answer of `model` as it arrives: `begun` with its first block, `complete` once the API has said why it ended.
 
-    Blocks of unknown types are kept, and unknown events and deltas ignored, because the API adds new ones.
+    What the API says about it is kept without `secrets`.
+    Blocks of unknown types are kept, and unknown events and deltas ignored, because the API adds new ones. Known ones that are
+    not as they should be break the stream.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, secrets: Sequence[str] = ()) -> None:
         self.begun = False
         self.stop_reason = ""
+        self.stop_details: dict[str, Any] = {}
         self.model = model
+        self._secrets = secrets
         self.usage: dict[str, int] = {}
+        self._summary_usage: dict[str, int] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._json: dict[int, list[str]] = {}
         self._open: set[int] = set()
@@ -43,49 +73,100 @@ class StreamedAnswer:
         return bool(self.stop_reason)
 
     def take(self, raw: dict[str, Any]) -> Iterator[Event]:
-        """Take one raw event; yield what it gives to show."""
-        match raw:
-            case {"type": "message_start", "message": {"usage": usage}}:
-                self._count(usage)
-            case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
-                yield from self._start(index, dict(block))
-            case {"type": "content_block_delta", "index": int(index), "delta": dict(delta)} if index in self._open:
-                yield from self._delta(index, delta)
-            case {"type": "content_block_stop", "index": int(index)} if index in self._open:
-                yield from self._stop(index)
-            case {"type": "message_delta", "delta": dict(delta)}:
-                self.stop_reason = delta.get("stop_reason") or self.stop_reason
-                self._count(raw.get("usage"))
-                for index in sorted(self._open) if self.complete else ():
-                    yield from self._stop(index)
+        """Take one raw event; yield what it gives to show. StreamBroken."""
+        try:
+            yield from self._take(raw)
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
+            # A value somewhere in a known event is of another type than the protocol says, or nested without end.
+            raise StreamBroken from None
 
-    def finished(self) -> ModelFinished:
-        """Return the whole answer.
+    def _take(self, raw: dict[str, Any]) -> Iterator[Event]:
+        match raw:
+            case {"type": "message_start", "message": dict(message)}:
+                self._count(message.get("usage"))
+            case {"type": "content_block_start", "index": int(index), "content_block": {"type": str()} as block}:
+                yield from self._start(index, dict(block))
+            case {"type": "content_block_delta", "index": int(index), "delta": {"type": str()} as delta}:
+                if index in self._open:
+                    yield from self._delta(index, delta)
+            case {"type": "content_block_stop", "index": int(index)}:
+                if index in self._open:
+                    yield from self._stop(index)
+            case {"type": "message_delta", "delta": dict(delta)}:
+                yield from self._end(delta, raw.get("usage"))
+            case {"type": str(kind)} if kind not in EVENTS:
+                pass
+            case _:
+                raise StreamBroken
+
+    def _end(self, delta: dict[str, Any], usage: Any) -> Iterator[Event]:
+        """Take the reason for which the answer ends."""
+        self._count(usage)
+        reason = delta.get("stop_reason")
+        if not reason:
+            return
+        known = reason in STOP_REASONS
+        details = delta.get("stop_details")
+        if isinstance(details, dict):
+            given = {name: value for name, value in list(details.items())[:MAX_DETAILS] if value is not None}
+            self.stop_details = scrub_json(given, self._secrets)
+        if not known:
+            self.stop_details["reason"] = scrub(str(reason), self._secrets)
+        for index in sorted(self._open):
+            yield from self._stop(index)
+        # At last, because an event that breaks the stream does not complete the answer.
+        self.stop_reason = reason if known else "unknown"
+
+    def finished(self, prefix: str = "", more_details: dict[str, Any] | None = None) -> ModelFinished:
+        """Return the whole answer, made under `prefix`.
 
         It leaves out a thought with characters that no database can store: changing it would break its signature.
         """
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         kept = [block for block in blocks if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")]
-        return ModelFinished(kept, self.stop_reason, self.model, self.usage)
+        details = self.stop_details | (more_details or {})
+        usage = self.usage | {
+            name: self.usage.get(name, 0) + amount for name, amount in self._summary_usage.items() if amount
+        }
+        return ModelFinished(kept, self.stop_reason, self.model, usage, details, prefix)
 
     def _count(self, usage: Any) -> None:
         # The numbers are cumulative, so the last one is right.
         if isinstance(usage, dict):
             self.usage |= {name: usage[name] for name in USAGE if isinstance(usage.get(name), int)}
+            # What a summary costs is not part of the sums.
+            rounds = [
+                one for one in usage.get("iterations") or () if isinstance(one, dict) and one.get("type") == SUMMARY
+            ]
+            if rounds:
+                self._summary_usage = {name: sum(int(one.get(name) or 0) for one in rounds) for name in USAGE}
+            output = usage.get("output_tokens_details")
+            if isinstance(output, dict) and isinstance(output.get("thinking_tokens"), int):
+                self.usage["thinking_tokens"] = output["thinking_tokens"]
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Event]:
+        if index in self._blocks:
+            raise StreamBroken
+        match block:
+            case {"type": "text" | "thinking" as kind}:
+                if not isinstance(block.setdefault(kind, ""), str):
+                    raise StreamBroken
+            case {"type": "tool_use"} if not (isinstance(block.get("id"), str) and isinstance(block.get("name"), str)):
+                raise StreamBroken
         self._blocks[index] = block
         self._open.add(index)
         self.begun = True
         match block:
-            case {"type": "text"}:
+            case {"type": "text", "text": str(text)}:
                 yield TextStarted(f"text-{index}")
-                if block.setdefault("text", ""):
-                    yield TextDelta(f"text-{index}", block["text"])
-            case {"type": "thinking"}:
+                if text:
+                    yield TextDelta(f"text-{index}", text)
+            case {"type": "thinking", "thinking": str(text)}:
                 yield ReasoningStarted(f"thinking-{index}")
-                if block.setdefault("thinking", ""):
-                    yield ReasoningDelta(f"thinking-{index}", block["thinking"])
+                if text:
+                    yield ReasoningDelta(f"thinking-{index}", text)
+            case {"type": "compaction"}:
+                yield ReasoningStarted(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputStarted(call_id, name)
 
@@ -100,12 +181,27 @@ class StreamedAnswer:
                 yield ReasoningDelta(f"thinking-{index}", text)
             case {"type": "signature_delta", "signature": str(signature)}:
                 block["signature"] = block.get("signature", "") + signature
+            case {"type": "compaction_delta"} if block.get("type") == SUMMARY:
+                yield from self._add_to_summary(index, delta)
             case {"type": "citations_delta", "citation": citation}:
                 block["citations"] = [*(block.get("citations") or []), citation]
             case {"type": "input_json_delta", "partial_json": str(text)}:
                 self._json.setdefault(index, []).append(text)
                 if text and block.get("type") == "tool_use":
                     yield ToolInputDelta(block.get("id", ""), text)
+            case {"type": "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta"}:
+                # A piece that is lost would change what was said, or what a tool is asked for.
+                raise StreamBroken
+
+    def _add_to_summary(self, index: int, delta: dict[str, Any]) -> Iterator[Event]:
+        """Take a piece of a summary of what is long ago; people read it like a thought."""
+        block = self._blocks[index]
+        text, sealed = delta.get("content"), delta.get("encrypted_content")
+        if isinstance(text, str) and text:
+            block["content"] = (block.get("content") or "") + text
+            yield ReasoningDelta(f"summary-{index}", text)
+        if isinstance(sealed, str):
+            block["encrypted_content"] = sealed
 
     def _stop(self, index: int) -> Iterator[Event]:
         block = self._blocks[index]
@@ -118,6 +214,8 @@ class StreamedAnswer:
                 yield TextEnded(f"text-{index}")
             case {"type": "thinking"}:
                 yield ReasoningEnded(f"thinking-{index}")
+            case {"type": "compaction"}:
+                yield ReasoningEnded(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputReady(call_id, name, block["input"])
 

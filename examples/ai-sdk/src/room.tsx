@@ -53,11 +53,31 @@ function Message({ message, view, conversation }: { message: UIMessage; view: Vi
       {message.parts.map((part, place) => {
         if (part.type === "text" && message.role === "user") return <p key={place}>{part.text}</p>;
         if (part.type === "text") return <Text key={place} text={part.text} />;
+        if (part.type === "data-remark") return <Remark key={place} data={part.data} />;
+        if (part.type === "source-url") return <Source key={place} url={part.url} title={part.title ?? part.url} />;
         if (!isToolUIPart(part)) return null;
         const asked = view.pending.find((one) => one.toolCallId === part.toolCallId);
         return <Tool key={part.toolCallId} part={part} asked={asked} conversation={conversation} />;
       })}
     </article>
+  );
+}
+
+/** How the answer ended, if it is not simply whole. */
+function Remark({ data }: { data: unknown }) {
+  return <p className="doing">{(data as { text: string }).text}</p>;
+}
+
+/** A page that the answer cites. Its host is shown, because a title may say anything. */
+function Source({ url, title }: { url: string; title: string }) {
+  return (
+    <p className="doing">
+      Source:{" "}
+      <a href={url} rel="noopener noreferrer nofollow">
+        {title}
+      </a>{" "}
+      ({new URL(url).hostname})
+    </p>
   );
 }
 

@@ -26,6 +26,7 @@ PAGE = 200
 #: The contents of a chat, by table.
 INSIDE = {
     "message": gettext_lazy("messages"),
+    "attachment": gettext_lazy("files"),
     "turn": gettext_lazy("turns"),
     "step": gettext_lazy("steps"),
     "toolcall": gettext_lazy("tool calls"),

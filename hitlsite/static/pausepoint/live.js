@@ -115,13 +115,27 @@
     for (const element of new Set([form, event.detail.target])) removeErrors(element);
   });
 
-  function showSendError(form) {
+  // An error that is not a page, as when a proxy or the limit of a request's size refuses, must not take the form's place.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr, requestConfig } = event.detail;
+    const type = xhr.getResponseHeader("Content-Type") || "";
+    const form = requestConfig.elt.closest("form");
+    if (xhr.status < 400 || type.startsWith("text/html") || !form) return;
+    event.detail.shouldSwap = false;
+    showSendError(form, saidBy(xhr));
+  });
+
+  function saidBy(xhr) {
+    try { return JSON.parse(xhr.responseText).detail; } catch { return undefined; }
+  }
+
+  function showSendError(form, words) {
     const line = document.createElement("p");
     line.className = "refusal";
     line.dataset.problem = "";
     line.setAttribute("role", "alert");
     line.tabIndex = -1;
-    line.textContent = gettext("The server does not respond. Try again in a moment. Nothing is decided twice.");
+    line.textContent = words || gettext("The server does not respond. Try again in a moment. Nothing is decided twice.");
     form.before(line);
     // A button that was disabled meanwhile has lost the focus. Do not take it from anything else.
     if (document.activeElement === document.body || form.contains(document.activeElement)) line.focus();

@@ -203,3 +203,14 @@ def test_a_value_that_no_header_can_carry_is_refused_at_once(value):
 def test_an_id_stays_one_segment_of_the_url():
     _, (call,), _ = carry_out(pausepoint._end(60, "a/../b?c", "completed"), [said({})])
     assert call.path == "/workflows/a%2F..%2Fb%3Fc/end"
+
+
+def test_who_offers_options_asks_a_question():
+    kinds = [
+        asking().body["kind"],
+        asking(options=["red", "blue"]).body["kind"],
+        asking(allow_text=True).body["kind"],
+        asking(response_schema={"type": "object"}).body["kind"],
+        asking(kind="form", options=["red"]).body["kind"],
+    ]
+    assert kinds == ["approval", "question", "question", "approval", "form"]

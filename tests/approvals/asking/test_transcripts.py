@@ -30,9 +30,20 @@ def test_the_end_of_a_conversation_is_kept_and_within_bounds(messages):
     found = fit_messages(messages)
     assert problem(found) == ""
     said = [(role, text.strip()) for role, text in messages if text.strip()]
-    cut = [(role, text if len(text) <= KEPT_CHARACTERS else text[:KEPT_CHARACTERS] + CUT) for role, text in said]
-    assert [(one["role"], one["text"]) for one in found] == (cut[-len(found) :] if found else [])
+    cut = [
+        (role, text if len(text) <= KEPT_CHARACTERS else f"{text[:KEPT_CHARACTERS]}\n\n{CUT}") for role, text in said
+    ]
+    assert [(one["role"], one["text"]) for one in found[:-1]] == cut[len(cut) - len(found) : -1]
     assert bool(found) == bool(said)
+
+
+def test_of_a_long_last_message_the_words_right_before_the_request_are_kept():
+    long = "".join(f"{number} " for number in range(2_000)).strip()
+    begins, ends = fit_messages([("user", long), ("assistant", long)])
+    assert (begins["text"], ends["text"]) == (
+        f"{long[:KEPT_CHARACTERS]}\n\n{CUT}",
+        f"{CUT}\n\n{long[-KEPT_CHARACTERS:]}",
+    )
 
 
 @pytest.mark.parametrize(

@@ -152,9 +152,10 @@ def test_checkboxes_are_shown_for_bulk_decidable_requests(desk):
     assert (boxes(desk), boxes(browser(carol())), boxes(browser(mallory()))) == (4, 0, 0)
 
 
-def test_decided_row_shows_who_what_and_why(desk):
+def test_decided_row_shows_who_what_and_why_and_still_the_values(desk):
     page = parse(desk.get("/requests/?status=rejected").text)
-    (row,) = page.find("p", class_="row-gist")
+    (row,), (values,) = page.find("p", class_="row-gist"), page.find("span", class_="row-values")
+    assert values.words == "amount 120 · orderId 4711"
     assert row.words.startswith("Rejected by erin")
     assert row.find("q")[0].words == "Only on Friday."
 

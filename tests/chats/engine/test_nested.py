@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from approvals import actions as desk
 from approvals import signals
@@ -37,7 +38,11 @@ def with_the_boss(settings):
 
 
 def working() -> bool:
-    return Turn.objects.filter(state__in=[TurnState.QUEUED, TurnState.RUNNING]).exists()
+    """Whether a turn is at work, or a sub-agent's has just rested and its caller is not queued yet."""
+    _, moved = sweep.answered_nested()
+    at_work = Q(state__in=[TurnState.QUEUED, TurnState.RUNNING])
+    # One statement, because a turn could move from one set to the other between two.
+    return Turn.objects.filter(at_work | Q(pk__in=moved.values("pk"))).exists()
 
 
 def work(*turns: Turn) -> None:

@@ -142,8 +142,11 @@ class Desk(RuleBasedStateMachine):
         for whole, row in zip(folded(turn), checkpoints_of(turn), strict=True):
             assert digest(whole) == row.digest
         message = Message.objects.filter(chat=self.chat, message_id=turn.message_id).first()
-        if message is not None and not ended:
-            assert message.parts == projection.message_parts(queries.step_views([turn.pk])[turn.pk])
+        if message is not None:
+            # Nothing is stored before the end, and then what the last checkpoint says.
+            assert message.parts == (folded(turn)[-1] if ended else [])
+            made = projection.message_parts(queries.step_views([turn.pk])[turn.pk])
+            assert queries.with_parts(message).parts[: len(made)] == made
         workflow = Workflow.objects.filter(scope=self.chat.scope, key=str(turn.run_id)).first()
         if workflow is not None:
             assert workflow.ended == ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chats.queries.projection import NO_TEXT, CallView, StepView, message_parts, model_messages
+from chats.queries.projection import NO_TEXT, CallView, StepView, answered, message_parts
 
 USE = {"type": "tool_use", "id": "c1", "name": "pay", "input": {"a": 1}}
 
@@ -84,7 +84,7 @@ def test_the_model_history_pairs_every_call_with_its_result():
         StepView([{"type": "text", "text": "hm"}, USE], [call("denied", reason="No.")], "anthropic", "m1"),
         StepView([]),
     ]
-    first, result, last = model_messages(steps)
+    first, result, last = answered([], steps)
     assert (first.role, first.content[1], first.provider, first.model) == ("assistant", USE, "anthropic", "m1")
     assert (result.role, result.content[0]["tool_use_id"], "is_error" in result.content[0]) == ("user", "c1", False)
     assert last.content == [{"type": "text", "text": NO_TEXT}]
@@ -105,5 +105,5 @@ def test_the_model_history_pairs_every_call_with_its_result():
     ],
 )
 def test_the_model_history_describes_every_result(view, content, is_error):
-    (_, message) = model_messages([StepView([USE], [view])])
+    (_, message) = answered([], [StepView([USE], [view])])
     assert (message.content[0]["content"], message.content[0].get("is_error", False)) == (content, is_error)

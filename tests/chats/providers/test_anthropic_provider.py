@@ -1,25 +1,18 @@
-"""The requests to Claude, their retries, and the errors that people are shown."""
+"""The requests to Claude: what each model is sent."""
 
 from __future__ import annotations
-
-import time
-from email.utils import formatdate
 
 import pytest
 
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
 from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
+from chats.agent.server_tools import ServerTool
 from chats.providers.anthropic import AnthropicProvider
 from tests.support.anthropic_server import (
     KEY,
     AnthropicServer,
-    Close,
-    Reply,
-    answer,
-    error,
     redacted,
-    refuses,
     says,
     text,
     thinking,
@@ -31,6 +24,7 @@ HELLO = [ModelMessage("user", [text("Hello")])]
 THOUGHT = thinking("Paris, then.", "c2ln+/==")
 CALL = tool_use("toolu_1", "getWeather", city="Paris")
 RESULT = ModelMessage("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "clear"}])
+MARK = {"cache_control": {"type": "ephemeral"}}
 WAIT = "Wait a minute, then send your message again."
 
 
@@ -64,7 +58,7 @@ def step(*blocks, model=NEW, provider="anthropic"):
 
 def sent(claude, number=-1):
     """Return the messages of a request as (role, content)."""
-    return [(message["role"], message["content"]) for message in claude.requests[number].body["messages"]]
+    return claude.requests[number].messages
 
 
 async def test_system_prompt_and_tools_are_sent_and_marked_for_caching(claude):
@@ -74,13 +68,19 @@ async def test_system_prompt_and_tools_are_sent_and_marked_for_caching(claude):
         "model": NEW,
         "max_tokens": 8192,
         "stream": True,
-        "system": [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
-        "messages": [{"role": "user", "content": [text("Hello")]}],
+        "system": [{"type": "text", "text": "Be kind."} | MARK],
+        "messages": [{"role": "user", "content": [text("Hello") | MARK]}],
         "tools": [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema} | mark
-            for tool, mark in ((getWeather, {}), (issueRefund, {"cache_control": {"type": "ephemeral"}}))
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in (getWeather, issueRefund)
         ],
     }
+
+
+async def test_tools_are_marked_for_caching_if_there_is_no_system_prompt(claude):
+    claude.will(says(text("Hi")))
+    await ask(claude)
+    assert ["cache_control" in tool for tool in claude.requests[0].body["tools"]] == [False, True]
 
 
 async def test_an_agent_names_its_own_model(claude):
@@ -92,7 +92,11 @@ async def test_an_agent_names_its_own_model(claude):
 SAMPLING = {
     "none": ({}, MIDDLE, {"max_tokens": 8192}),
     "temperature": ({"temperature": 0.2}, MIDDLE, {"max_tokens": 8192, "temperature": 0.2}),
-    "adaptive": ({"thinking": "adaptive"}, NEW, {"max_tokens": 8192, "thinking": {"type": "adaptive"}}),
+    "adaptive": (
+        {"thinking": "adaptive"},
+        NEW,
+        {"max_tokens": 8192, "thinking": {"type": "adaptive", "display": "summarized"}},
+    ),
     "a budget beside the answer": (
         {"thinking": 2048, "max_tokens": 1000},
         MIDDLE,
@@ -115,22 +119,53 @@ async def test_thinking_and_temperature_are_requested(claude, wish):
     assert {name: body[name] for name in ("max_tokens", "temperature", "thinking") if name in body} == expected
 
 
-CONCESSIONS = {
+MAPPED = {
     "no temperature": ({"temperature": 0.2}, NEW, {}),
-    "no budget": ({"thinking": 2048}, NEW, {"thinking": {"type": "adaptive"}}),
+    "no budget": ({"thinking": 2048}, NEW, {"thinking": {"type": "adaptive", "display": "summarized"}}),
     "not adaptive": ({"thinking": "adaptive"}, OLD, {}),
+    "effort": ({"effort": "xhigh"}, NEW, {"output_config": {"effort": "xhigh"}}),
+    "not so much effort": ({"effort": "xhigh"}, MIDDLE, {}),
+    "no effort": ({"effort": "low"}, OLD, {}),
 }
 
 
-@pytest.mark.parametrize("concession", CONCESSIONS)
-async def test_an_unsupported_feature_is_left_out_from_then_on(claude, concession):
-    given, model, expected = CONCESSIONS[concession]
-    given = given | {"provider": AnthropicProvider(api_key=KEY, model=model, base_url=claude.url)}
+@pytest.mark.parametrize("wish", MAPPED)
+async def test_what_a_model_does_not_take_is_not_sent(claude, wish):
+    given, model, expected = MAPPED[wish]
+    claude.will(says(text("Hi")))
+    await ask(claude, model=model, **given)
+    (request,) = claude.requests
+    names = ("temperature", "thinking", "output_config")
+    assert {name: request.body[name] for name in names if name in request.body} == expected
+
+
+async def test_a_model_that_is_not_listed_is_asked_by_the_newest_rules(claude):
+    claude.will(says(text("Hi")))
+    await ask(claude, model="claude-lyra-7", thinking=2048, temperature=0.5, effort="max")
+    body = claude.requests[0].body
+    assert (body["thinking"], body["output_config"], "temperature" in body) == (
+        {"type": "adaptive", "display": "summarized"},
+        {"effort": "max"},
+        False,
+    )
+
+
+async def test_a_model_that_is_not_listed_is_asked_as_the_api_says_and_a_refused_setting_is_left_out(claude):
+    claude.models["claude-lyra-7"] = {
+        "id": "claude-lyra-7",
+        "max_input_tokens": 50_000,
+        "capabilities": {
+            "thinking": {"types": {"adaptive": {"supported": False}, "enabled": {"supported": True}}},
+            "effort": {"supported": True, "low": {"supported": True}, "max": {"supported": False}},
+        },
+    }
+    given = {"provider": AnthropicProvider(api_key=KEY, model="claude-lyra-7", base_url=claude.url)}
     claude.will(says(text("Hi")), says(text("Hi again")))
-    assert [await ask(claude, **given), await ask(claude, **given)] == [[text("Hi")], [text("Hi again")]]
-    (_, second, third) = claude.requests
-    assert {name: second.body[name] for name in ("temperature", "thinking") if name in second.body} == expected
-    assert second.body == third.body
+    # The stand-in takes no budget from this model, whatever its list says.
+    await ask(claude, thinking=2048, effort="max", **given)
+    await ask(claude, thinking=2048, effort="low", **given)
+    asked = [(request.body.get("thinking"), request.body.get("output_config")) for request in claude.requests]
+    assert asked == [({"type": "enabled", "budget_tokens": 2048}, None), (None, None), (None, {"effort": "low"})]
 
 
 def test_a_too_small_thinking_budget_is_refused_at_once():
@@ -175,103 +210,85 @@ async def test_refused_thoughts_are_left_out_and_the_chat_continues(claude):
     claude.will(says(text("Clear.")), says(THOUGHT, text("Hi")), says(text("Clear.")))
     assert await ask(claude, history, **given) == [text("Clear.")]
     assert [sent(claude, number)[1][1] for number in (0, 1)] == [[THOUGHT, CALL], [CALL]]
-    assert claude.requests[1].body["thinking"] == {"type": "adaptive"}
+    assert claude.requests[1].body["thinking"] == {"type": "adaptive", "display": "summarized"}
     await ask(claude, **given)
     await ask(claude, history, **given)
     assert (len(claude.requests), sent(claude)[1][1]) == (4, [THOUGHT, CALL])
 
 
 EMPTY = text("(nothing said)")
+WEB = [ServerTool(name="web_search")]
+SEARCH = [
+    {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
+    {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
+]
 ODD_STEPS = {
     "only a thought": ([THOUGHT], [THOUGHT, EMPTY]),
     "a thought at the end": ([text("So."), THOUGHT], [text("So."), THOUGHT, EMPTY]),
     "a thought without signature": ([{"type": "thinking", "thinking": "Hm"}, text("So.")], [text("So.")]),
+    "an orphaned result of a server tool": (
+        [{"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}, text("So.")],
+        [text("So.")],
+    ),
+    "a use of a server tool without its result": (
+        [{"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}, text("So.")],
+        [text("So.")],
+    ),
+    "an MCP connector": (
+        [
+            {"type": "mcp_tool_use", "id": "m1", "name": "find", "server_name": "crm", "input": {}},
+            {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": False, "content": []},
+            text("So."),
+        ],
+        [text("So.")],
+    ),
+    "a thought behind a block that is left out": ([{"type": "hologram"}, THOUGHT, text("So.")], [text("So.")]),
     "an unknown block": ([text("So."), {"type": "hologram", "data": 1}], [text("So.")]),
     "only an unknown block": ([{"type": "hologram"}], [EMPTY]),
-    "the API's own tools": (
-        [{"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}, text("So.")],
-        [{"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}, text("So.")],
-    ),
+    "the API's own tools": ([*SEARCH, THOUGHT, text("So.")], [*SEARCH, THOUGHT, text("So.")]),
 }
+
+
+async def test_a_search_that_was_paused_is_continued_and_sent_back_as_a_pair(claude):
+    paused, found = step(text("I look."), SEARCH[0]), step(SEARCH[1], text("Found."))
+    claude.will(says(*paused.content, stop_reason="pause_turn"), says(*found.content), says(text("Yes.")))
+    await ask(claude, server_tools=WEB)
+    await ask(claude, [*HELLO, paused], server_tools=WEB)
+    await ask(claude, [*HELLO, paused, found, ModelMessage("user", [text("And?")])], server_tools=WEB)
+    assert [content for _, content in sent(claude)[1:3]] == [[text("I look."), SEARCH[0]], [SEARCH[1], text("Found.")]]
 
 
 @pytest.mark.parametrize("odd", ODD_STEPS)
 async def test_an_unusual_answer_is_sent_back_in_an_accepted_form(claude, odd):
     blocks, expected = ODD_STEPS[odd]
-    claude.will(says(THOUGHT), says(text("Yes.")))
-    await ask(claude)
-    await ask(claude, [*HELLO, step(*blocks), ModelMessage("user", [text("And?")])])
+    claude.will(says(*blocks), says(text("Yes.")))
+    await ask(claude, server_tools=WEB)
+    await ask(claude, [*HELLO, step(*blocks), ModelMessage("user", [text("And?")])], server_tools=WEB)
     assert sent(claude)[1] == ("assistant", expected)
     assert len(claude.requests) == 2
+
+
+async def test_a_search_beside_a_call_runs_when_the_call_has_its_result(claude):
+    both = step(text("I look."), SEARCH[0], CALL)
+    found = step(SEARCH[1], THOUGHT, text("Found."))
+    claude.will(says(*both.content, stop_reason="tool_use"), says(*found.content), says(text("Yes.")))
+    await ask(claude, server_tools=WEB)
+    await ask(claude, [*HELLO, both, RESULT], server_tools=WEB)
+    await ask(claude, [*HELLO, both, RESULT, found, ModelMessage("user", [text("And?")])], server_tools=WEB)
+    assert [content for _, content in sent(claude)[1:4]] == [[*message.content] for message in (both, RESULT, found)]
+
+
+async def test_a_search_that_waits_is_left_out_if_it_is_no_longer_offered_or_cannot_run_any_more(claude):
+    paused, both = step(text("I look."), SEARCH[0]), step(text("I look."), SEARCH[0], CALL)
+    claude.will(*[says(text("Yes."))] * 3)
+    await ask(claude, [*HELLO, paused])
+    await ask(claude, [*HELLO, both, RESULT])
+    await ask(claude, [*HELLO, both, RESULT, ModelMessage("user", [text("And?")])], server_tools=WEB)
+    kept = [text("I look."), CALL]
+    assert [sent(claude, number)[1][1] for number in range(3)] == [[text("I look.")], kept, kept]
 
 
 async def test_an_agent_without_tools_can_answer_after_calls_in_the_history(claude):
     claude.will(says(text("Clear.")))
     assert await ask(claude, [*HELLO, step(CALL), RESULT], tools=[]) == [text("Clear.")]
     assert claude.requests[0].body["tool_choice"] == {"type": "none"}
-
-
-TOO_LONG = "This chat is too long for the model. Start a new chat."
-NO_CREDIT = "The account of ANTHROPIC_API_KEY has no credit left. Add credit, then send your message again."
-NO_ACCESS = f"The API key does not have access to the model {NEW}. Check ANTHROPIC_API_KEY and HITL_MODEL."
-LIMIT = f"Claude's rate limit is reached. {WAIT}"
-REFUSALS = {
-    "403": (refuses(403, "permission_error"), NO_ACCESS),
-    "404": (refuses(404, "not_found_error"), f"No model is named {NEW}. Check HITL_MODEL, or the agent's model."),
-    "402": (refuses(402, "billing_error"), NO_CREDIT),
-    "credit": (refuses(400, "invalid_request_error", "Your credit balance is too low"), NO_CREDIT),
-    "400": (refuses(400, "invalid_request_error", "prompt is too long: 2 tokens > 1 maximum"), TOO_LONG),
-    "413": (refuses(413, "request_too_large"), TOO_LONG),
-    "other": (refuses(400, "invalid_request_error", "no"), "Claude did not accept the request: no"),
-    "429": (refuses(429, "rate_limit_error", retry_after="61"), LIMIT.replace("a minute", "2 minutes")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSALS)
-async def test_a_permanent_error_is_reported_at_once(claude, case):
-    reply, words = REFUSALS[case]
-    claude.will(reply)
-    assert await refusal(claude) == (words, 1)
-
-
-async def test_a_long_retry_after_is_not_waited_for(claude):
-    claude.will(refuses(429, "rate_limit_error", retry_after=formatdate(time.time() + 3600, usegmt=True)))
-    assert await refusal(claude) == (LIMIT.replace("a minute", "60 minutes"), 1)
-
-
-async def test_a_wrong_key_is_reported_at_once(claude):
-    assert await refusal(claude, key="sk-ant-wrong") == ("Claude rejected the API key. Check ANTHROPIC_API_KEY.", 1)
-
-
-USELESS_KEYS = {
-    "": "No API key for Claude is configured. Set ANTHROPIC_API_KEY, or HITL_PROVIDER=scripted.",
-    "sk-änt": "ANTHROPIC_API_KEY contains invalid characters. Copy it again.",
-}
-
-
-@pytest.mark.parametrize("key", USELESS_KEYS)
-def test_no_request_is_sent_without_a_valid_key(key):
-    with pytest.raises(ProviderError) as failure:
-        AnthropicProvider(api_key=key, model=NEW)
-    assert str(failure.value) == USELESS_KEYS[key]
-
-
-PASSING = {
-    "500": refuses(500, "api_error", retry_after="0"),
-    "529": refuses(529, "overloaded_error", retry_after="0"),
-    "429": refuses(429, "rate_limit_error", retry_after="0"),
-    "an error before the first block": Reply(
-        items=[answer()[0], error("overloaded_error")], headers={"retry-after": "0"}
-    ),
-    "an early close": Reply(items=[answer()[0], Close.EARLY]),
-    "a clean close": Reply(items=[answer()[0], Close.CLEAN]),
-    "rubbish": Reply(items=[b"event: message_start\ndata: <html>\n\n"]),
-    "no stream at all": Reply(items=[b"<html>Welcome to the proxy</html>"]),
-}
-
-
-@pytest.mark.parametrize("case", PASSING)
-async def test_a_failure_before_the_first_output_is_retried(claude, case):
-    claude.will(PASSING[case], says(text("Hi")))
-    assert await ask(claude) == [text("Hi")]
-    assert len(claude.requests) == 2

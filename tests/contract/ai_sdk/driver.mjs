@@ -58,7 +58,7 @@ async function rest({ calm }) {
 }
 
 const acts = {
-  send: (chat, { text, messageId }) => chat.sendMessage({ text, messageId }),
+  send: (chat, { text, messageId, files }) => chat.sendMessage({ text, messageId, files }),
   answer: (chat, { call, tool, output }) => chat.addToolOutput({ tool, toolCallId: call, output }),
   decline: (chat, { call, tool, words }) => chat.addToolOutput({ tool, toolCallId: call, state: "output-error", errorText: words }),
   rule: (chat, { approval, approved, reason }) => chat.addToolApprovalResponse({ id: approval, approved, reason: reason ?? undefined }),

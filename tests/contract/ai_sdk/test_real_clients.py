@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.contract.ai_sdk.conftest import Driver
+from tests.support.chats.files import file_part
 from tests.support.processes.server import Person, Server, until
 
 
@@ -67,6 +68,17 @@ def outline(message: dict[str, Any]) -> list[Any]:
 @pytest.fixture
 def chat(driver, server, key):
     return lambda **given: Chat(driver, server, key, **given)
+
+
+def test_a_picture_is_sent_and_the_next_client_keeps_it_in_an_edit(chat):
+    one = chat().do("send", text="hello", files=[file_part()]).at_rest(posts=[200])
+    one.do("send", text="weather").at_rest(posts=[200, 200])
+    stored = one.stored()
+    picture = stored[0]["parts"][0]
+    assert (picture["filename"], picture["url"].startswith("/api/chats/files/")) == ("picture.png", True)
+    two = chat(id=one.id, messages=stored)
+    two.do("send", text="weather", files=[picture], messageId=stored[0]["id"]).at_rest(posts=[200])
+    assert two.stored()[0]["parts"][0] == picture
 
 
 def test_a_plain_turn_and_the_next(chat):

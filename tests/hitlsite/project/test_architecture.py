@@ -58,7 +58,6 @@ WRITERS = {
     "approvals/queries/search.py": "holds the triggers of the full-text index, which a migration creates",
     "approvals/runtime/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
-    "chats/providers/anthropic/provider.py": "calls `messages.create` of an HTTP client, which writes no row",
 }
 WRITES = {
     "save",
@@ -91,6 +90,7 @@ MAY_LACK = {
     "error": "only filters of ours can be wrong",
     "ipv4_mapped": "only IPv6 addresses have it",
     "model_admin": "only views of the admin have it",
+    "problems": "only some providers know what their models refuse",
     "text": "only some events carry one",
 }
 

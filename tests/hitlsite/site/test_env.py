@@ -52,6 +52,11 @@ def test_a_boolean_is_parsed_and_has_a_default(monkeypatch, value, found):
             "NAME: 'ftp://a.example' is not an origin. Set it to a URL like https://desk.example.org.",
         ),
         (
+            lambda: env.http_url("NAME", "https://api.example/v1"),
+            "api.example/v1",
+            "NAME is not valid. Set it to a URL like https://api.example/v1.",
+        ),
+        (
             lambda: env.database("NAME", Path("x")),
             "mysql://db",
             f"NAME is not valid. {URLS}",

@@ -15,6 +15,34 @@ LONG = "x" * 300
 WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table": "orders"}, "priority": "critical"}
 
 
+#: A chat whose answers say everything that an answer can say beside its words.
+REMARKS = """
+from django.contrib.auth.models import User
+from chats import actions
+from chats.agent.demo import support
+from tests.support.chats.scenes import ended, text
+from tests.support.chats.turns import say
+
+chat = actions.open_chat(owner=User.objects.get(username="requester"), agent=support, public_id="remarks")
+page = {"url": "https://example.org/" + "p" * 200, "title": "t" * 200}
+ended(
+    say(chat, "Tell me about pandas."),
+    "refusal",
+    {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+    {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "example.org"}},
+    {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [page]},
+    text("They eat.") | {"citations": [page, {"document_title": "Terms"}]},
+    category="cyber",
+    explanation="It could do harm.",
+    model_changed={"before": "a", "now": "b", "answers": 1},
+    thoughts_left_out={"why": "changed"},
+)
+ended(say(chat, "And?"), "max_tokens", text("So far"))
+chat.turns.first().steps.update(model="claude-opus-5-5", usage={"input_tokens": 10, "output_tokens": 9, "thinking_tokens": 5})
+chat.turns.last().steps.update(model="own", usage={"input_tokens": 1, "cache_read_input_tokens": 9_000_000})
+"""
+
+
 @pytest.fixture(scope="package")
 def places(server, people) -> dict[str, tuple[str, str]]:
     return places_of(server, people)
@@ -38,6 +66,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     failed = alice.start_chat("fail tool")
     for chat in (long, failed):
         server.wait_for_turn(chat, "completed")
+    server.run(REMARKS)
+    remarks = server.value("SELECT id FROM chats_chat WHERE public_id = ?", "remarks")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
     talk = [{"role": "user", "text": LONG * 3}]
@@ -75,6 +105,9 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "edited": ("requester", f"/requests/{edited}/"),
         "insights": ("auditor", "/insights/"),
         "chats": ("requester", "/chats/"),
+        "remarks": ("requester", f"/chats/{remarks}/"),
+        "usage": ("requester", f"/chats/{remarks}/usage/"),
+        "agents": ("auditor", "/chats/usage/"),
         "asking": ("requester", f"/chats/{asking}/"),
         "mixed": ("approver", f"/chats/{mixed}/"),
         "long": ("requester", f"/chats/{long}/"),

@@ -57,7 +57,7 @@ NAMES = (
     "typed_name",
 )
 #: Words of protocols, which stand on pages as they are, and times of day as the browser writes them.
-WORDS = re.compile(rf"\b(?:{'|'.join(FinishReason.values)})\b|\d+:\d+\s[AP]M")
+WORDS = re.compile(rf"\b(?:{'|'.join(FinishReason.values)})\b|\d+:\d+\s[AP]M|[\d.,]+\s[A-Z]{{3}}\b")
 #: Tables and columns with what people, agents and programs have written.
 DATA = {
     "auth_user": ("username",),
@@ -75,6 +75,7 @@ DATA = {
     "chats_toolcall": ("name", "input", "output", "error_text", "tool_call_id"),
     "chats_turn": ("error", "run_id"),
     "chats_step": ("blocks",),
+    "chats_turncheckpoint": ("tail",),
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.chats.files import PNG
 from tests.support.processes.server import Server
 
 pytestmark = pytest.mark.browser
@@ -200,3 +201,30 @@ def test_text_streams_in_and_stop_keeps_it(windows, tmp_path):
         assert chat.locator(".live-step").count() == 0
         assert chat.get_by_text("one two").count() == 1
         windows.close()
+
+
+def test_a_picture_is_sent_with_a_message_and_shown_without_a_reload(windows, people):
+    page = ask(windows, people, "hello")
+    wait_for_state(page, "completed")
+    page.set_input_files("#files", {"name": "dot.png", "mimeType": "image/png", "buffer": PNG})
+    write(page, "hello")
+    picture = page.wait_for_selector(".message.user img[alt='dot.png']")
+    page.wait_for_function("image => image.complete && image.naturalWidth === 1", arg=picture)
+    page.wait_for_function("() => document.querySelector('#files').files.length === 0")
+    assert page.evaluate("window.untouched")
+
+
+def test_files_that_are_too_large_are_refused_and_the_draft_stays(windows, people):
+    windows.tolerate("413")
+    page = ask(windows, people, "hello")
+    wait_for_state(page, "completed")
+    page.fill("#composer textarea", "My long draft")
+    large = [
+        {"name": f"{number}.png", "mimeType": "image/png", "buffer": PNG + bytes(3_000_000)} for number in range(3)
+    ]
+    page.set_input_files("#files", large)
+    page.click("#composer button.primary")
+    refusal = page.locator("[data-problem]")
+    refusal.wait_for()
+    assert "bytes" in refusal.inner_text()
+    assert page.input_value("#composer textarea") == "My long draft"

@@ -22,7 +22,7 @@ from django.core.management import call_command
 call_command("check", verbosity=0)
 import hitlsite.asgi, chats.engine.runner, chats.providers
 chats.providers.current()
-print(sorted({"anthropic", "httpx2"} & set(sys.modules)))
+print(sorted({"anthropic", "openai", "httpx2"} & set(sys.modules)))
 """
 SCRIPTED = "scripted|Replies come from the scripted provider, which works offline and asks no model."
 
@@ -43,8 +43,9 @@ def said_by(code, **environment):
         ({}, SCRIPTED),
         ({"ANTHROPIC_API_KEY": "sk-ant-x"}, "anthropic|Replies come from Claude (claude-sonnet-5-5)."),
         ({"ANTHROPIC_API_KEY": "sk-ant-x", "HITL_PROVIDER": "scripted"}, SCRIPTED),
+        ({"HITL_PROVIDER": "openai", "HITL_MODEL": "gpt-5.5"}, "openai|Replies come from the model gpt-5.5."),
     ],
-    ids=["no key", "a key", "a key, but scripted"],
+    ids=["no key", "a key", "a key, but scripted", "another provider"],
 )
 def test_a_key_brings_claude_and_the_page_says_who_answers(environment, expected):
     assert said_by(FOOTER, **environment) == expected

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -21,9 +22,11 @@ from chats.actions import calling, delegating, ending, stepping  # isort: skip -
 from hitlsite.server import timeouts  # isort: skip
 
 FREEZE = "FREEZE_FILE"
+#: Seconds in which a process stops surely.
+STOPPING = 1.0
 #: Each is inside a transaction of a worker's.
 POINTS: dict[str, tuple[Any, str]] = {
-    "step": (stepping, "refresh_message"),
+    "step": (stepping, "store_step"),
     "pause": (stepping, "write_checkpoint"),
     "result": (calling, "close_call"),
     "settling": (delegating, "close_call"),
@@ -39,6 +42,8 @@ def freeze_behind(point: str, owner: Any, name: str) -> None:
         if file.exists() and file.read_text() == point:
             file.unlink()
             os.kill(os.getpid(), signal.SIGSTOP)
+            # The call may return before the kernel has stopped this thread, which must not reach the commit.
+            threading.Event().wait(STOPPING)
         return result
 
     setattr(owner, name, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -11,14 +12,14 @@ from chats.actions.writes import Claim
 from chats.agent.agent import Agent
 from chats.agent.demo import SHIPPING, support
 from chats.agent.events import ModelFinished
-from chats.agent.loop import plan_calls
+from chats.agent.loop import PlannedCall, plan_calls
 from chats.models import Chat, Turn
 from chats.queries import open_requests
 from chats.states import CallState, FinishReason
 from tests.support.chats.turns import make_chat, say
 
 REFUND = {"amount": 120, "orderId": "A-1001"}
-__all__ = ["REFUND", "SHIPPING", "answer", "asked", "begin", "completed", "paused", "text", "use"]
+__all__ = ["REFUND", "SHIPPING", "answer", "asked", "begin", "calling", "completed", "paused", "text", "use"]
 
 
 def text(words: str) -> dict[str, Any]:
@@ -34,6 +35,12 @@ def begin(turn: Turn) -> Claim:
     claimed = actions.claim_turn(turn.pk, owner="a test")
     assert claimed is not None
     return claimed[0]
+
+
+def calling(tool: str, agent: Agent) -> tuple[ModelFinished, Sequence[PlannedCall]]:
+    """Return a model's answer that calls one tool without input, and the planned call."""
+    finished = ModelFinished([use(tool, {})], "tool_use", "a model")
+    return finished, plan_calls(agent, finished.blocks)
 
 
 def answer(turn: Turn, *blocks: dict[str, Any], agent: Agent = support, output: Any = "done") -> Turn:
@@ -69,3 +76,11 @@ def asked(owner: Any, tool: str = "askUser", value: dict[str, Any] = SHIPPING) -
     chat = make_chat(owner)
     (request,) = open_requests(paused(chat, use(tool, value)))
     return chat, request
+
+
+def ended(turn: Turn, stop_reason: str, *blocks: dict[str, Any], **details: Any) -> Turn:
+    """End a turn with an answer that ended for this reason, with what the model's provider says of it."""
+    finished = ModelFinished(list(blocks), stop_reason, "a model", stop_details=details)
+    new = actions.NewStep(turn.steps.count(), finished, plan_calls(support, finished.blocks), "a test")
+    actions.finish_turn(begin(turn), FinishReason.OTHER, new.index, [], turn.events.count() + 1, new=new)
+    return Turn.objects.get(pk=turn.pk)

@@ -18,7 +18,7 @@ from chats import actions, checkpoints
 from chats.agent import registry
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
-from chats.queries import events_after, open_requests
+from chats.queries import events_after, open_requests, with_parts
 from chats.states import TurnState
 
 
@@ -73,7 +73,7 @@ def overdue(request: ApprovalRequest) -> None:
 
 def parts(turn: Turn) -> list[dict[str, Any]]:
     """Return the parts of the turn's message."""
-    return list(Message.objects.get(chat=turn.chat_id, message_id=turn.message_id).parts)
+    return list(with_parts(Message.objects.get(chat=turn.chat_id, message_id=turn.message_id)).parts)
 
 
 def tool_parts(turn: Turn) -> list[dict[str, Any]]:

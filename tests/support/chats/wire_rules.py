@@ -25,6 +25,11 @@ FIELDS: dict[str, tuple[str, str]] = {
     "tool-output-available": ("toolCallId output", "providerExecuted dynamic preliminary"),
     "tool-output-error": ("toolCallId errorText", "providerExecuted dynamic"),
     "tool-output-denied": ("toolCallId", ""),
+    "source-url": ("sourceId url", "title providerMetadata"),
+    "source-document": ("sourceId mediaType title", "filename providerMetadata"),
+    "data-server-tool": ("data", ""),
+    "data-remark": ("data", ""),
+    "data-status": ("data transient", ""),
     "finish": ("", "finishReason messageMetadata"),
     "error": ("errorText", ""),
 }

@@ -31,6 +31,8 @@ EVENTS = st.one_of(
     st.builds(events.ReasoningStarted, IDS),
     st.builds(events.ReasoningDelta, IDS, TEXTS),
     st.builds(events.ReasoningEnded, IDS),
+    st.builds(events.ModelSilent, st.integers(1, 4), st.just(4), st.integers(0, 120)),
+    st.builds(events.AnswerRemarked, st.fixed_dictionaries({"code": TEXTS})),
     st.builds(events.ToolInputStarted, IDS, TEXTS),
     st.builds(events.ToolInputDelta, IDS, TEXTS),
     st.builds(events.ToolInputReady, IDS, TEXTS, st.none()),

@@ -1,4 +1,4 @@
-"""A page's context: stored with its message, and shown to the model as untrusted data while it is current."""
+"""A page's context: stored with its message, and shown to the model there, as untrusted data."""
 
 from __future__ import annotations
 
@@ -55,17 +55,16 @@ def test_a_context_cannot_close_its_own_block():
     assert page.open_runs() == []
 
 
-def test_only_the_latest_context_is_shown_also_after_a_pause():
+def test_each_context_stays_with_its_message_also_after_a_pause():
     page = front_end(people.bob())
     page.say("hello", additionalContext=WAITING)
+    at_first = model_texts(Turn.objects.get())
     run = page.paused("approve payment")
     page.resume(run, {"approved": True}, additionalContext={"late": {"data": "ignored"}})
     page.say("weather", additionalContext={"now": {"data": 1}})
     first, second, third = model_texts(Turn.objects.last())
-    assert ([len(first), len(third)], second) == ([1, 2], ["approve payment"])
-    assert '{"now": {"data": 1}}' in third[0]
-    earlier = model_texts(Turn.objects.order_by("id")[0])
-    assert earlier[0] == ["hello"]
+    assert ([first], second, third[1:]) == (at_first, ["approve payment"], ["weather"])
+    assert '"run-1"' in first[0] and '{"now": {"data": 1}}' in third[0]
 
 
 def test_the_chat_page_shows_the_context():
@@ -81,5 +80,4 @@ def test_the_chat_page_shows_the_context():
 def test_the_projection_is_pure_and_keeps_the_order():
     parts = user_parts(["a", "b"], {"x": 1})
     assert [part["type"] for part in parts] == ["text", "text", "data-page-context"]
-    assert [block["text"] for block in user_message(parts, current=False).content] == ["a", "b"]
-    assert [block["text"] for block in user_message(parts, current=True).content][1:] == ["a", "b"]
+    assert [block["text"] for block in user_message(parts).content][1:] == ["a", "b"]

@@ -9,6 +9,7 @@ import uuid
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -67,7 +68,10 @@ class Chat(models.Model):
 
 
 class Message(models.Model):
-    """One message as browsers show it: AI SDK UIMessage parts. The assistant's messages are projections of their steps."""
+    """One message as browsers show it: AI SDK UIMessage parts. The assistant's messages are projections of their steps.
+
+    While its turn is unfinished, no parts are stored; `queries.last_messages` makes them.
+    """
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages", db_index=False)
     message_id = models.CharField(max_length=200)
@@ -163,6 +167,10 @@ class Step(models.Model):
     provider = models.CharField(max_length=50)
     model = models.CharField(max_length=100, blank=True)
     stop_reason = models.CharField(max_length=50)
+    #: What the provider said of why the answer ended.
+    stop_details = ExactJSONField(default=dict)
+    #: What the provider wants to know when this answer is sent back to it; see `ModelFinished.prefix`.
+    prefix = models.CharField(max_length=100, blank=True)
     usage = ExactJSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -255,3 +263,28 @@ class TurnEvent(models.Model):
 
     def __str__(self) -> str:
         return f"event {self.seq} of turn {self.turn_id}"
+
+
+class ModelPrice(models.Model):
+    """What a million tokens of a model cost from a date on, as the administrator keeps it.
+
+    The row with the longest `prefix` of the model's name counts, of these the latest date, and of these the one with the
+    highest `above` that the prompt exceeds, because long prompts may cost more.
+    """
+
+    prefix = models.CharField(max_length=100)
+    valid_from = models.DateField()
+    above = models.PositiveIntegerField(default=0)
+    currency = models.CharField(max_length=3, default="USD")
+    input = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
+    cache_write = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
+    cache_read = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
+    output = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["prefix", "valid_from", "above"], name="model_price_of_a_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix} from {self.valid_from}"

@@ -1,0 +1,159 @@
+"""Files that people send with a message, and files that tools return: what is taken, and where it is stored."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.runtime.canonical import clean_text
+from approvals.runtime.file_references import file_id_of, references_in
+from chats.exceptions import BadFile
+from chats.models import Attachment, Chat
+from chats.queries import file_parts
+
+#: Files in one message, their bytes together, and those of all files in one chat, which are all sent to the model again.
+MAX_FILES, MAX_BYTES, MAX_CHAT_BYTES = 5, 5_000_000, 20_000_000
+MAX_NAME = 200
+#: How the files that models read begin. What a client calls a file does not count.
+SIGNATURES = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"RIFF[\s\S]{4}WEBP"), "image/webp"),
+    (re.compile(rb"%PDF-[12]\."), "application/pdf"),
+)
+DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w-]+=[\w.-]+)*;base64,")
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file that came with a message: its content, or the id of a file that the chat already has."""
+
+    name: str
+    content: bytes = b""
+    file_id: uuid.UUID | None = None
+
+
+def checked_file(url: str, name: str) -> SentFile:
+    """Return the file of a `file` part: a data URL, or the address of a stored file. Nothing is loaded. BadFile."""
+    if (file_id := file_id_of(url)) is not None:
+        return SentFile(name, file_id=file_id)
+    found = DATA_URL.match(url)
+    if found is None:
+        raise BadFile(_("must have a data: URL with base64, because files are not loaded from elsewhere"))
+    try:
+        content = base64.b64decode(url[found.end() :], validate=True)
+    except (binascii.Error, ValueError):
+        raise BadFile(_("is not valid base64")) from None
+    if not media_type_of(content):
+        raise BadFile(_("is not a PNG, JPEG, GIF, WebP or PDF file"))
+    return SentFile(name, content)
+
+
+def media_type_of(content: bytes) -> str:
+    """Return the media type by what a file begins with; "" for all but pictures and PDFs."""
+    return next((media_type for signature, media_type in SIGNATURES if signature.match(content)), "")
+
+
+def store_files(chat: Chat, files: Sequence[SentFile]) -> list[dict[str, Any]]:
+    """Store the files of a message that is about to be added; return their parts. The caller has locked the chat. BadFile."""
+    if not files:
+        return []
+    if len(files) > MAX_FILES:
+        raise BadFile(_("A message can have at most %(limit)s files.") % {"limit": MAX_FILES})
+    known = _known(chat)
+    for file in files:
+        if file.file_id is not None and file.file_id not in known:
+            raise BadFile(_("This chat has no such file. Send it again."))
+    _check_sizes(chat, files, known)
+    return [file_parts.file_part(_store(chat, file, known)) for file in files]
+
+
+def new_file(content: bytes, name: str) -> Attachment:
+    """Return a file that is not yet stored; its media type is "" if it is of none that is taken."""
+    return Attachment(
+        media_type=media_type_of(content),
+        name=_readable(name),
+        size=len(content),
+        digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
+        content=content,
+    )
+
+
+def keep_files(chat: Chat, files: Sequence[Attachment]) -> None:
+    """Store the files of a tool's result, in the transaction that stores the result. BadFile if the chat has no room."""
+    if not files:
+        return
+    _check_room(chat, sum(file.size for file in files), _known(chat))
+    for file in files:
+        # The transaction of an earlier try may have given it a key.
+        file.pk, file.chat = None, chat
+        file.save(force_insert=True)
+
+
+def copy_files(source: Chat, branch: Chat) -> None:
+    """Copy the files of a chat that a branch's messages and the results of its calls name."""
+    stored = set(_rows(source).values_list("file_id", flat=True))
+    if not stored:
+        return
+    messages = branch.messages.filter(role="user").values_list("parts", flat=True)
+    named = {found for parts in messages for found in file_parts.file_ids(parts)}
+    for output in branch.tool_calls.exclude(output__isnull=True).values_list("output", flat=True).iterator():
+        named |= {reference.file_id for reference in references_in(output)}
+    for file_id in stored & named:
+        # One at a time, because each may have megabytes.
+        row = Attachment.objects.get(chat=source, file_id=file_id)
+        row.pk, row.chat = None, branch
+        row.save(force_insert=True)
+
+
+def _rows(chat: Chat) -> Any:
+    return Attachment.objects.filter(chat=chat).defer("content")
+
+
+def _known(chat: Chat) -> dict[uuid.UUID, Attachment]:
+    return {row.file_id: row for row in _rows(chat)}
+
+
+def _check_sizes(chat: Chat, files: Sequence[SentFile], known: dict[uuid.UUID, Attachment]) -> None:
+    """Refuse more than the model can be sent. A stored file counts each time that a message names it. BadFile."""
+    size = sum(len(file.content) if file.file_id is None else known[file.file_id].size for file in files)
+    if size > MAX_BYTES:
+        words = _("The files of a message can have at most %(limit)s bytes together. These have %(size)s.")
+        raise BadFile(words % {"limit": f"{MAX_BYTES:,}", "size": f"{size:,}"})
+    _check_room(chat, size, known)
+
+
+def _check_room(chat: Chat, size: int, known: dict[uuid.UUID, Attachment]) -> None:
+    """Refuse more bytes than the model can be sent beside the files that messages name and tools have returned. BadFile."""
+    messages = chat.shown.filter(role="user").values_list("parts", flat=True) if known else ()
+    sent = [known[found] for parts in messages for found in file_parts.file_ids(parts) if found in known]
+    sent += [row for row in known.values() if file_parts.is_of_result(row.file_id)]
+    if sum(row.size for row in sent) + size > MAX_CHAT_BYTES:
+        words = _("The files of a chat can have at most %(limit)s bytes together. Start a new chat.")
+        raise BadFile(words % {"limit": f"{MAX_CHAT_BYTES:,}"})
+
+
+def _store(chat: Chat, file: SentFile, known: dict[uuid.UUID, Attachment]) -> Attachment:
+    if file.file_id is not None:
+        return known[file.file_id]
+    row = new_file(file.content, file.name)
+    if not row.media_type:
+        raise BadFile(_("%(name)s is not a PNG, JPEG, GIF, WebP or PDF file.") % {"name": row.name or _("A file")})
+    row.chat = chat
+    row.save(force_insert=True)
+    return row
+
+
+def _readable(name: str) -> str:
+    """Return a file's name in one line, without what cannot be printed."""
+    printed = "".join(letter if letter.isprintable() else " " for letter in clean_text(name))
+    return " ".join(printed.split())[:MAX_NAME]

@@ -1,0 +1,18 @@
+"""The models of chats. `chats.actions` writes their rows."""
+
+from __future__ import annotations
+
+from chats.models.attachments import Attachment
+from chats.models.chats import Chat, Message, ModelPrice, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+
+__all__ = [
+    "Attachment",
+    "Chat",
+    "Message",
+    "ModelPrice",
+    "Step",
+    "ToolCall",
+    "Turn",
+    "TurnCheckpoint",
+    "TurnEvent",
+]

@@ -1,0 +1,122 @@
+"""An agent's settings in the terms that one model accepts: thinking, effort, temperature, tools, and the form of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from anthropic import transform_schema
+
+from chats.agent.agent import ADAPTIVE, Agent
+from chats.agent.server_tools import WEB, ServerTool
+from chats.agent.tools import Tool
+from chats.providers.anthropic.history import THOUGHTS
+from chats.providers.anthropic.models import Takes
+
+Messages = Sequence[dict[str, Any]]
+#: Choices of tools that name no tool, and those that force a call.
+CHOICES = frozenset({"auto", "any", "none"})
+#: The newest versions of the tools that the API runs; all models from 4.5 on take them, without a beta header.
+SERVER_TOOLS = {
+    "web_search": "web_search_20260318",
+    "web_fetch": "web_fetch_20260318",
+    "code_execution": "code_execution_20260521",
+}
+
+
+def tool_arguments(agent: Agent) -> list[dict[str, Any]]:
+    """Return the agent's tools as the API takes them: its own, then those that the API runs."""
+    return [
+        *map(_own_tool, agent.tools),
+        *(_server_tool(tool, cites=agent.output is None) for tool in agent.server_tools),
+    ]
+
+
+def _own_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool as the API takes it. A strict one loses the limits that the API does not enforce; we still do."""
+    named = {"name": tool.name, "description": tool.description}
+    if tool.strict:
+        return named | {"input_schema": transform_schema(tool.input_schema), "strict": True}
+    return named | {"input_schema": tool.input_schema}
+
+
+def _server_tool(tool: ServerTool, *, cites: bool) -> dict[str, Any]:
+    """Return a tool that the API runs. An answer that is JSON cannot cite."""
+    asked: dict[str, Any] = {"type": SERVER_TOOLS[tool.name], "name": tool.name}
+    if tool.name in WEB:
+        # Newer versions else call the tool from code, in a container which each later request would have to name.
+        asked["allowed_callers"] = ["direct"]
+    if tool.name == "web_fetch" and cites:
+        asked["citations"] = {"enabled": True}
+    if tool.max_uses is not None:
+        asked["max_uses"] = tool.max_uses
+    for name, domains in (("allowed_domains", tool.allowed_domains), ("blocked_domains", tool.blocked_domains)):
+        if domains:
+            asked[name] = list(domains)
+    return asked
+
+
+def setting_arguments(agent: Agent, messages: Messages, without: Collection[str], takes: Takes) -> dict[str, Any]:
+    """Return the other arguments of a request."""
+    arguments = _thinking(agent, messages, without, takes)
+    if agent.stop_sequences:
+        arguments["stop_sequences"] = list(agent.stop_sequences)
+    config: dict[str, Any] = {}
+    if agent.effort in takes.efforts and "effort" not in without:
+        config["effort"] = agent.effort
+    if agent.output is not None and takes.structured:
+        config["format"] = {"type": "json_schema", "schema": transform_schema(agent.output)}
+    if config:
+        arguments["output_config"] = config
+    if (agent.tools or agent.server_tools) and (
+        choice := _tool_choice(agent, messages, takes, thinks="thinking" in arguments)
+    ):
+        arguments["tool_choice"] = choice
+    return arguments
+
+
+def _thinking(agent: Agent, messages: Messages, without: Collection[str], takes: Takes) -> dict[str, Any]:
+    """Return the arguments for thinking, or for the temperature. A model that takes no budget thinks as it sees fit."""
+    if not agent.thinking:
+        if agent.temperature is None or not takes.temperature or "temperature" in without:
+            return {}
+        # The SDK has dropped this argument, but older models still accept it.
+        return {"extra_body": {"temperature": agent.temperature}}
+    if agent.thinking != ADAPTIVE and takes.budget and "enabled" not in without:
+        if not _turn_began_with_thinking(messages):
+            return {}
+        budget = int(agent.thinking)
+        # Models that take a budget show their thinking unless they are told not to; newer ones only if they are told to.
+        hidden = {} if agent.show_thinking else {"display": "omitted"}
+        thinking = {"type": "enabled", "budget_tokens": budget, **hidden}
+        return {"thinking": thinking, "max_tokens": agent.max_tokens + budget}
+    if takes.adaptive and ADAPTIVE not in without:
+        return {"thinking": {"type": ADAPTIVE, "display": "summarized" if agent.show_thinking else "omitted"}}
+    return {}
+
+
+def _tool_choice(agent: Agent, messages: Messages, takes: Takes, *, thinks: bool) -> dict[str, Any]:
+    """Return which tools the model may or has to use; {} leaves it to the model.
+
+    A call is forced in the first answer to a person only, because a turn in which each answer is a call has no end.
+    """
+    choice = agent.tool_choice
+    if not choice or choice == "auto":
+        return {}
+    if choice == "none":
+        return {"type": "none"}
+    answers_person = any(block["type"] != "tool_result" for block in messages[-1]["content"])
+    if not (answers_person and messages[-1]["role"] == "user" and takes.forced_tools and not thinks):
+        return {}
+    return {"type": "any"} if choice == "any" else {"type": "tool", "name": choice}
+
+
+def _turn_began_with_thinking(messages: Messages) -> bool:
+    """Return whether a thinking budget is allowed: a turn that began without thinking has to end without it."""
+    first = None
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            first = message
+        elif any(block["type"] != "tool_result" for block in message["content"]):
+            break
+    return first is None or first["content"][0]["type"] in THOUGHTS

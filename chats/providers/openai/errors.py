@@ -1,0 +1,117 @@
+"""What may fail when a Chat Completions server is asked: what can be retried, and what people are shown.
+
+Nothing that the server said gets out of here without `scrub`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import openai
+from django.utils.translation import gettext as _
+
+from chats.providers import retries
+from chats.providers.openai.settings import OPTIONAL
+from chats.providers.scrubbing import scrub
+
+#: HTTP statuses by the type or the code of an error inside a stream, which began with status 200.
+STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+    "api_error": 500,
+    "overloaded_error": 503,
+}
+#: How servers say that they do not take an argument at all. One with a wrong value is for people to change.
+NOT_TAKEN = re.compile(r"unsupported|(?:not|n.t) support|extra|unknown|unrecogni|unexpected|permitted|deprecated", re.I)
+TOO_LONG = ("context_length_exceeded", "maximum context length", "context window", "too long")
+
+
+class StreamBroken(Exception):
+    """The stream ended, or became unreadable, before the server said why the answer ended."""
+
+
+def status_of(error: Exception) -> int:
+    """Return the HTTP status, also of an error inside a stream; 0 without one."""
+    if not isinstance(error, openai.APIError):
+        return 0
+    for word in (error.code, error.type):
+        if word in STATUSES:
+            return STATUSES[word]
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code
+    code = error.code or ""
+    return int(code) if code.isdecimal() and 400 <= int(code[:3]) < 600 else 0
+
+
+def said_by(error: Exception) -> str:
+    """Return the server's own message, as it came."""
+    body = error.body if isinstance(error, openai.APIError) else None
+    # Servers say it as {"error": {"message": ...}}, of which the SDK has taken the inner object, or in a way of their own.
+    message = body.get("message") or body.get("detail") or body.get("error") if isinstance(body, dict) else body
+    return message if isinstance(message, str) else str(error)
+
+
+def unsupported_argument(error: Exception, arguments: Mapping[str, Any]) -> str:
+    """Return the argument that this model refused and that can be left out; "" for any other error."""
+    if status_of(error) not in {400, 422} or not NOT_TAKEN.search(f"{_code(error)} {said_by(error)}"):
+        return ""
+    return next((name for name in OPTIONAL if name in arguments and name in said_by(error)), "")
+
+
+def is_temporary(error: Exception) -> bool:
+    """Return whether the same request may well succeed a moment later."""
+    return retries.is_temporary(status_of(error))
+
+
+def retry_after(error: Exception) -> float | None:
+    """Return the seconds that the response asks to wait; None if it does not say."""
+    if not isinstance(error, openai.APIStatusError):
+        return None
+    return retries.retry_after(error.response.headers.get("retry-after", ""))
+
+
+def error_for_people(error: Exception, model: str, secrets: Collection[str], *, begun: bool) -> str:
+    """Return what went wrong and what a person can do about it; `begun` if a part of the answer had come."""
+    status, message = status_of(error), said_by(error)
+    later = retries.later(retry_after(error))
+    if isinstance(error, openai.APIConnectionError) and not begun:
+        return _("The model's server cannot be reached. Check OPENAI_BASE_URL, then send your message again.")
+    if status == 401:
+        return _("The model's server rejected the API key. Check OPENAI_API_KEY.")
+    if status == 402:
+        return _("The account of OPENAI_API_KEY has no credit left. Add credit, then send your message again.")
+    if status == 403:
+        words = _("The API key does not have access to the model %(model)s. Check OPENAI_API_KEY and HITL_MODEL.")
+        return words % {"model": model}
+    if status == 404:
+        words = _("The server knows no model %(model)s at this address. Check HITL_MODEL and OPENAI_BASE_URL.")
+        return words % {"model": model}
+    if status == 413 or any(word in f"{_code(error)} {message}" for word in TOO_LONG):
+        return _("This chat is too long for the model. Start a new chat.")
+    if status == 429:
+        return _("The rate limit of the model's server is reached. %(later)s") % {"later": later}
+    if 400 <= status < 500:
+        return _refused(scrub(message, secrets))
+    if status:
+        return _("The model's server has a problem right now. %(later)s") % {"later": later}
+    return _("The model's answer ended before it was complete. Send your message again.")
+
+
+def _code(error: Exception) -> Any:
+    return error.code if isinstance(error, openai.APIError) else ""
+
+
+def _refused(said: str) -> str:
+    if not said:
+        return _("The model's server did not accept the request, and did not say why. Check OPENAI_BASE_URL.")
+    return _("The model's server did not accept the request: %(said)s") % {"said": said}

@@ -1,0 +1,229 @@
+"""The provider that asks a Chat Completions server, retries, and reads the streamed answer.
+
+The SDK is used for what it does with connections, keys and errors. Its types are not, because other servers deviate from them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+import httpx2
+import openai
+from django.utils.translation import gettext as _
+
+from chats.agent.agent import Agent
+from chats.agent.events import Event, ModelFinished, ModelSilent
+from chats.agent.provider import ModelRequest, ProviderError
+from chats.providers import retries
+from chats.providers.building import build
+from chats.providers.files import details_of_files, refuses_files, with_fewer_files
+from chats.providers.openai.errors import (
+    StreamBroken,
+    error_for_people,
+    is_temporary,
+    retry_after,
+    said_by,
+    status_of,
+    unsupported_argument,
+)
+from chats.providers.openai.request import NAME, request_arguments, used_ids
+from chats.providers.openai.settings import LIMITS, problems_of, sent_names
+from chats.providers.openai.stream import Malformed, StreamedAnswer
+from chats.providers.scrubbing import scrub
+
+logger = logging.getLogger(__name__)
+
+OPENAI = "https://api.openai.com/v1"
+ATTEMPTS = 4
+#: Seconds. Where the server asks for a longer wait than this, the provider gives up.
+LONGEST_WAIT = 30.0
+#: Seconds: how long a stream may be silent, and how long one answer may take in all.
+SILENCE, LONGEST_ANSWER = 120.0, 1800.0
+#: Seconds: how long all tries may take before the first output, and after which silence readers are told of it.
+PATIENCE, TOLD_AFTER = 120.0, 5.0
+#: Seconds for which the usage is waited for after the end of an answer.
+USAGE_WAIT = 5.0
+#: What is sent where no key is set, because the SDK insists on one. Servers on one's own machine ignore it.
+NO_KEY = "none"
+
+
+class OpenAIProvider:
+    """Asks `model` at `base_url`, unless the agent names its own model. Raises ProviderError at once if a setting is missing."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        model: str,
+        base_url: str = OPENAI,
+        longest: float = LONGEST_ANSWER,
+        told_after: float = TOLD_AFTER,
+        patience: float = PATIENCE,
+    ) -> None:
+        host = urlsplit(base_url).hostname or ""
+        theirs = host.endswith((".openai.com", ".azure.com"))
+        if not api_key and theirs:
+            raise ProviderError(_("No API key for OpenAI is configured. Set OPENAI_API_KEY, or OPENAI_BASE_URL."))
+        if not api_key.isascii():
+            raise ProviderError(_("OPENAI_API_KEY contains invalid characters. Copy it again."))
+        if not model:
+            raise ProviderError(
+                _("No model is configured. Set HITL_MODEL to a model of the server at OPENAI_BASE_URL.")
+            )
+        self.model = model
+        self._api_key, self._base_url, self._longest = api_key, base_url, longest
+        self._told_after, self._patience = told_after, patience
+        self._limits = LIMITS if theirs else LIMITS[::-1]
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[openai.AsyncOpenAI, Any]]
+        self._clients = WeakKeyDictionary()
+        #: The arguments that each model was found not to support, so that later requests leave them out.
+        self._unsupported: defaultdict[str, set[str]] = defaultdict(set)
+
+    def problems(self, agent: Agent) -> list[str]:
+        """Return what the server would refuse of an agent, for `manage.py check`."""
+        return list(problems_of(agent))
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+        """See `Provider.stream`. Retry what fails before the first output, up to ATTEMPTS requests in all."""
+        client, model = await self._client(), request.agent.model or self.model
+        clock = asyncio.get_running_loop().time
+        begin = clock()
+        attempt, names, used = 1, sent_names(request.agent), used_ids(request.messages)
+        asked = request
+        while True:
+            make = partial(request_arguments, asked, model, set(self._unsupported[model]), self._limits)
+            arguments = await build(asked, make)
+            answer = StreamedAnswer(model, names, used)
+            failure: Exception = StreamBroken()
+            try:
+                async with aclosing(self._events(client, arguments, answer, begin)) as events:
+                    async for event in events:
+                        yield event or ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
+            except (openai.APIError, httpx2.RequestError, StreamBroken) as error:
+                failure = error
+            if answer.complete:
+                yield self._finished(answer, details_of_files(asked, request))
+                return
+            if not answer.begun and (refused := unsupported_argument(failure, arguments)):
+                self._unsupported[model].add(refused)
+                logger.warning("%s does not take %s: %s", model, refused, self._logged(failure))
+                continue
+            if not answer.begun and refuses_files(asked, status_of(failure), said_by(failure)):
+                # Only here: the next chat may have files that the model can read.
+                asked = with_fewer_files(asked, request)
+                logger.warning("%s does not take the files of a chat: %s", model, self._logged(failure))
+                continue
+            logger.warning("Try %d of %d to ask %s failed: %s", attempt, ATTEMPTS, model, self._logged(failure))
+            wait = retries.seconds_to_wait(retry_after(failure), attempt)
+            too_late = clock() + wait > begin + self._patience
+            if answer.begun or attempt == ATTEMPTS or too_late or wait > LONGEST_WAIT or not is_temporary(failure):
+                # Raised outside of any `except`, so that no log shows the server's error as the cause.
+                raise ProviderError(error_for_people(failure, model, self._secrets, begun=answer.begun))
+            attempt += 1
+            yield ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
+            await asyncio.sleep(wait)
+
+    async def _events(
+        self, client: openai.AsyncOpenAI, arguments: dict[str, Any], answer: StreamedAnswer, begin: float
+    ) -> AsyncGenerator[Event | None, None]:
+        """Yield what one request gives to show, and None when nothing has come for some seconds."""
+        clock = asyncio.get_running_loop().time
+        raws = _read(client, arguments)
+        pending = asyncio.ensure_future(anext(raws, _END))
+        usage_until = math.inf
+        try:
+            while True:
+                limit = min(usage_until, begin + (self._longest if answer.begun else self._patience))
+                told = limit if answer.begun else min(limit, clock() + self._told_after)
+                arrived, _waiting = await asyncio.wait({pending}, timeout=told - clock())
+                # A server that keeps sending is not silent, but its answer has to end as well.
+                if clock() >= limit or (told == limit and not arrived):
+                    raise _timeout(answer)
+                if not arrived:
+                    yield None
+                    continue
+                raw = pending.result()
+                if raw is _END:
+                    return
+                for event in _taken(answer, raw):
+                    yield event
+                if answer.complete:
+                    usage_until = min(usage_until, clock() + USAGE_WAIT)
+                pending = asyncio.ensure_future(anext(raws, _END))
+        finally:
+            pending.cancel()
+            await asyncio.wait({pending})
+            await raws.aclose()
+
+    def _logged(self, failure: Exception) -> str:
+        return f"{type(failure).__name__} {scrub(said_by(failure), self._secrets)}".strip()
+
+    @property
+    def _secrets(self) -> list[str]:
+        return [self._api_key, urlsplit(self._base_url).password or ""]
+
+    def _finished(self, answer: StreamedAnswer, more_details: dict[str, Any]) -> ModelFinished:
+        """Return the answer, with what the server said about it made safe."""
+        finished = answer.finished()
+        said = {name: scrub(value, self._secrets) for name, value in finished.stop_details.items()}
+        return replace(finished, stop_details=said | more_details)
+
+    async def _client(self) -> openai.AsyncOpenAI:
+        """Return the client of the running event loop, to which its connections belong."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            keeper = self._keep_client()
+            self._clients[loop] = await anext(keeper), keeper
+        return self._clients[loop][0]
+
+    async def _keep_client(self) -> AsyncGenerator[openai.AsyncOpenAI, None]:
+        """Keep a client open until its loop ends: a loop that ends closes its generators, and with this one the client."""
+        timeout = openai.Timeout(SILENCE, connect=10.0)
+        async with openai.AsyncOpenAI(
+            api_key=self._api_key or NO_KEY, base_url=self._base_url, max_retries=0, timeout=timeout
+        ) as client:
+            yield client
+
+
+_END: Any = object()
+
+
+async def _read(client: openai.AsyncOpenAI, arguments: dict[str, Any]) -> AsyncGenerator[Any, None]:
+    """Yield the JSON values of the stream. StreamBroken for what is no JSON."""
+    stream = openai.AsyncStream[object]
+    async with await client.post(
+        "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=stream
+    ) as events:
+        try:
+            async for raw in events:
+                yield raw
+        except ValueError as error:
+            raise StreamBroken from error
+
+
+def _taken(answer: StreamedAnswer, raw: Any) -> list[Event]:
+    try:
+        return list(answer.take(raw))
+    except Malformed as error:
+        raise StreamBroken from error
+
+
+def _timeout(answer: StreamedAnswer) -> Exception:
+    """Return the error of a time limit that has passed."""
+    if answer.complete:
+        return StreamBroken()
+    if answer.begun:
+        return ProviderError(_("The model's answer took too long and was cut off. Ask for less at a time."))
+    return ProviderError(_("The model's server did not answer in time. Send your message again."))

@@ -1,0 +1,154 @@
+"""The request to a Chat Completions API: the stored conversation, translated from Anthropic's blocks. Pure.
+
+Everything that these servers do not take is left out: signed thoughts, the tools that Anthropic runs, calls without a result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from chats.agent.provider import ModelMessage, ModelRequest
+from chats.providers.names import digest, sent_id
+from chats.providers.openai.settings import LIMITS, sent_name, setting_arguments
+
+NAME = "openai"
+#: What stands for an answer of which nothing can be sent.
+EMPTY = "(nothing said)"
+#: What the message says that holds the files of results, because a result may only be a text.
+RETURNED = "(Files that the tools returned:)"
+#: These APIs do not tell the result of a failed call from any other.
+FAILED = "(This call failed.) "
+#: The longest id that every server takes. Those that it made itself may be longer.
+LONGEST_ID = 40
+
+Message = dict[str, Any]
+
+
+def request_arguments(
+    request: ModelRequest, model: str, without: Collection[str] = (), limits: Sequence[str] = LIMITS
+) -> dict[str, Any]:
+    """Return the body of the request.
+
+    `without` names the arguments that this model was found to refuse. The first of `limits` that is not among them is sent.
+    """
+    agent = request.agent
+    system = [{"role": "system", "content": agent.system}] if agent.system.strip() else []
+    arguments: dict[str, Any] = {
+        "model": model,
+        "messages": [*system, *_messages(request.messages, model)],
+        "stream": True,
+        # Without it, the stream does not say how many tokens were used.
+        "stream_options": {"include_usage": True},
+    }
+    if limit := next((name for name in limits if name not in without), ""):
+        arguments[limit] = agent.max_tokens
+    arguments |= setting_arguments(agent, arguments["messages"])
+    return {name: value for name, value in arguments.items() if name not in without}
+
+
+def used_ids(messages: Iterable[ModelMessage]) -> set[str]:
+    """Return the ids of all earlier calls. Some servers number the calls of each answer anew."""
+    return {str(block["id"]) for message in messages for block in message.content if block.get("type") == "tool_use"}
+
+
+def _messages(history: Sequence[ModelMessage], model: str) -> list[Message]:
+    """Return the conversation. Neighbours of one role are joined, because some servers refuse them."""
+    results = [_results_by_id(message) for message in history]
+    asked: dict[str, str] = {}
+    messages: list[Message] = []
+    for position, message in enumerate(history):
+        if message.role == "assistant":
+            answered = results[position + 1] if position + 1 < len(history) else {}
+            asked = {call_id: _call_id(call_id, message) for call_id in answered if call_id in used_ids([message])}
+            _add(messages, _assistant(message, asked, own=message.provider == NAME and message.model == model))
+            continue
+        for call_id, sent_as in asked.items():
+            messages.append({"role": "tool", "tool_call_id": sent_as, "content": _result(results[position][call_id])})
+        returned = [file for call_id in asked for file in _files(results[position][call_id])]
+        asked = {}
+        said = [{"type": "text", "text": RETURNED}, *returned] if returned else []
+        said += [part for block in message.content if (part := _part(block)) is not None]
+        if said:
+            _add(messages, {"role": "user", "content": _simplest(said)})
+    return messages
+
+
+def _add(messages: list[Message], message: Message) -> None:
+    last = messages[-1] if messages else {}
+    if last.get("role") != message["role"] or "tool_calls" in last:
+        messages.append(message)
+    elif isinstance(last["content"], str) and isinstance(message.get("content"), str):
+        messages[-1] = last | message | {"content": f"{last['content']}\n\n{message['content']}"}
+    elif message["role"] == "user":
+        messages[-1] = {"role": "user", "content": [*_parts(last["content"]), *_parts(message["content"])]}
+    else:
+        messages[-1] = message | {"content": last["content"]}
+
+
+def _assistant(message: ModelMessage, asked: Mapping[str, str], *, own: bool) -> Message:
+    """Return an answer of a model. Its thoughts go back only to the server whose model made them, in its own field."""
+    content, calls, thoughts = "", [], {}
+    for block in message.content:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                content += text
+            case {"type": "tool_use", "id": str(call_id), "name": str(name)} if call_id in asked:
+                function = {"name": sent_name(name), "arguments": json.dumps(block["input"], ensure_ascii=False)}
+                calls.append({"id": asked[call_id], "type": "function", "function": function})
+            case {"type": "thinking", "thinking": str(text), "field": str(field)} if own:
+                thoughts[field] = text
+    if not calls:
+        return {"role": "assistant", "content": content or EMPTY}
+    # Servers that want thoughts back want them only beside calls, so that the model can go on thinking.
+    return {"role": "assistant", "content": content or None, "tool_calls": calls} | thoughts
+
+
+def _call_id(call_id: str, message: ModelMessage) -> str:
+    """Return the id of a call as it is sent: servers differ in which ids of others they take, but all take these."""
+    return sent_id(call_id, LONGEST_ID) if message.provider == NAME else digest(call_id)
+
+
+def _results_by_id(message: ModelMessage) -> dict[str, dict[str, Any]]:
+    return {str(block["tool_use_id"]): block for block in message.content if block.get("type") == "tool_result"}
+
+
+def _result(block: Mapping[str, Any]) -> str:
+    """Return the text of a result."""
+    content = block.get("content") or ""
+    if not isinstance(content, str):
+        content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return FAILED + content if block.get("is_error") else content
+
+
+def _files(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the pictures and documents of a result as parts of a person's message."""
+    content = block.get("content")
+    inner = content if isinstance(content, list) else []
+    return [part for each in inner if each["type"] != "text" and (part := _part(each)) is not None]
+
+
+def _part(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a part of a person's message; None for what cannot be sent."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}:
+            return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+        case {"type": "document", "source": {"type": "base64", "media_type": kind, "data": data}}:
+            file = {"filename": block.get("title") or "document.pdf", "file_data": f"data:{kind};base64,{data}"}
+            return {"type": "file", "file": file}
+        case _:
+            return None
+
+
+def _simplest(parts: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """Return parts as one text if they are nothing else, because some servers take only that."""
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return parts
+
+
+def _parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -1,0 +1,46 @@
+"""When a request to a model's server is tried again, whichever server it is. Pure, but for jitter and the clock."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from email.utils import parsedate_to_datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+#: Seconds before the second attempt; each further wait is twice as long.
+FIRST_WAIT = 0.5
+
+
+def is_temporary(status: int) -> bool:
+    """Return whether the same request may well succeed a moment later; `status` is 0 without a response."""
+    return not status or status in {408, 409, 429} or status >= 500
+
+
+def retry_after(header: str) -> float | None:
+    """Return the seconds in a `Retry-After` header, which may be a number or a date; None if it is neither."""
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
+
+
+def seconds_to_wait(requested: float | None, attempts: int) -> float:
+    """Return the wait before the next request: what the server asks for, or else a jittered exponential backoff."""
+    if requested is not None:
+        return requested
+    doubled: float = FIRST_WAIT * 2 ** (attempts - 1)
+    return doubled * random.uniform(0.8, 1.2)  # noqa: S311 - jitter needs no cryptographic randomness
+
+
+def later(requested: float | None) -> str:
+    """Return what a person can do about a problem that passes."""
+    minutes = math.ceil((requested or 0) / 60)
+    wait = ngettext("Wait %(n)d minute", "Wait %(n)d minutes", minutes) if minutes > 1 else _("Wait a minute")
+    return _("%(wait)s, then send your message again.") % {"wait": wait % {"n": minutes}}

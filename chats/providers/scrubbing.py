@@ -1,0 +1,123 @@
+"""Take secrets out of what an upstream says: its errors may repeat a key, and a proxy may answer with a page of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from django.conf import settings
+
+from approvals.runtime.canonical import clean_text
+
+#: Stands where a secret was.
+REMOVED = "[removed]"
+#: Characters of a text that are looked at, few because some patterns take quadratic time, and those that are kept.
+READ, KEPT = 2_000, 300
+#: Servers quote keys in part, so a piece of this length counts as the secret. A shorter secret counts only as a whole word.
+PIECE = 8
+#: Settings whose values nobody may be shown, or the passwords in them, and the shortest value that is looked for.
+SECRET_SETTING = re.compile(r"(?:KEY|KEY_FALLBACKS|SECRET|TOKEN|PASSWORD|WEBHOOK_URL)$")
+ADDRESS_SETTING = re.compile(r"(?:URL|DSN)$")
+SHORTEST = 6
+
+PAGE = re.compile(r"<\s*(?:!doctype|html|head|body|title|center|h1|script|style|div|p|br|\?xml)\b", re.IGNORECASE)
+#: What looks like a secret, whoever it belongs to. The groups are kept.
+KEY_LIKE = (
+    (re.compile(r"(\w://)[^\s/@]+@"), rf"\1{REMOVED}@"),
+    (re.compile(r"-----BEGIN [\s\S]*?(?:-----END [A-Z ]+-----|\Z)"), REMOVED),
+    (re.compile(r"\b(bearer|basic)\s+[^\s\"',;]{6,}", re.IGNORECASE), rf"\1 {REMOVED}"),
+    (re.compile(r"\beyJ[\w-]{6,}\.[\w.-]+"), REMOVED),
+    (
+        re.compile(
+            r"\b(?:sk|pk|rk|key|gsk|xai|nvapi|hf|r8|pplx|whsec|glpat|xox[a-z]|gh[a-z]|github_pat)[-_][\w*.…+/=-]{5,}"
+        ),
+        REMOVED,
+    ),
+    (re.compile(r"\b(?:AKIA|ASIA|AIza|ya29\.)[\w-]{12,}"), REMOVED),
+    (
+        re.compile(
+            r"((?:api[-_ ]?key|access[-_ ]?key|authorization|password|passwd|secret|token|signature|credential)s?"
+            r"[\"']?\s*[=:]\s*[\"']?)(?!\[removed|(?:bearer|basic)\b)[^\s\"',;&}]{6,}",
+            re.IGNORECASE,
+        ),
+        rf"\1{REMOVED}",
+    ),
+)
+LONG = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
+UNBROKEN = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}")
+
+
+def scrub(text: object, secrets: Iterable[str] = ()) -> str:
+    """Return an upstream's text in one line of at most KEPT characters, without secrets; "" for a page of HTML or XML.
+
+    Removes `secrets`, those that this server was sent, also in part; what the settings keep secret; and what looks like a key.
+    """
+    said = clean_text(str(text)[:READ])
+    if PAGE.search(said):
+        return ""
+    for secret in secrets:
+        for form in {secret, quote(secret, safe="")}:
+            said = _without(said, form)
+    for secret in sorted(_secret_settings(), key=len, reverse=True):
+        said = said.replace(secret, REMOVED)
+    for pattern, replacement in KEY_LIKE:
+        said = pattern.sub(replacement, said)
+    said = " ".join(LONG.sub(_unless_readable, said).split())
+    return said if len(said) <= KEPT else f"{said[: KEPT - 1]}…"
+
+
+def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:
+    """Apply `scrub` to each string of a JSON value."""
+    match value:
+        case str():
+            return scrub(value, secrets)
+        case Mapping():
+            return {scrub(str(name), secrets): scrub_json(item, secrets) for name, item in value.items()}
+        case list() | tuple():
+            return [scrub_json(item, secrets) for item in value]
+        case _:
+            return value
+
+
+def _without(text: str, secret: str) -> str:
+    """Return the text without the secret and without its pieces."""
+    if len(secret) < PIECE:
+        return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REMOVED, text) if secret else text
+    pieces = {secret[start : start + PIECE] for start in range(len(secret) - PIECE + 1)}
+    hidden: set[int] = set()
+    for start in range(len(text) - PIECE + 1):
+        if text[start : start + PIECE] in pieces:
+            hidden.update(range(start, start + PIECE))
+    kept = ("\0" if place in hidden else letter for place, letter in enumerate(text))
+    return re.sub("\0+", REMOVED, "".join(kept))
+
+
+def _unless_readable(found: re.Match[str]) -> str:
+    """Return a long word if it can be read, such as the name of a model; otherwise what stands for a secret."""
+    word = found[0]
+    mixed = all(re.search(kind, word) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+    return REMOVED if mixed or UNBROKEN.search(word) else word
+
+
+def _secret_settings() -> set[str]:
+    """Return the values of settings that nobody may be shown, and the passwords in addresses."""
+    return {text for text in _values_of_settings() if len(text) >= SHORTEST}
+
+
+def _values_of_settings() -> Iterator[str]:
+    for name in dir(settings):
+        value = getattr(settings, name) if SECRET_SETTING.search(name) or ADDRESS_SETTING.search(name) else None
+        values = value if isinstance(value, list | tuple) else [value]
+        for text in values:
+            if isinstance(text, str):
+                yield from [text] if SECRET_SETTING.search(name) else _passwords(text)
+    for database in settings.DATABASES.values():
+        yield str(database.get("PASSWORD") or "")
+
+
+def _passwords(address: str) -> list[str]:
+    """Return the password in an address, as it is and as it is written there."""
+    password = (urlsplit(address).password or "") if "://" in address else ""
+    return [password, unquote(password)]

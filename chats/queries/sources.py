@@ -1,0 +1,111 @@
+"""What a provider's own tools found, and what an answer cites, as parts of a message. Pure.
+
+Everything in it comes from strangers: it is bounded, and only addresses of web pages become links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from approvals.runtime.canonical import clean_json, clean_text
+
+#: The type of the data part (AI SDK) of a message that holds the result of a tool which the model's provider ran.
+SERVER_TOOL = "data-server-tool"
+SOURCE_URL, SOURCE_DOCUMENT = "source-url", "source-document"
+_RESULT = "_tool_result"
+MAX_SOURCES, MAX_RESULTS, MAX_TITLE, MAX_URL, MAX_OUTPUT = 50, 50, 300, 2000, 20_000
+
+Block = Mapping[str, Any]
+Part = dict[str, Any]
+
+
+def source_parts(blocks: Sequence[Block]) -> list[Part]:
+    """Return what an answer shows beside its texts: results of the provider's tools, then its sources, each once."""
+    used = {block.get("id"): block for block in blocks if block.get("type") == "server_tool_use"}
+    results = [
+        _result_part(block, used.get(block.get("tool_use_id"), {}))
+        for block in blocks
+        if str(block.get("type")).endswith(_RESULT)
+    ]
+    sources: dict[str, Part] = {}
+    for part in _citations(blocks):
+        sources.setdefault(part["sourceId"], part)
+    return [*results, *list(sources.values())[:MAX_SOURCES]]
+
+
+def has_citations(blocks: Sequence[Block]) -> bool:
+    """Return whether a text of an answer cites anything. Such an answer is cut into a block for each cited passage."""
+    return any(block.get("type") == "text" and block.get("citations") for block in blocks)
+
+
+def safe_url(value: Any) -> str:
+    """Return the address of a web page; "" for anything else."""
+    if not isinstance(value, str) or len(value) > MAX_URL or clean_text(value) != value:
+        return ""
+    try:
+        found = urlsplit(value)
+    except ValueError:
+        return ""
+    return value if found.scheme in {"http", "https"} and found.hostname else ""
+
+
+def _citations(blocks: Sequence[Block]) -> Iterator[Part]:
+    for block in blocks:
+        given = block.get("citations")
+        for citation in given if block.get("type") == "text" and isinstance(given, list) else ():
+            if isinstance(citation, Mapping) and (part := _source(citation)) is not None:
+                yield part
+
+
+def _source(citation: Mapping[str, Any]) -> Part | None:
+    """Return the source of one citation; None if it names none."""
+    if url := safe_url(citation.get("url")) or safe_url(citation.get("source")):
+        return {"type": SOURCE_URL, "sourceId": url, "url": url, "title": _title(citation.get("title")) or url}
+    title = _title(citation.get("document_title")) or _title(citation.get("title")) or _title(citation.get("source"))
+    if not title:
+        return None
+    kind = "application/pdf" if citation.get("type") == "page_location" else "text/plain"
+    return {"type": SOURCE_DOCUMENT, "sourceId": f"document:{title}", "mediaType": kind, "title": title}
+
+
+def _title(value: Any) -> str:
+    return clean_text(value)[:MAX_TITLE].strip() if isinstance(value, str) else ""
+
+
+def _result_part(block: Block, use: Block) -> Part:
+    name = _title(use.get("name")) or _title(block.get("type")).removesuffix(_RESULT)
+    data: Part = {"name": name, "input": clean_json(use.get("input") or {})}
+    return {"type": SERVER_TOOL, "data": data | _outcome(block.get("content"))}
+
+
+def _outcome(content: Any) -> Part:
+    """Return what a tool of the provider found or wrote; `error` is the code with which it failed."""
+    if isinstance(content, list):
+        return {"results": [found for item in content[:MAX_RESULTS] if (found := _found(item))]}
+    if not isinstance(content, Mapping):
+        return {}
+    if "error_code" in content:
+        return {"error": _title(content["error_code"]) or "unknown"}
+    if "url" in content:
+        return {"results": [found] if (found := _found(content)) else []}
+    written = {name: _output(content.get(name)) for name in ("stdout", "stderr")}
+    code = content.get("return_code")
+    return {name: text for name, text in written.items() if text} | (
+        {"returnCode": code} if isinstance(code, int) else {}
+    )
+
+
+def _found(item: Any) -> Part | None:
+    """Return a page that was found or fetched."""
+    if not isinstance(item, Mapping) or not (url := safe_url(item.get("url"))):
+        return None
+    document = item.get("content")
+    title = _title(item.get("title")) or (_title(document.get("title")) if isinstance(document, Mapping) else "")
+    return {"url": url, "title": title or url}
+
+
+def _output(value: Any) -> str:
+    text = clean_text(value) if isinstance(value, str) else ""
+    return text if len(text) <= MAX_OUTPUT else f"{text[:MAX_OUTPUT]}\n…"

@@ -1,0 +1,169 @@
+"""The tokens that models have read and written, and what that costs by the prices that the administrator keeps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Q
+
+from chats.models import Chat, ModelPrice, Step, Turn
+from chats.states import TurnState
+
+MILLION = 1_000_000
+#: The most steps that are read, the latest first.
+LIMIT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How many tokens a model has read and written. `cache_read` were in its cache, `cache_write` were added to it."""
+
+    input: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    output: int = 0
+    thinking: int = 0
+
+    @property
+    def read(self) -> int:
+        """All tokens of the prompts, from the cache or not."""
+        return self.input + self.cache_write + self.cache_read
+
+    @property
+    def cached_percent(self) -> int:
+        """How many of a hundred tokens that were read came from the cache."""
+        return 100 * self.cache_read // self.read if self.read else 0
+
+    def __bool__(self) -> bool:
+        return bool(self.read or self.output)
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            self.input + other.input,
+            self.cache_write + other.cache_write,
+            self.cache_read + other.cache_read,
+            self.output + other.output,
+            self.thinking + other.thinking,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and what they cost, by currency. `unpriced` are the models without a price, whose tokens cost nothing here."""
+
+    tokens: Tokens = field(default_factory=Tokens)
+    costs: Mapping[str, Decimal] = field(default_factory=dict)
+    unpriced: frozenset[str] = frozenset()
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = {name: self.costs.get(name, 0) + other.costs.get(name, 0) for name in {**self.costs, **other.costs}}
+        return Usage(self.tokens + other.tokens, costs, self.unpriced | other.unpriced)  # type: ignore[arg-type]
+
+
+def tokens_of(usage: Mapping[str, Any]) -> Tokens:
+    """Return the tokens in the stored usage of a step or turn; names as in the API, what is no count is 0."""
+    names = (
+        "input_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+        "thinking_tokens",
+    )
+    counts = [usage.get(name) for name in names]
+    return Tokens(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
+
+
+class Prices:
+    """The prices of models, read once."""
+
+    def __init__(self, rows: Iterable[ModelPrice]) -> None:
+        self._rows = sorted(rows, key=lambda row: (len(row.prefix), row.valid_from, row.above), reverse=True)
+
+    @classmethod
+    def read(cls) -> Prices:
+        return cls(ModelPrice.objects.all())
+
+    def usage(self, model: str, usage: Mapping[str, Any], when: datetime) -> Usage:
+        """Return the tokens of one answer with their cost."""
+        tokens = tokens_of(usage)
+        if not tokens:
+            return Usage()
+        price = self._price(model, tokens, when.date())
+        if price is None:
+            return Usage(tokens, {}, frozenset({model or "?"}))
+        parts = (
+            tokens.input * price.input,
+            tokens.cache_write * price.cache_write,
+            tokens.cache_read * price.cache_read,
+            tokens.output * price.output,
+        )
+        return Usage(tokens, {price.currency: sum(parts, Decimal()) / MILLION})
+
+    def _price(self, model: str, tokens: Tokens, day: date) -> ModelPrice | None:
+        named = [row for row in self._rows if row.prefix and model.startswith(row.prefix)]
+        longest = named[0].prefix if named else ""
+        valid = [row for row in named if row.prefix == longest and row.valid_from <= day]
+        latest = valid[0].valid_from if valid else None
+        return next(
+            (row for row in valid if row.valid_from == latest and (not row.above or row.above < tokens.read)), None
+        )
+
+
+def usage_of_chat(chat: Chat, *, limit: int = LIMIT) -> dict[int, Usage]:
+    """Return what each turn of a chat has used, with the sub-agents below it; keys are the ids of the chat's turns.
+
+    From at most `limit` steps, the latest first.
+    """
+    chats = Chat.objects.filter(Q(pk=chat.pk) | Q(root=chat.pk)).values("pk")
+    rows = Step.objects.filter(turn__chat__in=chats).order_by("-id")
+    found: dict[int, Usage] = defaultdict(Usage)
+    prices = Prices.read()
+    for turn, root, model, usage, when in rows.values_list("turn", "turn__root", "model", "usage", "created_at")[
+        :limit
+    ]:
+        # A sub-agent's chat shows its own turns, and the chat at the top those of all sub-agents with its own.
+        found[turn if chat.root_id is not None else root or turn] += prices.usage(model, usage, when)
+    return dict(found)
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """Return the sum of usages."""
+    return sum(usages, Usage())
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFigures:
+    """What an agent's turns used in a period, and how many ended in each way.
+
+    The keys of `ends` are the finish reasons of completed turns, and the states of others.
+    """
+
+    name: str
+    usage: Usage
+    ends: Mapping[str, int]
+
+    @property
+    def turns(self) -> int:
+        return sum(self.ends.values())
+
+
+def agent_figures(chats: Any, since: datetime) -> Sequence[AgentFigures]:
+    """Return the figures of each agent in these chats, the most used first, from at most the latest LIMIT steps and turns."""
+    prices = Prices.read()
+    used: dict[str, Usage] = defaultdict(Usage)
+    steps = Step.objects.filter(turn__chat__in=chats).order_by("-id")
+    for agent, model, usage, when in steps.values_list("turn__agent", "model", "usage", "created_at")[:LIMIT]:
+        if when >= since:
+            used[agent] += prices.usage(model, usage, when)
+    ends: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    turns = Turn.objects.filter(chat__in=chats).order_by("-id")
+    for agent, state, reason, ended in turns.values_list("agent", "state", "finish_reason", "ended_at")[:LIMIT]:
+        if ended is not None and ended >= since:
+            ends[agent][reason if state == TurnState.COMPLETED else state] += 1
+    found = [AgentFigures(name, used.get(name, Usage()), ends.get(name, {})) for name in {*used, *ends}]
+    return sorted(found, key=lambda figures: (-figures.usage.tokens.read - figures.usage.tokens.output, figures.name))

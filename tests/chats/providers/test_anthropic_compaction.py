@@ -1,0 +1,93 @@
+"""A chat that outgrows its model's window: the API summarizes it, and people can read the summary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chats.agent.agent import Agent
+from chats.agent.demo import getWeather
+from chats.agent.events import ReasoningDelta, ReasoningEnded, ReasoningStarted
+from chats.agent.provider import ModelMessage, ModelRequest
+from chats.models import Message
+from chats.providers.anthropic import AnthropicProvider
+from chats.providers.anthropic.request import request_arguments
+from tests.chats.providers.test_anthropic_turns import claude, converse, say, sent
+from tests.support.anthropic_server import KEY, Reply, answer, refuses, says, text
+from tests.support.chats.turns import run
+
+__all__ = ["claude"]
+
+NEW, OLD = "claude-sonnet-5-5", "claude-haiku-4-5"
+AGENT = Agent(name="clerk", tools=[getWeather])
+SUMMARY = {"type": "compaction", "content": "They said hello."}
+LONG = [ModelMessage("user", [text("word " * 250_000)])]
+BIG, SMALL = "compact_20260112", "clear_tool_uses_20250919"
+
+
+def edits(messages, model, agent=AGENT):
+    asked = request_arguments(ModelRequest(agent, messages), model).arguments
+    found = asked.get("extra_body", {}).get("context_management", {}).get("edits", [])
+    return [(edit["type"], edit["trigger"]["value"]) for edit in found], asked.get("extra_headers", {})
+
+
+def test_a_long_history_asks_for_a_summary_and_a_short_one_for_nothing():
+    assert edits([ModelMessage("user", [text("Hello")])], NEW) == ([], {})
+    assert edits(LONG, NEW) == ([(BIG, 700_000)], {"anthropic-beta": "compact-2026-01-12"})
+
+
+def test_a_model_that_makes_no_summaries_forgets_old_results_of_tools_and_keeps_its_temperature():
+    assert edits(LONG, OLD) == ([(SMALL, 140_000)], {"anthropic-beta": "context-management-2025-06-27"})
+    asked = request_arguments(ModelRequest(replace(AGENT, temperature=0.5), LONG), OLD).arguments
+    assert (asked["extra_body"]["temperature"], "context_management" in asked["extra_body"]) == (0.5, True)
+
+
+async def events_of(claude, messages):
+    provider = AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url)
+    return [event async for event in provider.stream(ModelRequest(AGENT, messages))]
+
+
+async def test_a_summary_is_streamed_as_thinking_kept_and_sent_back(claude):
+    claude.will(says(SUMMARY, text("Go on.")), says(text("Yes.")))
+    *shown, finished = await events_of(claude, LONG)
+    assert shown[:3] == [
+        ReasoningStarted("summary-0"),
+        ReasoningDelta("summary-0", "They said hello."),
+        ReasoningEnded("summary-0"),
+    ]
+    assert finished.blocks == [SUMMARY, text("Go on.")]
+    step = ModelMessage("assistant", finished.blocks, "anthropic", NEW, finished.prefix)
+    await events_of(claude, [ModelMessage("user", [text("Hello")]), step, ModelMessage("user", [text("More")])])
+    request = claude.requests[1]
+    assert (request.messages[1][1][0], request.headers["anthropic-beta"]) == (SUMMARY, "compact-2026-01-12")
+
+
+async def test_what_a_summary_costs_is_counted(claude):
+    *events, delta, stop = answer(SUMMARY, text("Go on."), input_tokens=10, output_tokens=5)
+    rounds = {"iterations": [{"type": "compaction", "input_tokens": 700, "output_tokens": 30}, {"type": "message"}]}
+    claude.will(Reply(items=[*events, delta | {"usage": delta["usage"] | rounds}, stop]))
+    assert (await events_of(claude, LONG))[-1].usage == {"input_tokens": 710, "output_tokens": 35}
+
+
+async def test_an_api_without_summaries_is_asked_without_them_from_then_on(claude):
+    step = ModelMessage("assistant", [SUMMARY, text("Go on.")], "anthropic", NEW)
+    history = [ModelMessage("user", [text("Hello")]), step, ModelMessage("user", [text("More")])]
+    claude.will(refuses(400, "invalid_request_error", "context_management: Extra inputs are not permitted"))
+    claude.will(says(text("Yes.")))
+    await events_of(claude, history)
+    assert ["context_management" in request.body for request in claude.requests] == [True, False]
+    assert claude.requests[1].messages[1][1] == [text("Go on.")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_can_read_the_summary_in_the_message(claude):
+    claude.will(says(SUMMARY, text("Go on.")), says(text("Yes.")))
+    turn = converse()
+    parts = Message.objects.get(message_id=turn.message_id).parts
+    assert [part.get("text") for part in parts if part["type"] in {"reasoning", "text"}] == [
+        "They said hello.",
+        "Go on.",
+    ]
+    run(say(turn.chat, "More"))
+    assert sent(claude)[1] == [SUMMARY, text("Go on.")]

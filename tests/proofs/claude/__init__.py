@@ -1,0 +1,1 @@
+"""Claude behind a whole installation: killed processes, branches, other models, and secrets in what the upstream says."""
