@@ -13,12 +13,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
 from approvals import http
+from approvals.queries.preferences import preferences_of
 from approvals.runtime import database
 from hitlsite.server.outages import unavailable
 
@@ -35,8 +37,9 @@ script_words = login_not_required(cache_control(max_age=3600)(JavaScriptCatalog.
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Return the context of every page: the installed apps and the model provider."""
+    """Return the context of every page: the installed apps, the model provider, and how the person likes their pages."""
     return {
+        "preferences": SimpleLazyObject(lambda: preferences_of(request.user)),
         "has_chats": apps.is_installed("chats"),
         "provider": settings.HITL_PROVIDER,
         "model": settings.HITL_MODEL,

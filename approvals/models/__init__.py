@@ -6,6 +6,7 @@ from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
+from approvals.models.preferences import Preferences, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
 from approvals.models.search import SearchText
@@ -20,9 +21,13 @@ __all__ = [
     "LastNotice",
     "NotificationRule",
     "OutboxEvent",
+    "Preferences",
     "RequestComment",
+    "SavedView",
     "SearchText",
     "SigningSecret",
+    "Snooze",
+    "ToolSettings",
     "WebhookEndpoint",
     "Worker",
     "Workflow",

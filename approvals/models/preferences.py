@@ -1,0 +1,108 @@
+"""What people choose for themselves, and what administrators choose for a tool."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from approvals.runtime.json_field import ExactJSONField
+from approvals.states import Priority
+
+User = settings.AUTH_USER_MODEL
+
+#: The longest time, in seconds, that a page holds a decision so that it can be undone.
+MAX_HOLD = 30
+
+
+class Theme(models.TextChoices):
+    """The colours of the pages; SYSTEM follows the device."""
+
+    SYSTEM = "system", _("As the device")
+    LIGHT = "light", _("Light")
+    DARK = "dark", _("Dark")
+
+
+class Density(models.TextChoices):
+    """The height of rows."""
+
+    COMFORTABLE = "comfortable", _("Comfortable")
+    COMPACT = "compact", _("Compact")
+
+
+class Preferences(models.Model):
+    """How the pages look and work for one person. Without a row, the defaults apply."""
+
+    person = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="preferences")
+    theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
+    density = models.CharField(max_length=11, choices=Density, default=Density.COMFORTABLE)
+    split = models.BooleanField(_("show the request beside the list"), default=True)
+    open_next = models.BooleanField(_("open the next request after a decision"), default=True)
+    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+    hold_seconds = models.PositiveSmallIntegerField(
+        _("hold my decisions for (seconds)"),
+        default=0,
+        help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
+    )
+
+    class Meta:
+        verbose_name_plural = "preferences"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(hold_seconds__lte=MAX_HOLD), name="preferences_hold_seconds")
+        ]
+
+    def __str__(self) -> str:
+        return str(self.person)
+
+
+class SavedView(models.Model):
+    """A named view of the inbox: its filters as a query string. A shared view is shown to everyone."""
+
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_views")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2_000)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "name"], name="saved_view_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Snooze(models.Model):
+    """Hides a request from one person's own inbox until a moment, or until somebody else does something with it."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    request = models.ForeignKey("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")
+    until = models.DateTimeField()
+    until_reply = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["person", "request"], name="snooze_once")]
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.request_id}"
+
+
+class ToolSettings(models.Model):
+    """How requests of one tool are shown and decided. Without a row, nothing is special about the tool."""
+
+    tool_name = models.CharField(max_length=100, unique=True)
+    #: JSON pointers into the input, most important first.
+    key_fields = ExactJSONField(default=list)
+    reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
+    min_priority = models.CharField(_("priority at least"), max_length=8, choices=Priority, blank=True)
+    #: Texts that are offered as the message to the agent.
+    prepared_answers = ExactJSONField(default=list)
+
+    class Meta:
+        verbose_name_plural = "tool settings"
+
+    def __str__(self) -> str:
+        return self.tool_name

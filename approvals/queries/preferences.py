@@ -1,0 +1,22 @@
+"""What a person has chosen for themselves, and what administrators have chosen for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from approvals.access.permissions import Person
+from approvals.models import Preferences, ToolSettings
+from approvals.runtime.many import any_of
+
+
+def preferences_of(user: Person) -> Preferences:
+    """Return a person's preferences; the defaults if they have chosen none or are not logged in."""
+    return Preferences.objects.filter(person=user.pk).first() or Preferences(person_id=user.pk or 0)
+
+
+def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:
+    """Return the settings of these tools by name, in one statement; tools without settings are missing."""
+    wanted = {name for name in names if name}
+    if not wanted:
+        return {}
+    return {found.tool_name: found for found in ToolSettings.objects.filter(tool_name__in=any_of(wanted, str))}
