@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime
 from uuid import UUID
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
+from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
@@ -27,6 +29,17 @@ def markdown(text: str) -> SafeString:
 
 
 register.filter("visible", visible)
+
+
+@register.simple_tag
+@functools.lru_cache(maxsize=200)
+def icon(name: str) -> SafeString:
+    """Return an icon of `static/pausepoint/icons.svg` for the eye alone: the text beside it says the same."""
+    return format_html(
+        '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="{}#{}"></use></svg>',
+        static("pausepoint/icons.svg"),
+        name,
+    )
 
 
 @register.filter
