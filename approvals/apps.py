@@ -52,6 +52,8 @@ class ApprovalsConfig(AppConfig):
         user_logged_out.connect(close_pages, dispatch_uid="approvals.close_pages")
         connection_created.connect(append_only.enable_recursive_triggers, dispatch_uid="approvals.append_only")
         post_migrate.connect(install_triggers, dispatch_uid="approvals.append_only")
+        # After `create_permissions` of Django, which is connected first.
+        post_migrate.connect(make_roles, sender=self, dispatch_uid="approvals.roles")
 
 
 def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
@@ -60,6 +62,14 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
         # Django sends the signal before it flushes the session; a page that checks at once must not find it.
         request.session.flush()
         doorbell.notify(doorbell.user_group(user.pk), {"type": "session.ended"})
+
+
+def make_roles(using: str, apps: Any, **_: Any) -> None:
+    """Make the ready-made roles, unless the migrations stop before their table."""
+    from approvals.actions.administration.roles import create_roles
+
+    if any(model._meta.label == "approvals.Role" for model in apps.get_models()):
+        create_roles(using)
 
 
 def install_triggers(using: str, **_: Any) -> None:

@@ -36,10 +36,21 @@ WORDS = {
 script_words = login_not_required(cache_control(max_age=3600)(JavaScriptCatalog.as_view()))
 
 
+#: The part of the product that a page belongs to, by the beginning of its address.
+SECTIONS = {
+    "requests": "inbox",
+    "workflows": "inbox",
+    "chats": "chats",
+    "audit": "audit",
+    "insights": "insights",
+}
+
+
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """Return the context of every page: the installed apps, the model provider, and how the person likes their pages."""
     return {
         "preferences": SimpleLazyObject(lambda: preferences_of(request.user)),
+        "section": SECTIONS.get(request.path.split("/")[1], ""),
         "has_chats": apps.is_installed("chats"),
         "provider": settings.HITL_PROVIDER,
         "model": settings.HITL_MODEL,

@@ -129,7 +129,7 @@ class Credentials:
     session_key: str | None
 
     def caller(self) -> Caller | None:
-        """Return the caller as of now; None once the key is revoked, the token expired or the session over."""
+        """Return the caller as of now; None once the key is revoked or expired, the token expired or the session over."""
         if self.token is not None:
             return caller_by_token(self.token)
         user = user_of(self.session_key) if self.session_key else None
@@ -184,7 +184,7 @@ def _by_client_token(text: str) -> Caller | None:
         user = user_of_sealed_session(session, made["user"])
     else:
         user = User.objects.filter(pk=made["user"], is_active=True).first()
-    key = ApiKey.objects.filter(pk=made["key"], revoked_at=None).first() if made["key"] else None
+    key = ApiKey.objects.filter(keys.live(), pk=made["key"]).first() if made["key"] else None
     if user is None or (made["key"] and key is None):
         return None
     return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, thread=made["thread"])

@@ -8,7 +8,8 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import CharField
+from django.db.models import CharField, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.access import rights
@@ -26,17 +27,22 @@ KEY_SCOPE = "key:"
 USE_INTERVAL = timedelta(minutes=1)
 
 
+def live() -> Q:
+    """Return the condition that a key works now, by the clock of the database."""
+    return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
+
+
 _LIVE: Prepared[ApiKey] = Prepared(
     lambda: (
         ApiKey.objects.select_related("user")
         .annotate(**{"decides": rights.holds(rights.DECIDE, "user"), "views": rights.holds(rights.VIEW, "user")})
-        .filter(prefix=Parameter("prefix", CharField()), revoked_at=None)
+        .filter(live(), prefix=Parameter("prefix", CharField()))
     )
 )
 
 
 def find_key(text: str) -> ApiKey | None:
-    """Return the live key behind a Bearer token, or None: unknown, revoked, or its user is not active."""
+    """Return the live key behind a Bearer token, or None: unknown, revoked, expired, or its user is not active."""
     # A text of another shape is not looked up: it may hold characters that no database accepts.
     shape = KEY.fullmatch(text)
     if shape is None:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import QuerySet
 
 from approvals.access.keys import KEY_SCOPE
-from approvals.access.rights import DECIDE, VIEW
+from approvals.access.rights import ADMINISTER, DECIDE, VIEW
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
 from approvals.runtime.many import any_of
@@ -44,6 +44,16 @@ def decides_everything(user: Person) -> bool:
 def deciders() -> QuerySet[User]:
     """Return every user who may decide approvals."""
     return User.objects.with_perm(DECIDE, backend="django.contrib.auth.backends.ModelBackend")
+
+
+def may_administer(user: Person) -> bool:
+    """Return whether this person may manage people, keys, webhooks, notification rules and tools."""
+    return user.has_perm(ADMINISTER)
+
+
+def administrators() -> QuerySet[User]:
+    """Return every active user who may administer."""
+    return User.objects.with_perm(ADMINISTER, backend="django.contrib.auth.backends.ModelBackend")
 
 
 def _is(user: Person, user_id: int | None) -> bool:

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q
 
 DECIDE, VIEW = "approvals.decide_approvalrequest", "approvals.view_approvalrequest"
+ADMINISTER = "approvals.administer"
 
 
 def holds(permission: str, user: str) -> Q:

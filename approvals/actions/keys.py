@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -11,6 +12,7 @@ from django.utils import timezone
 from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
 from approvals.models.keys import ApiKey
 from approvals.record import audit
+from approvals.runtime.canonical import utc
 from approvals.states import Door
 
 
@@ -20,6 +22,7 @@ def create_key(
     name: str,
     scopes: tuple[str, ...] = DEFAULT_SCOPES,
     text: str = "",
+    expires_at: datetime | None = None,
     by: User | None = None,
     via: str = Door.SYSTEM,
 ) -> tuple[ApiKey, str]:
@@ -32,9 +35,14 @@ def create_key(
     assert shape is not None, "another shape would never be found"
     with transaction.atomic():
         key = ApiKey.objects.create(
-            user=user, name=name, prefix=shape["prefix"], secret_hash=hash_of(text), scopes=list(scopes)
+            user=user,
+            name=name,
+            prefix=shape["prefix"],
+            secret_hash=hash_of(text),
+            scopes=list(scopes),
+            expires_at=expires_at,
         )
-        data = _described(key) | {"scopes": key.scopes}
+        data = _described(key) | {"scopes": key.scopes, "expires_at": utc(expires_at) if expires_at else None}
         audit.record("key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at)
     return key, text
 

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from approvals.models import OutboxEvent
+from approvals.models import OutboxEvent, PersonSession
 from approvals.record import audit
 from approvals.runtime.canonical import utc
 from approvals.states import Door
@@ -49,4 +49,7 @@ def prune_sessions() -> int:
     """Remove one batch of `old_sessions`; return how many."""
     ids = list(old_sessions().order_by("expire_date").values_list("pk", flat=True)[:BATCH])
     removed, _ = Session.objects.filter(pk__in=ids).delete()
+    # Also of sessions that ended by log-out, whose rows are gone.
+    gone = PersonSession.objects.filter(~Exists(Session.objects.filter(pk=OuterRef("session_key"))))
+    PersonSession.objects.filter(pk__in=gone.order_by("pk").values("pk")[:BATCH]).delete()
     return removed

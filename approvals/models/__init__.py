@@ -6,6 +6,7 @@ from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
+from approvals.models.people import PersonSession, Role
 from approvals.models.preferences import Preferences, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
@@ -21,8 +22,10 @@ __all__ = [
     "LastNotice",
     "NotificationRule",
     "OutboxEvent",
+    "PersonSession",
     "Preferences",
     "RequestComment",
+    "Role",
     "SavedView",
     "SearchText",
     "SigningSecret",

@@ -26,6 +26,8 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    #: When it stops working by itself; null means never.
+    expires_at = models.DateTimeField(null=True)
     #: The rights of its user, where `access.keys.find_key` has annotated them.
     decides: bool = False
     views: bool = False

@@ -48,11 +48,23 @@ class Preferences(models.Model):
         default=0,
         help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
     )
+    #: Of which notifications the person wants none, as `channel:kind`, such as `mail:question`.
+    muted = ExactJSONField(default=list)
+    #: Messages wait between these times of day in `time_zone`, except about critical requests. Both or neither are set.
+    quiet_from = models.TimeField(_("from"), null=True, blank=True)
+    quiet_until = models.TimeField(_("until"), null=True, blank=True)
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    #: Whether this administrator has closed the checklist of the first run.
+    setup_dismissed = models.BooleanField(default=False)
 
     class Meta:
         verbose_name_plural = "preferences"
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(hold_seconds__lte=MAX_HOLD), name="preferences_hold_seconds")
+            models.CheckConstraint(condition=Q(hold_seconds__lte=MAX_HOLD), name="preferences_hold_seconds"),
+            models.CheckConstraint(
+                condition=Q(quiet_from=None, quiet_until=None) | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                name="preferences_quiet_hours",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -103,6 +115,7 @@ class ToolSettings(models.Model):
 
     class Meta:
         verbose_name_plural = "tool settings"
+        permissions: ClassVar = [("administer", "Can manage people, keys, webhooks, rules and tools")]
 
     def __str__(self) -> str:
         return self.tool_name

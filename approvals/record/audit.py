@@ -41,6 +41,12 @@ EVENTS = (
     "login.failed",
     "password.changed",
     "password.reset",
+    "person.created",
+    "person.changed",
+    "team.changed",
+    "webhook.changed",
+    "rule.changed",
+    "tool.changed",
 )
 
 #: The characters that begin a formula (OWASP, "CSV Injection").

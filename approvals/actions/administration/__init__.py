@@ -1,0 +1,31 @@
+"""What administrators do: people, roles and teams, webhooks, notification rules and tools. Each change is on record."""
+
+from approvals.actions.administration.people import (
+    add_person,
+    add_team,
+    change_person,
+    change_team,
+    remove_team,
+    set_active,
+)
+from approvals.actions.administration.roles import create_roles, give_roles
+from approvals.actions.administration.rules import remove_rule, store_rule
+from approvals.actions.administration.tools import store_tool_settings
+from approvals.actions.administration.webhooks import remove_endpoint, rotate_secret, store_endpoint
+
+__all__ = [
+    "add_person",
+    "add_team",
+    "change_person",
+    "change_team",
+    "create_roles",
+    "give_roles",
+    "remove_endpoint",
+    "remove_rule",
+    "remove_team",
+    "rotate_secret",
+    "set_active",
+    "store_endpoint",
+    "store_rule",
+    "store_tool_settings",
+]

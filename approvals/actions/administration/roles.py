@@ -1,0 +1,38 @@
+"""Make the groups of the ready-made roles, and give roles to people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import Group, Permission, User
+from django.db import transaction
+
+from approvals.models.people import ROLE_PERMISSIONS, Role, RoleName
+
+
+def create_roles(using: str = "default") -> None:
+    """Make the roles that are missing. A role that exists stays as it is, and so does a group of the same name."""
+    existing = set(Role.objects.using(using).values_list("name", flat=True))
+    for name in RoleName:
+        if name not in existing:
+            with transaction.atomic(using=using):
+                _create_role(name, using)
+
+
+def _create_role(name: RoleName, using: str) -> None:
+    english = name.value.capitalize()
+    taken = Group.objects.using(using).filter(name=english).exists()
+    group = Group.objects.using(using).create(name=f"{english} (role)" if taken else english)
+    wanted = Permission.objects.using(using).filter(
+        content_type__app_label="approvals", codename__in=ROLE_PERMISSIONS[name]
+    )
+    group.permissions.set(wanted)
+    Role.objects.using(using).create(name=name, group=group)
+
+
+def give_roles(person: User, names: Collection[str]) -> None:
+    """Let a person have exactly these roles; their teams and own permissions stay."""
+    with transaction.atomic():
+        roles = list(Role.objects.all())
+        person.groups.remove(*[role.group_id for role in roles if role.name not in names])
+        person.groups.add(*[role.group_id for role in roles if role.name in names])

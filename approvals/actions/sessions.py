@@ -1,0 +1,48 @@
+"""Remember whose session began, and end sessions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import transaction
+
+from approvals.live import doorbell
+from approvals.models.people import PersonSession
+
+MAX_BROWSER = 300
+
+
+def record_session(person: User, session_key: str, *, address: str, browser: str) -> None:
+    """Store whose session this is, from a log-in on."""
+    shown = "".join(char for char in browser if char.isprintable())[:MAX_BROWSER]
+    PersonSession.objects.update_or_create(
+        session_key=session_key, defaults={"person": person, "address": address, "browser": shown}
+    )
+
+
+def end_session(person: User, session_id: int) -> bool:
+    """End one of a person's own sessions; whether there was one. Its open pages say that they are logged out."""
+    found = PersonSession.objects.filter(person=person, pk=session_id)
+    return bool(_end(person, list(found.values_list("session_key", flat=True))))
+
+
+def end_other_sessions(person: User, kept: str) -> int:
+    """End all of a person's own sessions but the one with this key; return how many."""
+    found = PersonSession.objects.filter(person=person).exclude(session_key=kept)
+    return _end(person, list(found.values_list("session_key", flat=True)))
+
+
+def end_all_sessions(person: User) -> int:
+    """End all sessions of a person; return how many."""
+    return _end(person, list(PersonSession.objects.filter(person=person).values_list("session_key", flat=True)))
+
+
+def _end(person: User, session_keys: list[str]) -> int:
+    with transaction.atomic():
+        PersonSession.objects.filter(session_key__in=session_keys).delete()
+        ended, _each = Session.objects.filter(session_key__in=session_keys).delete()
+        message = {"type": "session.ended"}
+        transaction.on_commit(partial(doorbell.notify, doorbell.user_group(person.pk), message))
+    return ended

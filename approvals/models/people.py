@@ -1,0 +1,65 @@
+"""The ready-made roles, and which sessions belong to whom."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+User = settings.AUTH_USER_MODEL
+
+
+class RoleName(models.TextChoices):
+    """The roles that every installation has."""
+
+    REQUESTER = "requester", _("Requester")
+    APPROVER = "approver", _("Approver")
+    AUDITOR = "auditor", _("Auditor")
+    ADMINISTRATOR = "administrator", _("Administrator")
+
+
+#: What each role may do, for people; a requester can do what everyone can.
+ROLE_DESCRIPTIONS = {
+    RoleName.REQUESTER: _("Starts chats, and sees and answers their own requests."),
+    RoleName.APPROVER: _("Sees every request, and approves, rejects and answers them."),
+    RoleName.AUDITOR: _("Sees every request and the audit log, and decides nothing."),
+    RoleName.ADMINISTRATOR: _("Manages people, API keys, webhooks and tools, and sees everything. Does not decide."),
+}
+#: The permissions of each role, in the app `approvals`.
+ROLE_PERMISSIONS: dict[str, tuple[str, ...]] = {
+    RoleName.REQUESTER: (),
+    RoleName.APPROVER: ("decide_approvalrequest", "view_approvalrequest"),
+    RoleName.AUDITOR: ("view_approvalrequest", "view_auditentry"),
+    RoleName.ADMINISTRATOR: ("administer", "view_approvalrequest", "view_auditentry"),
+}
+
+
+class Role(models.Model):
+    """Which group is the role of this name. All other groups are teams."""
+
+    name = models.CharField(max_length=16, choices=RoleName, unique=True)
+    group = models.OneToOneField(Group, on_delete=models.CASCADE, related_name="role")
+
+    def __str__(self) -> str:
+        return str(RoleName(self.name).label)
+
+
+class PersonSession(models.Model):
+    """Whose session this is: Django's own row does not say it where a query could find it."""
+
+    session_key = models.CharField(max_length=40, unique=True)
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    started_at = models.DateTimeField(default=timezone.now)
+    address = models.CharField(max_length=45, blank=True)
+    #: What the browser says of itself, as it was sent.
+    browser = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["person", "-started_at"], name="person_session_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.started_at}"

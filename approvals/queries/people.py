@@ -1,0 +1,74 @@
+"""The people of this installation, their roles, teams and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group, User
+from django.contrib.sessions.models import Session
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from approvals.access.rights import DECIDE, holds
+from approvals.models.people import PersonSession, Role
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """A person with the names of their roles and teams. `own`: they have rights that no role gives them."""
+
+    user: User
+    roles: Sequence[str]
+    teams: Sequence[str]
+    own: bool
+
+
+def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
+    """Return a page of people by username, and the username to continue after; empty if there are no more."""
+    found = User.objects.order_by("username").filter(username__gt=after)
+    if search:
+        found = found.filter(Q(username__icontains=search) | Q(email__icontains=search))
+    page = list(found.prefetch_related("groups")[: PAGE + 1])
+    shown = page[:PAGE]
+    roles = {role.group_id: str(role) for role in Role.objects.all()}
+    direct = User.user_permissions.through._default_manager.filter(user__in=[user.pk for user in shown])
+    own = set(direct.values_list("user_id", flat=True).distinct())
+    return [_row(user, roles, user.pk in own) for user in shown], shown[-1].username if len(page) > PAGE else ""
+
+
+def _row(user: User, roles: Mapping[int, str], own: bool) -> PersonRow:
+    groups = sorted(user.groups.all(), key=lambda group: group.name)
+    names = [roles[group.pk] for group in groups if group.pk in roles]
+    return PersonRow(user, names, [group.name for group in groups if group.pk not in roles], own)
+
+
+def roles_of(person: User) -> list[str]:
+    """Return the names of the roles of a person, as they are stored."""
+    return list(Role.objects.filter(group__user=person).order_by("name").values_list("name", flat=True))
+
+
+def teams() -> QuerySet[Group]:
+    """Return the groups that are no role."""
+    return Group.objects.filter(role=None)
+
+
+def teams_with_sizes() -> QuerySet[Group]:
+    """Return the teams by name, each with its number of people as `size`."""
+    return teams().annotate(size=Count("user")).order_by("name")
+
+
+def other_deciders_exist(user: User) -> bool:
+    """Return whether somebody else than this person may decide."""
+    decide = holds(DECIDE, "pk")
+    return User.objects.filter(decide, is_active=True).exclude(pk=user.pk).exists()
+
+
+def sessions_of(person: User) -> list[PersonSession]:
+    """Return a person's sessions that have not ended, newest first."""
+    stored = Session.objects.filter(pk=OuterRef("session_key"), expire_date__gt=timezone.now())
+    return list(PersonSession.objects.filter(Exists(stored), person=person).order_by("-started_at", "-pk")[:PAGE])
+
+

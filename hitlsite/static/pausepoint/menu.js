@@ -1,0 +1,35 @@
+// The user menu: arrow keys move in it, and a theme applies at once. Without this script it opens, closes and sends forms as well.
+(function () {
+  "use strict";
+
+  const menu = document.getElementById("user-menu");
+  if (!menu) return;
+
+  const items = () => [...menu.querySelectorAll("a, button")].filter((one) => one.checkVisibility() && !one.disabled);
+
+  // The focus moves into the menu when it opens, and back to its button when Escape closes it.
+  menu.addEventListener("toggle", (event) => {
+    if (event.newState === "open") menu.querySelector("a").focus();
+  });
+
+  menu.addEventListener("keydown", (event) => {
+    const all = items(), at = all.indexOf(document.activeElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    all.at(next % all.length).focus();
+  });
+
+  // --- The theme: shown now, stored meanwhile. If it cannot be stored, the form is sent as without this script.
+  const themes = menu.querySelector("[data-themes]");
+  themes.addEventListener("submit", async (event) => {
+    const chosen = event.submitter;
+    if (!chosen) return;
+    event.preventDefault();
+    document.documentElement.dataset.theme = chosen.value;
+    for (const one of themes.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === chosen));
+    const body = new FormData(themes, chosen);
+    const headers = { "HX-Request": "true" };
+    try { await fetch(themes.action, { method: "POST", body, headers }); } catch { themes.submit(); }
+  });
+})();
