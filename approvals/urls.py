@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
 from approvals.pages import assignees, inbox, request, review, workflows
 from approvals.pages.insights import views as insights
@@ -23,6 +23,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
+    path("settings/", include("approvals.pages.settings.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
     path("workflows/<int:pk>/", workflows.workflow, name="workflow"),
 ]

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from hitlsite import views
 from hitlsite.demo import styleguide
+from hitlsite.health.system import system
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
@@ -18,6 +19,7 @@ urlpatterns = [
     path("words.js", views.script_words, name="words"),
     path("", include("hitlsite.accounts.urls")),
     path("admin/", admin.site.urls),
+    path("settings/system/", system, name="system"),
     path("styleguide/", styleguide.styleguide, name="styleguide"),
     path("api/v1/", include("approvals.api.rest.urls")),
     path("", include("approvals.urls")),

@@ -1,7 +1,8 @@
 """The only code that writes rows, one function per action; pages, APIs and background jobs call these.
 
 `asking` creates requests, `deciding` ends them, `closing` ends workflows and stores results; `assigning` and `commenting`
-are for people; `keys`, `signing_secrets`, `logins`, `processes`, `resending` and `pruning` for operators.
+are for people; `keys`, `signing_secrets`, `logins`, `processes`, `resending` and `pruning` for operators, `administration` for
+administrators; `preferences` and `sessions` for everyone.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -19,6 +20,7 @@ from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
 from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
+from approvals.actions.sessions import record_session
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "record_failed_login",
     "record_heartbeat",
     "record_login",
+    "record_session",
     "record_tool_result",
     "release",
     "remove_process",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -19,11 +19,12 @@ from approvals.actions.indexing import index_request
 from approvals.actions.locking import lock_workflow
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT
-from approvals.asking.asks import MAX_TITLE, URGENCY, Ask
+from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
+from approvals.queries.preferences import least_priority
 from approvals.queries.requests import whole_requests
 from approvals.runtime import locks
 from approvals.runtime.canonical import digest
@@ -162,6 +163,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now = timezone.now()
+    ask = replace(ask, priority=most_urgent(ask.priority, least_priority(ask.tool_name)))
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]

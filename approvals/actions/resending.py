@@ -12,13 +12,13 @@ from approvals.record import audit
 from approvals.states import Door
 
 
-def resend_events(events: QuerySet[OutboxEvent], *, by: User) -> int:
+def resend_events(events: QuerySet[OutboxEvent], *, by: User, via: str = Door.ADMIN) -> int:
     """Send these events again, also those that were delivered or given up, on record; return how many."""
     with transaction.atomic():
         rows = list(events.select_for_update())
         for row in rows:
             data = {"event_id": str(row.event_id), "event": row.name, "target": row.target.partition("?")[0]}
-            audit.record("event.resent", _subject_of(row), data=data, actor=by, via=Door.ADMIN)
+            audit.record("event.resent", _subject_of(row), data=data, actor=by, via=via)
         OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(
             delivered_at=None, dead_at=None, next_attempt_at=Now(), sent_again_at=Now(), attempts=0
         )

@@ -32,6 +32,12 @@ MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source
 URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
 
 
+def most_urgent(first: str, second: str) -> Priority:
+    """Return the more urgent of two priorities, of which the second may be empty."""
+    given = [Priority(name) for name in (first, second) if name]
+    return min(given, key=lambda priority: URGENCY[priority])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What is asked of a person: the fields of `ApprovalRequest` that never change.

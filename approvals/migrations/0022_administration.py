@@ -85,4 +85,8 @@ class Migration(migrations.Migration):
             model_name='personsession',
             index=models.Index(fields=['person', '-started_at'], name='person_session_newest'),
         ),
+        migrations.AddIndex(
+            model_name='outboxevent',
+            index=models.Index(condition=models.Q(('channel', 'webhook')), fields=['target', '-id'], name='outbox_deliveries'),
+        ),
     ]

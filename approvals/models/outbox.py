@@ -53,6 +53,7 @@ class OutboxEvent(models.Model):
                 name="outbox_due",
                 condition=Q(delivered_at__isnull=True, dead_at__isnull=True),
             ),
+            models.Index(fields=["target", "-id"], name="outbox_deliveries", condition=Q(channel="webhook")),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ agents and links only, so that people read the rest logged in.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from smtplib import SMTPRecipientsRefused
@@ -18,14 +18,16 @@ from django.contrib.auth.models import User
 from django.db import connections, transaction
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from approvals.access import permissions
 from approvals.asking.asks import URGENCY
-from approvals.models import ApprovalRequest, OutboxEvent
+from approvals.models import ApprovalRequest, OutboxEvent, Preferences
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox
 from approvals.outbound.delivery_lanes import Job
+from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority, Route, Status
 
 logger = logging.getLogger(__name__)
@@ -68,28 +70,36 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
     request = ApprovalRequest.objects.filter(pk=row.payload["request_id"], status=Status.PENDING).first()
     if request is None:
         return []
-    found: dict[str, tuple[Channel, str]] = {}
+    found: dict[str, tuple[Channel, str, datetime]] = {}
+    chosen = preferences_of_people({person.pk for rule in rules for person in _audience(rule)})
     for rule in rules:
         urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
         if urgent and rule.tool_name in {"", request.tool_name}:
-            found |= dict(_recipients(rule, request))
+            found |= dict(_recipients(rule, request, chosen))
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [
-        OutboxEvent(**copied, channel=channel, target=target, lane=lane) for target, (channel, lane) in found.items()
+        OutboxEvent(**copied, channel=channel, target=target, lane=lane, next_attempt_at=at)
+        for target, (channel, lane, at) in found.items()
     ]
 
 
-def _recipients(rule: NotificationRule, request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str]]]:
-    audience = _audience(rule)
+def _recipients(
+    rule: NotificationRule, request: ApprovalRequest, chosen: Mapping[int, Preferences]
+) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
+    audience, now = _audience(rule), timezone.now()
     if rule.route == Route.SLACK:
         # Everybody reads a channel, so all of them must be allowed to see the request.
         if audience and all(permissions.may_see(person, request) for person in audience):
-            yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url))
+            yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url), now)
         return
     for person in audience:
-        if person.email and permissions.may_see(person, request):
-            yield f"mail:{person.pk}", (Channel.MAIL, "mail")
+        preferences = chosen.get(person.pk)
+        muted = preferences is not None and f"{Channel.MAIL}:{request.kind}" in preferences.muted
+        if person.email and not muted and permissions.may_see(person, request):
+            critical = request.priority == Priority.CRITICAL
+            at = now if critical else may_leave_at(preferences, now)
+            yield f"mail:{person.pk}", (Channel.MAIL, "mail", at)
 
 
 def _audience(rule: NotificationRule) -> list[User]:
@@ -124,7 +134,9 @@ def _long_ago() -> CombinedExpression:
 
 def _send(last: LastNotice) -> bool:
     """Send one message with everything that is due for a recipient; False if the server was not reached."""
-    rows = list(outbox.undelivered_events(*CHANNELS).filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
+    # What waits for the end of somebody's quiet hours stays, while a critical request is told at once.
+    found = outbox.undelivered_events(*CHANNELS).exclude(attempts=0, next_attempt_at__gt=Now())
+    rows = list(found.filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
     kind, _, pk = last.recipient.partition(":")
     try:
         sent = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)

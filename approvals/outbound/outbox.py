@@ -25,11 +25,12 @@ from django.utils import timezone
 
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
+from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import utc
 from approvals.runtime.json_field import ExactJSONField
 from approvals.runtime.prepared import Prepared
-from approvals.states import Channel
+from approvals.states import Channel, Priority
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,9 @@ EVENTS = (
     "turn.completed",
     "tool.result",
 )
+
+#: How preferences name the mails about requests that were assigned to a person.
+ASSIGNED = f"{Channel.MAIL}:assigned"
 
 #: Events about the end of a request, which its `callback_url` gets.
 FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
@@ -129,8 +133,13 @@ def lane_of(url: str) -> str:
 
 def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
     """Write a mail to one person about a request, whatever the rules say; call this inside the transaction of the event."""
-    if not settings.HITL_MAIL or not person.email:
+    preferences = preferences_of_people({person.pk}).get(person.pk) if settings.HITL_MAIL and person.email else None
+    if not settings.HITL_MAIL or not person.email or (preferences and ASSIGNED in preferences.muted):
         return
+    now = timezone.now()
+    at = may_leave_at(preferences, now)
+    # By the clock of the database, unless the message waits for the end of quiet hours.
+    when = Now() if at <= now or request.priority == Priority.CRITICAL else at
     stream = stream_of(request.scope, request.workflow.key)
     OutboxEvent.objects.create(
         event_id=uuid4(),
@@ -141,7 +150,7 @@ def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
         target=f"mail:{person.pk}",
         lane="mail",
         payload=request_data(request, request.workflow),
-        next_attempt_at=Now(),
+        next_attempt_at=when,
     )
 
 

@@ -70,5 +70,3 @@ def sessions_of(person: User) -> list[PersonSession]:
     """Return a person's sessions that have not ended, newest first."""
     stored = Session.objects.filter(pk=OuterRef("session_key"), expire_date__gt=timezone.now())
     return list(PersonSession.objects.filter(Exists(stored), person=person).order_by("-started_at", "-pk")[:PAGE])
-
-

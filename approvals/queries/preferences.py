@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from django.db.models import CharField
+
 from approvals.access.permissions import Person
 from approvals.models import Preferences, ToolSettings
 from approvals.runtime.many import any_of
+from approvals.runtime.prepared import Parameter, Prepared
 
 
 def preferences_of(user: Person) -> Preferences:
     """Return a person's preferences; the defaults if they have chosen none or are not logged in."""
     return Preferences.objects.filter(person=user.pk).first() or Preferences(person_id=user.pk or 0)
+
+
+_LEAST: Prepared[str] = Prepared(
+    lambda: ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values_list("min_priority", flat=True)
+)
+
+
+def least_priority(tool_name: str) -> str:
+    """Return the priority that requests of this tool have at least; empty if it is up to who asks."""
+    return (_LEAST.first(tool=tool_name) or "") if tool_name else ""
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:

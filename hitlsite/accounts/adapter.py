@@ -69,6 +69,8 @@ class Accounts(DefaultAccountAdapter):
         address = self.get_client_ip(request)
         actions.record_login(user, address=address)
         logger.info("Log-in as %r from %s", user.get_username(), address)
+        session_key, browser = request.session.session_key or "", request.headers.get("User-Agent", "")
+        actions.record_session(user, session_key, address=address, browser=browser)
         response: HttpResponse = super().post_login(request, user, **given)
         return response
 

@@ -13,6 +13,12 @@ from hitlsite.accounts import views
 urlpatterns = [
     path("login/", allauth.login, name="account_login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    # Also without a mail server: administrators make such links for people whom they add.
+    path(
+        "password/reset/<str:uidb36>/<str:key>/",
+        views.SetPasswordFromMail.as_view(),
+        name="account_reset_password_from_key",
+    ),
     path("password/", views.ChangePassword.as_view(), name="account_change_password"),
     # Before the admin's own log-in page, which has no rate limit.
     path("admin/login/", views.admin_login),
@@ -22,9 +28,4 @@ if settings.HITL_MAIL:
     urlpatterns += [
         path("password/reset/", allauth.password_reset, name="account_reset_password"),
         path("password/reset/sent/", allauth.password_reset_done, name="account_reset_password_done"),
-        path(
-            "password/reset/<str:uidb36>/<str:key>/",
-            views.SetPasswordFromMail.as_view(),
-            name="account_reset_password_from_key",
-        ),
     ]

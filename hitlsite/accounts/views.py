@@ -16,6 +16,8 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 
+from approvals import actions
+from approvals.access import rate_limits
 from approvals.http import SignedIn, problem
 
 
@@ -27,6 +29,14 @@ class ChangePassword(views.PasswordChangeView):
             words = _("Your account has no password here. Ask an administrator to set one.")
             return problem(request, HTTPStatus.FORBIDDEN, words, "no_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return response
+
+    def form_valid(self, form: Any) -> HttpResponseBase:
+        response: HttpResponseBase = super().form_valid(form)
+        # The session goes on under a new key.
+        request = self.request
+        address, browser = rate_limits.client_address(request), request.headers.get("User-Agent", "")
+        actions.record_session(request.user, request.session.session_key or "", address=address, browser=browser)
         return response
 
 

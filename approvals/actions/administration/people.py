@@ -40,9 +40,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
     return person
 
 
-def change_person(
-    person_id: int, *, email: str, roles: Collection[str], team_ids: Collection[int], by: User
-) -> User:
+def change_person(person_id: int, *, email: str, roles: Collection[str], team_ids: Collection[int], by: User) -> User:
     """Change a person's mail address, roles and teams, on record. NotFound, NotAllowed, Conflict."""
     with transaction.atomic():
         locks.lock_name(LOCK)

@@ -5,37 +5,33 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import json
-import shlex
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from approvals.actions import create_key
+from approvals.actions.administration import give_roles
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
+from approvals.models.people import RoleName
+from approvals.pages.settings.first_run import first_question
 
 if apps.is_installed("chats"):
     from hitlsite.demo.conversations import converse
 
 PASSWORD = "pausepoint"  # noqa: S105 - a demo on your own machine
 PEOPLE = {
-    "requester": ("chats with the agent and answers its questions", (), False),
-    "approver": ("decides what agents may do", ("decide_approvalrequest", "view_approvalrequest"), False),
-    "auditor": (
-        "reads everything, decides nothing, exports the audit log",
-        ("view_approvalrequest", "view_auditentry"),
-        True,
-    ),
-    "admin": ("may do everything, also in the admin", (), True),
+    "requester": ("chats with the agent and answers its questions", RoleName.REQUESTER, False),
+    "approver": ("decides what agents may do", RoleName.APPROVER, False),
+    "auditor": ("reads everything, decides nothing, exports the audit log", RoleName.AUDITOR, True),
+    "admin": ("may do everything, also in the admin", RoleName.ADMINISTRATOR, True),
 }
-QUESTION = {"kind": "question", "title": "Which size?", "options": [{"label": "S"}, {"label": "M"}]}
 
 
 class Command(RefusingCommand):
@@ -70,15 +66,7 @@ def first_steps(key: str) -> str:
     ) % {"key": key, "command": first_question(key), "url": settings.PUBLIC_URL}
 
 
-def first_question(key: str) -> str:
-    """Return a command that asks a question, in one line that a shell takes as it stands."""
-    command = ["curl", f"{settings.PUBLIC_URL}/api/v1/requests"]
-    for header in (f"Authorization: Bearer {key}", "Content-Type: application/json"):
-        command += ["-H", header]
-    return shlex.join([*command, "-d", json.dumps(QUESTION)])
-
-
-def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
+def make_person(name: str, role: RoleName, staff: bool) -> User:
     """Return the demo's user of this name, and create them on first use."""
     person, made = User.objects.get_or_create(
         username=name, defaults={"is_staff": staff, "is_superuser": name == "admin"}
@@ -86,9 +74,7 @@ def make_person(name: str, permissions: tuple[str, ...], staff: bool) -> User:
     if made:
         person.set_password(PASSWORD)
         person.save(update_fields=["password"])
-        person.user_permissions.set(
-            Permission.objects.filter(codename__in=permissions, content_type__app_label="approvals")
-        )
+        give_roles(person, [role])
     return person
 
 

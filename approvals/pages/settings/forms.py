@@ -1,0 +1,174 @@
+"""The forms of settings. They only read and check what was sent; actions store it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, ClassVar
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib.auth.forms import UsernameField
+from django.contrib.auth.models import User
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from approvals.access.keys import SCOPES
+from approvals.models.keys import MAX_KEY_NAME
+from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+from approvals.models.preferences import MAX_HOLD, Preferences
+from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
+from approvals.outbound.outbox import EVENTS
+from approvals.queries.people import teams
+
+#: What each scope of a key allows, for people.
+SCOPE_WORDS = {
+    "ask": _("ask: make requests and report results"),
+    "read": _("read: read requests and their decisions"),
+    "decide": _("decide: decide requests as this person, but never its own"),
+    "audit": _("audit: read the audit log"),
+}
+LIFETIMES = {"": _("Never"), "7": _("In 7 days"), "30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year")}
+
+
+class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
+    """How pages look and work."""
+
+    hold_seconds = forms.IntegerField(
+        label=_("Hold my decisions for (seconds)"),
+        min_value=0,
+        max_value=MAX_HOLD,
+        help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
+    )
+
+    class Meta:
+        model = Preferences
+        fields = ("theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
+        widgets: ClassVar = {"theme": forms.RadioSelect, "density": forms.RadioSelect}
+
+
+class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
+    """When messages wait."""
+
+    time_zone = forms.ChoiceField(label=_("Time zone"))
+
+    class Meta:
+        model = Preferences
+        fields = ("quiet_from", "quiet_until", "time_zone")
+        widgets: ClassVar = {
+            name: forms.TimeInput(attrs={"type": "time"}, format="%H:%M") for name in ("quiet_from", "quiet_until")
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["time_zone"].choices = [(name, name) for name in sorted(available_timezones())]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if (cleaned.get("quiet_from") is None) != (cleaned.get("quiet_until") is None) and not self.errors:
+            raise ValidationError(_("Enter both times, or clear both to have no quiet hours."))
+        return cleaned
+
+
+class PersonForm(forms.Form):
+    """A person's mail address, roles and teams."""
+
+    email = forms.EmailField(label=_("Email address"), required=False, max_length=254)
+    roles = forms.MultipleChoiceField(label=_("Roles"), required=False, widget=forms.CheckboxSelectMultiple)
+    teams = forms.MultipleChoiceField(label=_("Teams"), required=False, widget=forms.CheckboxSelectMultiple)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        described = [(name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}") for name in RoleName]
+        self.fields["roles"].choices = described  # type: ignore[attr-defined]
+        known = [(str(pk), name) for pk, name in teams().order_by("name").values_list("pk", "name")]
+        self.fields["teams"].choices = known  # type: ignore[attr-defined]
+        if not known:
+            del self.fields["teams"]
+
+
+class NewPersonForm(PersonForm):
+    """A new person; teams come later."""
+
+    username = UsernameField(
+        label=_("Username"), max_length=150, validators=[UnicodeUsernameValidator()], widget=forms.TextInput
+    )
+    field_order = ("username", "email", "roles")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields.pop("teams", None)
+
+
+class TeamForm(forms.Form):
+    """The name of a team."""
+
+    name = forms.CharField(label=_("Name"), max_length=150)
+
+
+class KeyForm(forms.Form):
+    """A new API key."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=MAX_KEY_NAME, help_text=_("What the key is for, such as “billing agent”.")
+    )
+    user = forms.CharField(
+        label=_("Acts for"), max_length=150, help_text=_("The username of the person whose rights the key has.")
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("Scopes"), choices=[(name, SCOPE_WORDS[name]) for name in SCOPES], widget=forms.CheckboxSelectMultiple
+    )
+    lifetime = forms.ChoiceField(label=_("Expires"), choices=list(LIFETIMES.items()), required=False)
+
+    def clean_user(self) -> User:
+        found = User.objects.filter(username=self.cleaned_data["user"], is_active=True).first()
+        if found is None:
+            raise ValidationError(_("No active person has this username."))
+        return found
+
+    @property
+    def life(self) -> timedelta | None:
+        """How long the key works; None for as long as nobody revokes it."""
+        days = self.cleaned_data["lifetime"]
+        return timedelta(days=int(days)) if days else None
+
+
+class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
+    """A webhook's address and events."""
+
+    events = forms.MultipleChoiceField(
+        label=_("Events"), choices=[(event, event) for event in EVENTS], widget=forms.CheckboxSelectMultiple
+    )
+
+    class Meta:
+        model = WebhookEndpoint
+        fields = ("name", "url", "events", "include_payload", "active")
+        labels: ClassVar = {
+            "name": _("Name"),
+            "url": _("Address"),
+            "include_payload": _("Send inputs, messages and answers too"),
+            "active": _("Active"),
+        }
+
+
+class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
+    """Whom to notify of what."""
+
+    person = forms.CharField(label=_("Person"), required=False, max_length=150, help_text=_("A username."))
+
+    class Meta:
+        model = NotificationRule
+        fields = ("person", "group", "route", "slack_url", "min_priority", "tool_name", "active")
+        labels: ClassVar = {"group": _("or a team or role"), "route": _("How"), "active": _("Active")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.person:
+            self.initial["person"] = self.instance.person.get_username()
+
+    def clean_person(self) -> User | None:
+        name = self.cleaned_data["person"]
+        found = User.objects.filter(username=name, is_active=True).first() if name else None
+        if name and found is None:
+            raise ValidationError(_("No active person has this username."))
+        return found

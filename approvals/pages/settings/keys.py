@@ -1,0 +1,56 @@
+"""Administration of API keys."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from approvals import actions
+from approvals.access.keys import DEFAULT_SCOPES
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn
+from approvals.pages.settings.first_run import first_question
+from approvals.pages.settings.forms import KeyForm
+from approvals.pages.settings.guards import administrators_only, status_of
+from approvals.queries import deliveries
+from approvals.runtime.cursors import number_from
+from approvals.states import Door
+
+MAX_SEARCH = 150
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def keys(request: SignedIn) -> HttpResponse:
+    """The list of keys, and the form for a new one, which is shown once."""
+    initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
+    form = KeyForm(request.POST or None, initial=initial)
+    if form.is_bound and form.is_valid():
+        given, life = form.cleaned_data, form.life
+        key, text = actions.create_key(
+            given["user"],
+            name=given["name"],
+            scopes=tuple(given["scopes"]),
+            expires_at=timezone.now() + life if life else None,
+            by=request.user,
+            via=Door.DASHBOARD,
+        )
+        context = {"key": key, "text": text, "command": first_question(text), "here": "keys"}
+        return render(request, "approvals/settings/key_made.html", context)
+    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
+    rows, more = deliveries.keys(before=number_from(request.GET.get("before", "")), search=search)
+    context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
+    return render(request, "approvals/settings/keys.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_POST
+def revoke(request: SignedIn, pk: int) -> HttpResponse:
+    if not actions.revoke_key(pk, by=request.user, via=Door.DASHBOARD):
+        raise NotFound(_("API key not found. It may be revoked already."))
+    messages.success(request, _("The key is revoked. It works no longer."))
+    return redirect("approvals:keys")

@@ -1,0 +1,54 @@
+"""Administration of notification rules."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from approvals.actions import administration
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn
+from approvals.models import NotificationRule
+from approvals.pages.settings.forms import RuleForm
+from approvals.pages.settings.guards import administrators_only, status_of
+from approvals.queries import deliveries
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def rules(request: SignedIn) -> HttpResponse:
+    """The list of rules, and the form for a new one."""
+    form = RuleForm(request.POST or None)
+    if form.is_bound and form.is_valid():
+        administration.store_rule(None, form.cleaned_data, by=request.user)
+        messages.success(request, _("The rule applies from now on."))
+        return redirect("approvals:rules")
+    context = {"form": form, "rows": deliveries.rules(), "here": "rules"}
+    return render(request, "approvals/settings/rules.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def rule(request: SignedIn, pk: int) -> HttpResponse:
+    found = NotificationRule.objects.select_related("person", "group").filter(pk=pk).first()
+    if found is None:
+        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+    name = str(found)
+    form = RuleForm(request.POST or None, instance=found)
+    if form.is_bound and form.is_valid():
+        administration.store_rule(pk, form.cleaned_data, by=request.user)
+        messages.success(request, _("The changes are saved."))
+        return redirect("approvals:rules")
+    context = {"form": form, "name": name, "pk": pk, "here": "rules"}
+    return render(request, "approvals/settings/rule.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_POST
+def remove(request: SignedIn, pk: int) -> HttpResponse:
+    administration.remove_rule(pk, by=request.user)
+    messages.success(request, _("The rule is removed."))
+    return redirect("approvals:rules")

@@ -1,0 +1,102 @@
+"""The form of a tool's settings: key fields and prepared answers, one per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.text import Truncator
+from django.utils.translation import gettext_lazy as _
+
+from approvals.actions.rulings import MAX_COMMENT
+from approvals.models import ToolSettings
+from approvals.states import Priority
+
+MAX_FIELDS = 12
+MAX_ANSWERS = 20
+MAX_POINTER = 200
+#: Fields of the last request that are offered.
+OFFERED = 40
+
+
+class ToolForm(forms.Form):
+    """How requests of one tool are shown and decided."""
+
+    key_fields = forms.CharField(
+        label=_("Key fields"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "json"}),
+        help_text=_("JSON pointers into the input, one per line, such as /amount or /customer/name. Shown in lists."),
+    )
+    min_priority = forms.ChoiceField(
+        label=_("Priority at least"),
+        required=False,
+        choices=[("", _("As the agent asks")), *Priority.choices],
+        help_text=_("Applies to requests that are made from now on."),
+    )
+    reason_required = forms.BooleanField(label=_("A rejection needs a message"), required=False)
+    prepared_answers = forms.CharField(
+        label=_("Prepared messages to the agent"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("One per line. People can choose one when they decide."),
+    )
+
+    @classmethod
+    def of(cls, stored: ToolSettings) -> ToolForm:
+        """Return the form with what is stored."""
+        return cls(
+            initial={
+                "key_fields": "\n".join(stored.key_fields),
+                "min_priority": stored.min_priority,
+                "reason_required": stored.reason_required,
+                "prepared_answers": "\n".join(stored.prepared_answers),
+            }
+        )
+
+    def clean_key_fields(self) -> list[str]:
+        found = _lines(self.cleaned_data["key_fields"])
+        for pointer in found:
+            if not pointer.startswith("/") or len(pointer) > MAX_POINTER:
+                words = _("“%(pointer)s” is not a JSON pointer. Write it like /amount or /customer/name.")
+                raise ValidationError(words, params={"pointer": Truncator(pointer).chars(60)})
+        if len(found) > MAX_FIELDS:
+            raise ValidationError(_("Choose at most %(limit)s key fields."), params={"limit": MAX_FIELDS})
+        return found
+
+    def clean_prepared_answers(self) -> list[str]:
+        found = _lines(self.cleaned_data["prepared_answers"])
+        if len(found) > MAX_ANSWERS:
+            raise ValidationError(_("Write at most %(limit)s messages."), params={"limit": MAX_ANSWERS})
+        if any(len(text) > MAX_COMMENT for text in found):
+            words = _("A message has at most %(limit)s characters.")
+            raise ValidationError(words, params={"limit": MAX_COMMENT})
+        return found
+
+
+def _lines(text: str) -> list[str]:
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def pointers(value: Any) -> list[tuple[str, str]]:
+    """Return the first fields of an input that hold one value, each as a JSON pointer with that value."""
+    found = []
+    for pointer, leaf in _leaves(value, ""):
+        if len(found) == OFFERED:
+            break
+        if len(pointer) <= MAX_POINTER:
+            found.append((pointer, Truncator(str(leaf)).chars(80)))
+    return found
+
+
+def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value[:3]):
+            yield from _leaves(inner, f"{pointer}/{number}")
+    elif pointer:
+        yield pointer, value

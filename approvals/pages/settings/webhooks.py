@@ -1,0 +1,95 @@
+"""Administration of webhooks, with what was delivered to them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from approvals import actions
+from approvals.actions import administration
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn
+from approvals.models import OutboxEvent, WebhookEndpoint
+from approvals.outbound.outbox import EVENTS
+from approvals.pages.settings.forms import WebhookForm
+from approvals.pages.settings.guards import administrators_only, status_of
+from approvals.queries import deliveries
+from approvals.runtime.cursors import number_from
+from approvals.states import Door
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhooks(request: SignedIn) -> HttpResponse:
+    """The list of webhooks, and the form for a new one."""
+    form = WebhookForm(request.POST or None, initial={"events": list(EVENTS[:4])})
+    if form.is_bound and form.is_valid():
+        endpoint, secret = administration.store_endpoint(None, form.cleaned_data, by=request.user)
+        return _with_secret(request, endpoint, secret)
+    context = {"form": form, "rows": deliveries.endpoints(), "here": "webhooks"}
+    return render(request, "approvals/settings/webhooks.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhook(request: SignedIn, pk: int) -> HttpResponse:
+    """One webhook: its form, and its deliveries."""
+    endpoint = _endpoint(pk)
+    form = WebhookForm(request.POST or None, instance=endpoint)
+    if form.is_bound and form.is_valid():
+        administration.store_endpoint(pk, form.cleaned_data, by=request.user)
+        messages.success(request, _("The changes are saved."))
+        return redirect("approvals:webhook", pk)
+    # Without what was typed into a form that was refused.
+    stored = _endpoint(pk)
+    shown, more = deliveries.deliveries_to(stored, before=number_from(request.GET.get("before", "")))
+    context = {
+        "endpoint": stored,
+        "form": form,
+        "deliveries": shown,
+        "next": more,
+        "waiting": deliveries.waiting_for(stored),
+        "here": "webhooks",
+    }
+    return render(request, "approvals/settings/webhook.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_POST
+def rotate(request: SignedIn, pk: int) -> HttpResponse:
+    secret = administration.rotate_secret(pk, by=request.user)
+    return _with_secret(request, _endpoint(pk), secret)
+
+
+@administrators_only
+@require_POST
+def remove(request: SignedIn, pk: int) -> HttpResponse:
+    administration.remove_endpoint(pk, by=request.user)
+    messages.success(request, _("The webhook is removed."))
+    return redirect("approvals:webhooks")
+
+
+@administrators_only
+@require_POST
+def resend(request: SignedIn, pk: int, event: int) -> HttpResponse:
+    """Send a delivery again, also one that was received: receivers recognize it by its id."""
+    found = OutboxEvent.objects.filter(pk=event, target=f"endpoint:{_endpoint(pk).pk}")
+    if not actions.resend_events(found, by=request.user, via=Door.DASHBOARD):
+        raise NotFound(_("Delivery not found. Retention may have removed it."))
+    messages.success(request, _("The event will be sent within a second."))
+    return redirect("approvals:webhook", pk)
+
+
+def _endpoint(pk: int) -> WebhookEndpoint:
+    found = WebhookEndpoint.objects.filter(pk=pk).first()
+    if found is None:
+        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+    return found
+
+
+def _with_secret(request: SignedIn, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
+    context = {"endpoint": endpoint, "secret": secret, "here": "webhooks"}
+    return render(request, "approvals/settings/webhook_secret.html", context)

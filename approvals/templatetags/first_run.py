@@ -1,0 +1,16 @@
+"""The tag that reads the checklist of the first run for whoever looks at the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from approvals.pages.settings.first_run import Checklist, checklist_for
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def first_run_checklist(context: Any) -> Checklist | None:
+    return checklist_for(context["user"], context["preferences"])

@@ -1,0 +1,199 @@
+"""The page that says how this installation is, in words, and what to do where something is wrong."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import django
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, Sum
+from django.db.models.functions import Now
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET
+from redis import Redis
+from redis.exceptions import RedisError
+
+from approvals.background import sweep
+from approvals.http import SignedIn
+from approvals.models import processes
+from approvals.models.processes import WorkerKind
+from approvals.outbound import outbox
+from approvals.pages.settings.guards import administrators_only
+from approvals.states import Channel
+from hitlsite.health import readiness
+
+if apps.is_installed("chats"):
+    from chats.queries import unfinished_turns
+
+#: Counts beyond this are shown as "1000 or more".
+CAP = 1000
+#: Free space on the disk below which the page warns.
+LOW_DISK = 0.1
+#: What is due for so long has been forgotten by a sweep that no longer runs.
+LATE = timedelta(minutes=1)
+
+OK, WARN, BAD = "ok", "warn", "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part of the installation: its state, what it is, and what to do if that is wrong."""
+
+    name: str
+    state: str
+    words: str
+    advice: str = ""
+
+
+@administrators_only
+@require_GET
+def system(request: SignedIn) -> HttpResponse:
+    lines = [line for part in PARTS for line in part()]
+    worst = next((state for state in (BAD, WARN) if any(line.state == state for line in lines)), OK)
+    context = {"lines": lines, "worst": worst, "here": "system"}
+    return render(request, "approvals/settings/system.html", context)
+
+
+def _versions() -> Iterator[Line]:
+    names = f"Django {django.get_version()}, Python {platform.python_version()}"
+    yield Line(_("Versions"), OK, names)
+
+
+def _database() -> Iterator[Line]:
+    version = ".".join(str(part) for part in connection.get_database_version())
+    name = f"{connection.display_name} {version}"
+    problems = readiness.find_problems()
+    if problems:
+        yield Line(_("Database"), BAD, f"{name}: {'; '.join(problems)}", _("Do what it says, then reload this page."))
+    else:
+        yield Line(_("Database"), OK, _("%(name)s, all migrations applied, audit log protected") % {"name": name})
+
+
+def _processes() -> Iterator[Line]:
+    found = processes.alive().order_by("kind").values("kind").annotate(number=Count("pk"), running=Sum("running"))
+    rows = {row["kind"]: row for row in found}
+    web, workers = (rows.get(kind, {"number": 0, "running": 0}) for kind in (WorkerKind.WEB, WorkerKind.WORKER))
+    counted = ngettext("%(count)d web process", "%(count)d web processes", web["number"]) % {"count": web["number"]}
+    if readiness.workers_run_turns():
+        more = ngettext("%(count)d worker", "%(count)d workers", workers["number"]) % {"count": workers["number"]}
+        counted = f"{counted}, {more}"
+    if web["number"]:
+        yield Line(_("Processes"), OK, counted)
+    else:
+        advice = _("Start Pausepoint with `manage.py serve`, which also checks for deadlines.")
+        yield Line(_("Processes"), BAD, _("No process has reported in the last 30 seconds"), advice)
+
+
+def _redis() -> Iterator[Line]:
+    if not settings.REDIS_URL:
+        yield Line("Redis", OK, _("Not used: one web process notifies its own pages"))
+        return
+    host = urlsplit(settings.REDIS_URL).hostname or ""
+    try:
+        with Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+            client.ping()
+    except RedisError:
+        advice = _("Check that Redis runs and that REDIS_URL is right. Until then pages update every few seconds.")
+        yield Line("Redis", WARN, _("%(host)s does not answer") % {"host": host}, advice)
+    else:
+        yield Line("Redis", OK, _("%(host)s answers") % {"host": host})
+
+
+def _queue() -> Iterator[Line]:
+    if not apps.is_installed("chats"):
+        return
+    turns = unfinished_turns(CAP)
+    words = ", ".join(f"{state}: {_capped(number)}" for state, number in turns.items())
+    yield Line(_("Turns of agents"), OK, words)
+
+
+def _sweep() -> Iterator[Line]:
+    late = sweep.overdue(Now() - LATE).order_by()[:CAP].count()
+    if late:
+        words = ngettext(
+            "%(count)s request is past its deadline", "%(count)s requests are past their deadline", late
+        ) % {"count": _capped(late)}
+        yield Line(_("Sweep"), BAD, words, _("Look for errors of the sweep in the log, and restart the processes."))
+    else:
+        yield Line(_("Sweep"), OK, _("Nothing is overdue"))
+
+
+def _deliveries() -> Iterator[Line]:
+    channels = (Channel.WEBHOOK, Channel.MAIL, Channel.SLACK, Channel.HANDLER)
+    waiting = outbox.undelivered_events(*channels).order_by()[:CAP].count()
+    failing = outbox.undelivered_events(*channels).filter(attempts__gt=2).order_by()[:CAP].count()
+    words = _("%(count)s wait") % {"count": _capped(waiting)}
+    if failing:
+        failed = _("%(count)s failed more than twice") % {"count": _capped(failing)}
+        advice = _("Open the webhook under Webhooks to read what its receiver answered.")
+        yield Line(_("Deliveries"), WARN, f"{words}, {failed}", advice)
+    else:
+        yield Line(_("Deliveries"), OK, words)
+
+
+def _disk() -> Iterator[Line]:
+    file = connection.settings_dict["NAME"] if connection.vendor == "sqlite" else settings.BASE_DIR
+    folder = Path(str(file)).parent if connection.vendor == "sqlite" else Path(str(file))
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return
+    words = _("%(free)s free of %(total)s") % {
+        "free": filesizeformat(usage.free),
+        "total": filesizeformat(usage.total),
+    }
+    if usage.free < LOW_DISK * usage.total:
+        advice = _("Make room: without it nothing can be decided. `manage.py prune` removes what is old.")
+        yield Line(_("Disk of this process"), WARN, words, advice)
+    else:
+        yield Line(_("Disk of this process"), OK, words)
+
+
+def _mail() -> Iterator[Line]:
+    if settings.HITL_MAIL:
+        yield Line(_("Mail"), OK, _("Set up. Send yourself a test under Notifications."))
+    else:
+        advice = _("Set EMAIL_HOST, so that people can be notified and can reset their passwords.")
+        yield Line(_("Mail"), WARN, _("Not set up"), advice)
+
+
+def _model() -> Iterator[Line]:
+    if not apps.is_installed("chats"):
+        return
+    if settings.HITL_PROVIDER == "scripted":
+        words = _("The scripted provider, which works offline and asks no model")
+        yield Line(_("Model"), WARN, words, _("Set HITL_PROVIDER and a key to let a model answer in chats."))
+    elif settings.HITL_PROVIDER:
+        yield Line(_("Model"), OK, f"{settings.HITL_PROVIDER}: {settings.HITL_MODEL}")
+    else:
+        yield Line(_("Model"), WARN, _("None"), _("Set HITL_PROVIDER and a key to let a model answer in chats."))
+
+
+def _capped(number: int) -> str:
+    return _("%(count)d or more") % {"count": number} if number >= CAP else str(number)
+
+
+PARTS: tuple[Callable[[], Iterator[Line]], ...] = (
+    _versions,
+    _database,
+    _processes,
+    _redis,
+    _queue,
+    _sweep,
+    _deliveries,
+    _disk,
+    _mail,
+    _model,
+)
