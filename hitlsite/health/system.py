@@ -134,7 +134,7 @@ def _deliveries() -> Iterator[Line]:
     channels = (Channel.WEBHOOK, Channel.MAIL, Channel.SLACK, Channel.HANDLER)
     waiting = outbox.undelivered_events(*channels).order_by()[:CAP].count()
     failing = outbox.undelivered_events(*channels).filter(attempts__gt=2).order_by()[:CAP].count()
-    words = _("%(count)s wait") % {"count": _capped(waiting)}
+    words = _("%(count)s waiting") % {"count": _capped(waiting)}
     if failing:
         failed = _("%(count)s failed more than twice") % {"count": _capped(failing)}
         advice = _("Open the webhook under Webhooks to read what its receiver answered.")

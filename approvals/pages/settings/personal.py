@@ -18,7 +18,7 @@ from approvals.access.rate_limits import Limit
 from approvals.actions import preferences as choosing
 from approvals.actions import sessions as ending
 from approvals.exceptions import BadBody, Conflict, NotFound
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, referring_address, refusals_as_pages
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.models.preferences import Theme
 from approvals.pages.settings.browsers import describe_browser
@@ -72,7 +72,7 @@ def theme(request: SignedIn) -> HttpResponse:
     choosing.store_preferences(request.user, {"theme": chosen})
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204)
-    return redirect(sent_address(request, "next") or "approvals:display")
+    return redirect(referring_address(request) or "approvals:display")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

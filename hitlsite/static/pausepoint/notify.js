@@ -51,7 +51,7 @@
     button.disabled = blocked;
     button.title = blocked ? button.dataset.blocked : "";
     button.setAttribute("aria-pressed", String(on()));
-    button.textContent = on() ? button.dataset.on : button.dataset.off;
+    button.querySelector("span").textContent = on() ? button.dataset.on : button.dataset.off;
   }
 
   async function press() {
@@ -71,13 +71,23 @@
     }
   }
 
+  // --- What the person has chosen: kinds without notifications, and quiet hours, in which only critical requests notify.
+  function wanted({ kind, priority }, { muted, quietFrom, quietUntil, timeZone }) {
+    if (muted.split(" ").includes(`browser:${kind}`)) return false;
+    if (!quietFrom || priority === "critical") return true;
+    const now = new Date().toLocaleTimeString("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
+    const quiet = quietFrom < quietUntil ? quietFrom <= now && now < quietUntil : now >= quietFrom || now < quietUntil;
+    return !quiet;
+  }
+
   function receive(text) {
     const pushed = document.createElement("template");
     pushed.innerHTML = text;
     count(pushed.content.querySelector("#counts"));
     if (!document.hidden || !on()) return;
     const words = document.getElementById("notify").dataset;
-    const fresh = [...pushed.content.querySelectorAll(".browser-notification")].filter(({ dataset }) => !notified.has(dataset.request));
+    const arrived = [...pushed.content.querySelectorAll(".browser-notification")];
+    const fresh = arrived.filter((one) => !notified.has(one.dataset.request) && wanted(one.dataset, words));
     for (const { dataset } of fresh) notified.add(dataset.request);
     if (fresh.length > MANY) {
       // A page that reconnects after a long time shows one notification instead of many.

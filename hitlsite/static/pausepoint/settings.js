@@ -3,6 +3,9 @@
 (function () {
   "use strict";
 
+  // --- On a phone the pages stand in one line, which may have to scroll to the current one.
+  document.querySelector(".settings-pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // --- Copy what is shown once.
   for (const button of document.querySelectorAll("[data-copy-text]")) {
     if (!navigator.clipboard) continue;
