@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 
 from approvals.actions.rulings import MAX_COMMENT
-from approvals.api.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId
+from approvals.api.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId, shown_with
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.runtime.canonical import MAX_BYTES, digest
@@ -41,6 +41,16 @@ class Said(Document):
 
 class NewRequest(Document):
     """A new request. Give `timeout` (milliseconds, 0 for none) or `deadline`, not both."""
+
+    model_config = shown_with(
+        {
+            "kind": "approval",
+            "title": "Refund order 4711?",
+            "tool_name": "refund",
+            "input": {"orderId": "4711", "amount": 250},
+            "message": "The customer says that the parcel never arrived.",
+        }
+    )
 
     kind: Literal["approval", "question", "form"]
     title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)]
@@ -95,6 +105,8 @@ class NewRequest(Document):
 class NewDecision(Document):
     """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is that of the input shown."""
 
+    model_config = shown_with({"verdict": "approve", "comment": "Refund it, and say sorry."})
+
     verdict: Annotated[str, AfterValidator(_known_verdict), Field(json_schema_extra={"enum": list(VERDICT_WORDS)})]
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
     edited_input: dict[str, Any] | None = None
@@ -105,11 +117,15 @@ class NewDecision(Document):
 
 
 class NewCancel(Document):
+    model_config = shown_with({"comment": "The customer took the request back."})
+
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
 
 
 class NewResult(Document):
     """The result of an approved call: `output` if it succeeded, `error` (not empty) if it failed."""
+
+    model_config = shown_with({"input_digest": f"sha256:{'0' * 64}", "output": {"refunded": 250}})
 
     input_digest: Annotated[Digest, Field(description="`decision.approved_digest` of the input that ran.")]
     output: Any = None
@@ -117,6 +133,8 @@ class NewResult(Document):
 
 
 class NewEnd(Document):
+    model_config = shown_with({"outcome": "completed"})
+
     outcome: Literal["completed", "failed", "cancelled"]
 
 

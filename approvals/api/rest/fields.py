@@ -30,6 +30,11 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def shown_with(example: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a body with an example, for OpenAPI and the page that shows the API."""
+    return ConfigDict(json_schema_extra={"examples": [example]})
+
+
 def _moment(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value.astimezone(UTC)
