@@ -21,6 +21,7 @@ class NewClaim(Document):
     model_config = shown_with({})
 
     over: ActorName | None = None
+    """The current `claimed_by`, to take over their claim."""
 
 
 class NewRelease(Document):

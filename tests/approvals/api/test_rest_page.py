@@ -132,3 +132,13 @@ def test_an_example_names_ids_and_quotes_its_body():
     )
     compile(one["python"], "example", "exec")
     assert 'f"https://desk.example/api/v1/requests/{request_id}/decision"' in one["python"]
+
+
+def test_every_parameter_and_field_has_a_description():
+    shown = operations(schema())
+    assert [
+        f"{one['id']} {field['name']}"
+        for one in shown
+        for field in [*one["parameters"], *one["fields"]]
+        if not field["description"] and field.get("place") != "path"
+    ] == []
