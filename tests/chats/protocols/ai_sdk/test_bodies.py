@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals.exceptions import Invalid
@@ -44,6 +44,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=30)
 @given(BODIES | JSON)
 def test_any_json_is_accepted_or_refused_as_invalid(body):
     try:
