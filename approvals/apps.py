@@ -64,11 +64,11 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
         doorbell.notify(doorbell.user_group(user.pk), {"type": "session.ended"})
 
 
-def make_roles(using: str, apps: Any, **_: Any) -> None:
+def make_roles(using: str, apps: Any = None, **_: Any) -> None:
     """Make the ready-made roles, unless the migrations stop before their table."""
     from approvals.actions.administration.roles import create_roles
 
-    if any(model._meta.label == "approvals.Role" for model in apps.get_models()):
+    if apps is None or any(model._meta.label == "approvals.Role" for model in apps.get_models()):
         create_roles(using)
 
 

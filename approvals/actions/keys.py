@@ -42,7 +42,7 @@ def create_key(
             scopes=list(scopes),
             expires_at=expires_at,
         )
-        data = _described(key) | {"scopes": key.scopes, "expires_at": utc(expires_at) if expires_at else None}
+        data = _described(key) | {"scopes": key.scopes} | ({"expires_at": utc(expires_at)} if expires_at else {})
         audit.record("key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at)
     return key, text
 

@@ -7,12 +7,9 @@ from django.db.models import Q, QuerySet
 from approvals.models import OutboxEvent
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
-from approvals.outbound.outbox import undelivered_events
 from approvals.states import Channel
 
 PAGE = 50
-#: Failures of one webhook that are counted; "this many or more" beyond.
-CAP = 1000
 
 
 def endpoints() -> QuerySet[WebhookEndpoint]:
@@ -26,11 +23,6 @@ def deliveries_to(endpoint: WebhookEndpoint, *, before: int | None = None) -> tu
     page = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
     shown = page[:PAGE]
     return shown, shown[-1].pk if len(page) > PAGE else None
-
-
-def waiting_for(endpoint: WebhookEndpoint) -> int:
-    """Return how many deliveries wait, up to CAP."""
-    return undelivered_events(Channel.WEBHOOK).filter(target=f"endpoint:{endpoint.pk}").order_by()[:CAP].count()
 
 
 def keys(*, before: int | None = None, search: str = "") -> tuple[list[ApiKey], int | None]:

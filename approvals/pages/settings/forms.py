@@ -50,7 +50,9 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
 class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """When messages wait."""
 
-    time_zone = forms.ChoiceField(label=_("Time zone"))
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"), choices=lambda: [(name, name) for name in sorted(available_timezones())]
+    )
 
     class Meta:
         model = Preferences
@@ -58,10 +60,6 @@ class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to t
         widgets: ClassVar = {
             name: forms.TimeInput(attrs={"type": "time"}, format="%H:%M") for name in ("quiet_from", "quiet_until")
         }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["time_zone"].choices = [(name, name) for name in sorted(available_timezones())]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -74,17 +72,18 @@ class PersonForm(forms.Form):
     """A person's mail address, roles and teams."""
 
     email = forms.EmailField(label=_("Email address"), required=False, max_length=254)
-    roles = forms.MultipleChoiceField(label=_("Roles"), required=False, widget=forms.CheckboxSelectMultiple)
-    teams = forms.MultipleChoiceField(label=_("Teams"), required=False, widget=forms.CheckboxSelectMultiple)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        described = [(name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}") for name in RoleName]
-        self.fields["roles"].choices = described  # type: ignore[attr-defined]
-        known = [(str(pk), name) for pk, name in teams().order_by("name").values_list("pk", "name")]
-        self.fields["teams"].choices = known  # type: ignore[attr-defined]
-        if not known:
-            del self.fields["teams"]
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"),
+        required=False,
+        choices=lambda: [(name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}") for name in RoleName],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    teams = forms.MultipleChoiceField(
+        label=_("Teams"),
+        required=False,
+        choices=lambda: [(str(pk), name) for pk, name in teams().order_by("name").values_list("pk", "name")],
+        widget=forms.CheckboxSelectMultiple,
+    )
 
 
 class NewPersonForm(PersonForm):
@@ -94,10 +93,7 @@ class NewPersonForm(PersonForm):
         label=_("Username"), max_length=150, validators=[UnicodeUsernameValidator()], widget=forms.TextInput
     )
     field_order = ("username", "email", "roles")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields.pop("teams", None)
+    teams = None  # type: ignore[assignment]  # Django's way to leave out a field of the base
 
 
 class TeamForm(forms.Form):

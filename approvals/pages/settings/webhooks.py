@@ -13,12 +13,15 @@ from approvals.actions import administration
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
 from approvals.models import OutboxEvent, WebhookEndpoint
-from approvals.outbound.outbox import EVENTS
+from approvals.outbound.outbox import EVENTS, undelivered_events
 from approvals.pages.settings.forms import WebhookForm
 from approvals.pages.settings.guards import administrators_only, status_of
 from approvals.queries import deliveries
 from approvals.runtime.cursors import number_from
-from approvals.states import Door
+from approvals.states import Channel, Door
+
+#: Waiting deliveries of one webhook that are counted.
+COUNTED = 1000
 
 
 @administrators_only
@@ -46,12 +49,13 @@ def webhook(request: SignedIn, pk: int) -> HttpResponse:
     # Without what was typed into a form that was refused.
     stored = _endpoint(pk)
     shown, more = deliveries.deliveries_to(stored, before=number_from(request.GET.get("before", "")))
+    waiting = undelivered_events(Channel.WEBHOOK).filter(target=f"endpoint:{pk}")
     context = {
         "endpoint": stored,
         "form": form,
         "deliveries": shown,
         "next": more,
-        "waiting": deliveries.waiting_for(stored),
+        "waiting": waiting.order_by()[:COUNTED].count(),
         "here": "webhooks",
     }
     return render(request, "approvals/settings/webhook.html", context, status=status_of(form))

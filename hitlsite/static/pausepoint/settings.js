@@ -50,7 +50,7 @@
     test.hidden = false;
     test.addEventListener("click", async () => {
       if ((await Notification.requestPermission()) === "granted") {
-        try { new Notification("Pausepoint", { body: test.dataset.testNotification }); } catch { test.hidden = true; }
+        try { new Notification(document.title, { body: test.dataset.testNotification }); } catch { test.hidden = true; }
       } else document.getElementById("announcements").textContent = test.title = test.dataset.blocked;
     });
   }

@@ -72,10 +72,12 @@ def last_event() -> tuple[str, str, dict[str, str]]:
     return entry.event, entry.actor_name, entry.data
 
 
-def test_every_page_links_to_the_password_page():
-    page = browser(people.carol()).get("/")
-    (link,) = parse(page.text).find("a", class_="who")
-    assert (link.attributes["href"], link.words) == ("/password/", "carol")
+def test_every_page_links_to_the_profile_which_links_to_the_password_page():
+    client = browser(people.carol())
+    menu = parse(client.get("/").text).find("nav", id="user-menu")[0]
+    assert "/settings/" in [link.attributes["href"] for link in menu.find("a")]
+    links = parse(client.get("/settings/").text).find("main")[0].find("a")
+    assert ("/password/", "Change password") in [(link.attributes["href"], link.words) for link in links]
 
 
 def test_changing_a_password_is_audited_and_ends_other_sessions():

@@ -28,6 +28,8 @@ from tests.support.people import make_person
 
 pytestmark = pytest.mark.django_db
 
+#: Classes of the drawings on our pages.
+OUR_SVG = {"icon", "gauge", "columns"}
 #: Each tries to leave the place where it is put: an element, an attribute of either quote, a text area, a script, a comment.
 BREAKERS = [
     "<script>alert('pwn')</script>",
@@ -103,7 +105,9 @@ def assert_harmless(html: str, *, shown: bool = True) -> None:
     """Assert that the hostile text is escaped and that nothing runs, loads or links because of it."""
     assert inline_code(html) == []
     page = parse(html)
-    assert [one.tag for one in page.all() if one.tag in {"svg", "style", "iframe", "object"}] == []
+    assert [one.tag for one in page.all() if one.tag in {"style", "iframe", "object"}] == []
+    # Icons are ours; the icons of the page have this class.
+    assert [one.attributes for one in page.find("svg") if one.attributes.get("class") not in OUR_SVG] == []
     assert [one.attributes for one in page.find("img") if "pausepoint/icon" not in one.attributes.get("src", "")] == []
     assert [
         one.attributes

@@ -24,10 +24,10 @@ def test_every_page_belongs_to_one_part_of_the_header():
     turn = converse(owner, "Please refund order 4711, 250 euros")
     request = make_request(owner, Kind.APPROVAL)
     places = {
-        "/": [("Dashboard", "page")],
-        "/workflows/": [("Dashboard", "true")],
-        request.workflow.get_absolute_url(): [("Dashboard", "true")],
-        "/requests/": [("Inbox", "page")],
+        "/": [("Inbox", "page")],
+        "/workflows/": [("Inbox", "true")],
+        request.workflow.get_absolute_url(): [("Inbox", "true")],
+        "/requests/": [("Inbox", "true")],
         request.get_absolute_url(): [("Inbox", "true")],
         "/chats/": [("Chats", "page")],
         turn.chat.get_absolute_url(): [("Chats", "true")],
