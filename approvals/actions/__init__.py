@@ -20,7 +20,7 @@ from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
 from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
-from approvals.actions.sessions import record_session
+from approvals.actions.sessions import end_all_sessions, end_other_sessions, record_session
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
@@ -39,7 +39,9 @@ __all__ = [
     "create_key",
     "create_signing_secret",
     "decide",
+    "end_all_sessions",
     "end_old_signing_secrets",
+    "end_other_sessions",
     "end_workflow",
     "expire",
     "free_lapsed",

@@ -82,6 +82,7 @@ class Accounts(DefaultAccountAdapter):
         actions.store_password(user, reset=reset, address=address)
         logger.info("New password of %r from %s", user.get_username(), address)
         if reset:
+            actions.end_all_sessions(user)
             self._reset_failures_of(user)
 
     def _reset_failures_of(self, user: User) -> None:

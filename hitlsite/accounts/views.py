@@ -36,7 +36,9 @@ class ChangePassword(views.PasswordChangeView):
         # The session goes on under a new key.
         request = self.request
         address, browser = rate_limits.client_address(request), request.headers.get("User-Agent", "")
-        actions.record_session(request.user, request.session.session_key or "", address=address, browser=browser)
+        session_key = request.session.session_key or ""
+        actions.record_session(request.user, session_key, address=address, browser=browser)
+        actions.end_other_sessions(request.user, session_key)
         return response
 
 

@@ -32,7 +32,8 @@ GROUNDS = ("ground", "surface", "raised", "sunken")
 INKS = ("ink", "ink-soft", "accent", "danger", "warn", "good", "info")
 SOFT = ("accent", "danger", "warn", "good", "info")
 BARE = ("line", "line-strong", "focus")
-SIZES = ("fine", "small", "dense")
+SIZES = ("fine", "small", "dense", "body", "large", "heading", "title", "figure")
+SPACES = ("1", "2", "3", "4", "5", "6", "7")
 SCHEMA = {
     "type": "object",
     "required": ["name"],
@@ -134,6 +135,7 @@ def context() -> dict[str, Any]:
         "soft": SOFT,
         "bare": BARE,
         "sizes": SIZES,
+        "spaces": SPACES,
         "cards": shown,
         "rows": [
             InboxRow(request=card.request, decision=card.decision, pickable=card.may_close) for _, card in shown[::5]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from django.contrib.auth.models import Group, User
@@ -146,10 +146,10 @@ def _described(person: User) -> dict[str, object]:
     return {"email": person.email, "roles": sorted(roles_of(person)), "teams": list(names)}
 
 
-def _record(event: str, person: User, data: dict[str, object], by: User) -> None:
+def _record(event: str, person: User, data: Mapping[str, object], by: User) -> None:
     about = {"user": person.get_username(), "user_id": person.pk}
-    audit.record(event, SUBJECT, data=about | data, actor=by, via=Door.DASHBOARD)
+    audit.record(event, SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)
 
 
-def _record_team(name: str, data: dict[str, object], by: User) -> None:
-    audit.record("team.changed", SUBJECT, data={"team": name} | data, actor=by, via=Door.DASHBOARD)
+def _record_team(name: str, data: Mapping[str, object], by: User) -> None:
+    audit.record("team.changed", SUBJECT, data={"team": name} | dict(data), actor=by, via=Door.DASHBOARD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -11,22 +12,24 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.exceptions import NotFound, Refusal
-from approvals.http import SignedIn, View, refusals_as_pages
+from approvals.http import View, refusal_page, refusals_as_pages
 
 P = ParamSpec("P")
 #: A form that was refused is shown again with its errors.
 REFUSED = 422
 
 
-def administrators_only(view: View[P]) -> Any:
+def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
     """Answer everyone else as if there were no such page."""
 
-    @refusals_as_pages
+    answered = refusals_as_pages(view)
+
     @wraps(view)
-    def wrapped(request: SignedIn, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not permissions.may_administer(request.user):
-            raise NotFound(_("Page not found. It may not exist, or you may not have access."))
-        return view(request, *args, **kwargs)
+            words = _("Page not found. It may not exist, or you may not have access.")
+            return refusal_page(request, NotFound(words))
+        return answered(request, *args, **kwargs)
 
     return wrapped
 

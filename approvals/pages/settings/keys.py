@@ -28,7 +28,7 @@ MAX_SEARCH = 150
 def keys(request: SignedIn) -> HttpResponse:
     """The list of keys, and the form for a new one, which is shown once."""
     initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
-    form = KeyForm(request.POST or None, initial=initial)
+    form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
         given, life = form.cleaned_data, form.life
         key, text = actions.create_key(

@@ -30,7 +30,7 @@ MAX_SEARCH = 150
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: SignedIn) -> HttpResponse:
     """The list of people, and the form for a new one."""
-    form = NewPersonForm(request.POST or None, initial={"roles": [RoleName.REQUESTER]})
+    form = NewPersonForm(request.POST if request.method == "POST" else None, initial={"roles": [RoleName.REQUESTER]})
     if form.is_bound and form.is_valid():
         given = form.cleaned_data
         try:
@@ -65,7 +65,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     own_teams = [str(key) for key in teams().filter(user=found).values_list("pk", flat=True)]
     initial = {"email": found.email, "roles": roles_of(found), "teams": own_teams}
-    form = PersonForm(request.POST or None, initial=initial)
+    form = PersonForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
         given = form.cleaned_data
         try:

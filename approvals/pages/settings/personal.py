@@ -52,7 +52,7 @@ def profile(request: SignedIn) -> HttpResponse:
 def display(request: SignedIn) -> HttpResponse:
     """Theme, density, and how the pages work."""
     stored = preferences_of(request.user)
-    form = PreferencesForm(request.POST or None, instance=stored)
+    form = PreferencesForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_bound and form.is_valid():
         choosing.store_preferences(request.user, form.cleaned_data)
         messages.success(request, _("Your settings are saved."))
@@ -79,7 +79,7 @@ def theme(request: SignedIn) -> HttpResponse:
 def notifications(request: SignedIn) -> HttpResponse:
     """Which notifications a person gets, and their quiet hours."""
     stored = preferences_of(request.user)
-    form = QuietHoursForm(request.POST or None, instance=stored)
+    form = QuietHoursForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_bound and form.is_valid():
         wanted = set(request.POST.getlist("wanted"))
         muted = [name for name in _names() if name not in wanted]
@@ -105,7 +105,7 @@ def _names() -> list[str]:
 
 def _cell(way: str, kind: str, muted: list[str]) -> dict[str, object]:
     name = f"{way}:{kind}"
-    label = _("%(way)s: %(kind)s") % {"way": WAYS[way], "kind": MUTABLE[kind]}  # type: ignore[index]
+    label = _("%(way)s: %(kind)s") % {"way": WAYS[way], "kind": MUTABLE[kind]}
     return {"name": name, "label": label, "wanted": name not in muted, "never": name in NEVER}
 
 

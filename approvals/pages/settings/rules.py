@@ -21,7 +21,7 @@ from approvals.queries import deliveries
 @require_http_methods(["GET", "HEAD", "POST"])
 def rules(request: SignedIn) -> HttpResponse:
     """The list of rules, and the form for a new one."""
-    form = RuleForm(request.POST or None)
+    form = RuleForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         administration.store_rule(None, form.cleaned_data, by=request.user)
         messages.success(request, _("The rule applies from now on."))
@@ -37,7 +37,7 @@ def rule(request: SignedIn, pk: int) -> HttpResponse:
     if found is None:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     name = str(found)
-    form = RuleForm(request.POST or None, instance=found)
+    form = RuleForm(request.POST if request.method == "POST" else None, instance=found)
     if form.is_bound and form.is_valid():
         administration.store_rule(pk, form.cleaned_data, by=request.user)
         messages.success(request, _("The changes are saved."))

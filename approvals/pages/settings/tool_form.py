@@ -82,7 +82,7 @@ def _lines(text: str) -> list[str]:
 
 def pointers(value: Any) -> list[tuple[str, str]]:
     """Return the first fields of an input that hold one value, each as a JSON pointer with that value."""
-    found = []
+    found: list[tuple[str, str]] = []
     for pointer, leaf in _leaves(value, ""):
         if len(found) == OFFERED:
             break

@@ -28,7 +28,7 @@ COUNTED = 1000
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhooks(request: SignedIn) -> HttpResponse:
     """The list of webhooks, and the form for a new one."""
-    form = WebhookForm(request.POST or None, initial={"events": list(EVENTS[:4])})
+    form = WebhookForm(request.POST if request.method == "POST" else None, initial={"events": list(EVENTS[:4])})
     if form.is_bound and form.is_valid():
         endpoint, secret = administration.store_endpoint(None, form.cleaned_data, by=request.user)
         return _with_secret(request, endpoint, secret)
@@ -41,7 +41,7 @@ def webhooks(request: SignedIn) -> HttpResponse:
 def webhook(request: SignedIn, pk: int) -> HttpResponse:
     """One webhook: its form, and its deliveries."""
     endpoint = _endpoint(pk)
-    form = WebhookForm(request.POST or None, instance=endpoint)
+    form = WebhookForm(request.POST if request.method == "POST" else None, instance=endpoint)
     if form.is_bound and form.is_valid():
         administration.store_endpoint(pk, form.cleaned_data, by=request.user)
         messages.success(request, _("The changes are saved."))

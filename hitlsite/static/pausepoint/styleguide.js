@@ -27,6 +27,7 @@
     if (!location.hash) scrollTo({ top: 0 });
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", measure);
+  new MutationObserver(measure).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   const dialog = document.getElementById("styleguide-dialog");
   document.getElementById("styleguide-open").addEventListener("click", () => dialog.showModal());
 })();

@@ -85,13 +85,14 @@ def test_waiting_for_an_outcome_survives_a_lost_notification():
     assert served(story).json["response"] == "blue"
 
 
-def test_a_key_revoked_while_waiting_gets_no_answer():
+@pytest.mark.parametrize("column", ["revoked_at", "expires_at"])
+def test_a_key_that_ends_while_waiting_gets_no_answer(column):
     asker, decider = machine(alice()), bob()
 
     async def story() -> Answer:
         waiting = asyncio.ensure_future(asker.acall("POST", f"{ADDRESS}?wait=30", QUESTION))
         await until_asked()
-        await run(lambda: ApiKey.objects.update(revoked_at=timezone.now()))
+        await run(lambda: ApiKey.objects.update(**{column: timezone.now()}))
         await run(respond, decider, "blue")
         return await waiting
 

@@ -75,6 +75,10 @@ def ends_key(owner: User) -> None:
     ApiKey.objects.update(revoked_at=timezone.now())
 
 
+def key_expires(owner: User) -> None:
+    ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
 def loses_read(owner: User) -> None:
     ApiKey.objects.update(scopes=["ask"])
 
@@ -95,9 +99,11 @@ def browser_app(owner: User) -> Machine:
     ("made", "end"),
     [
         (reader, ends_key),
+        (reader, key_expires),
         (reader, loses_read),
         (reader, is_deactivated),
         (browser_app, ends_key),
+        (browser_app, key_expires),
         (browser_app, is_deactivated),
     ],
 )

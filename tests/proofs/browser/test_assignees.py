@@ -138,6 +138,7 @@ def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidde
     page.context.add_init_script(NOTES)
     page.goto(f"{bob.server.address}/")
     page.wait_for_selector('#live[data-state="on"]')
+    page.locator(".user").click()
     switch = page.locator("#notify")
     assert (switch.inner_text(), switch.get_attribute("aria-pressed")) == ("Notify me", "false")
     switch.click()
