@@ -68,7 +68,7 @@ class Windows:
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.complaints: list[str] = []
-        self.expected: list[str] = []
+        self.expected: list[str] = ["Service Worker registration blocked by Playwright"]
         self.contexts: list[BrowserContext] = []
 
     def tolerate(self, *words: str) -> None:
