@@ -151,6 +151,7 @@ class Channel(TextChoices):
     NOTICE = "notice", _("Notification")
     MAIL = "mail", _("Email")
     SLACK = "slack", _("Slack")
+    PUSH = "push", _("Push")
 
 
 class Route(TextChoices):

@@ -9,6 +9,7 @@ from approvals.models.outbox import OutboxEvent
 from approvals.models.people import PersonSession, Role
 from approvals.models.preferences import Preferences, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
+from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule, SigningSecret, WebhookEndpoint
@@ -24,6 +25,7 @@ __all__ = [
     "OutboxEvent",
     "PersonSession",
     "Preferences",
+    "PushSubscription",
     "RequestComment",
     "Role",
     "SavedView",

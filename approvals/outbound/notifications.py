@@ -1,4 +1,4 @@
-"""Notify people of new requests by mail or in a chat channel, as rules say, several requests in one message.
+"""Notify people of new requests by mail or in a chat channel, as rules say, or in browsers, several requests in one message.
 
 A new request writes one row to the outbox. It becomes one row for each person whom rules name and who may see the
 request. Each of them gets one message per HITL_NOTIFY_INTERVAL with everything that still waits. A message has titles,
@@ -8,14 +8,16 @@ agents and links only, so that people read the rest logged in.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from smtplib import SMTPRecipientsRefused
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import connections, transaction
+from django.db.models import Exists, OuterRef
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -23,9 +25,9 @@ from django.utils.translation import gettext
 
 from approvals.access import permissions
 from approvals.asking.asks import URGENCY
-from approvals.models import ApprovalRequest, OutboxEvent, Preferences
+from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
-from approvals.outbound import http_post, messages, outbox
+from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority, Route, Status
@@ -33,7 +35,7 @@ from approvals.states import Channel, Priority, Route, Status
 logger = logging.getLogger(__name__)
 
 #: The channels of notifications.
-CHANNELS = (Channel.MAIL, Channel.SLACK)
+CHANNELS = (Channel.MAIL, Channel.SLACK, Channel.PUSH)
 #: Requests in one message; more are left for the next one.
 MAX_REQUESTS = 500
 LEASE = timedelta(minutes=1)
@@ -76,6 +78,7 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
         urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
         if urgent and rule.tool_name in {"", request.tool_name}:
             found |= dict(_recipients(rule, request, chosen))
+    found |= dict(_browsers(request))
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [
@@ -100,6 +103,22 @@ def _recipients(
             critical = request.priority == Priority.CRITICAL
             at = now if critical else may_leave_at(preferences, now)
             yield f"mail:{person.pk}", (Channel.MAIL, "mail", at)
+
+
+def _browsers(request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
+    """Yield the browsers of the people who may decide the request."""
+    subscriptions = list(
+        PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
+    )
+    people = {one.person_id: one.person for one in subscriptions}
+    permissions.load_permissions(people.values())
+    chosen, now = preferences_of_people(people), timezone.now()
+    for one in subscriptions:
+        preferences = chosen.get(one.person_id)
+        muted = preferences is not None and f"{Channel.PUSH}:{request.kind}" in preferences.muted
+        if not muted and permissions.may_close(people[one.person_id], request):
+            at = now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)
+            yield f"push:{one.pk}", (Channel.PUSH, outbox.lane_of(one.endpoint), at)
 
 
 def _audience(rule: NotificationRule) -> list[User]:
@@ -139,7 +158,7 @@ def _send(last: LastNotice) -> bool:
     rows = list(found.filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
     kind, _, pk = last.recipient.partition(":")
     try:
-        sent = _mail(pk, rows) if kind == "mail" else _slack(pk, rows)
+        sent = SENDERS[kind](pk, rows)
     except NotSent as error:
         _put_off(last, rows, str(error))
         return error.reached
@@ -200,3 +219,28 @@ def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     if not 200 <= status < 300:
         raise NotSent(gettext("answered %(status)s") % {"status": status}, reached=True)
     return True
+
+
+def _push(pk: str, rows: list[OutboxEvent]) -> bool:
+    alive = Session.objects.filter(session_key=OuterRef("session_key"), expire_date__gt=Now())
+    found = (
+        PushSubscription.objects.filter(Exists(alive), pk=pk, person__is_active=True).select_related("person").first()
+    )
+    requests = _still_waiting(rows, [found.person]) if found is not None else []
+    if found is None or not requests:
+        return False
+    connections.close_all()
+    try:
+        status = push.send(found, requests)
+    except http_post.Undelivered as error:
+        raise NotSent(str(error), reached=False) from error
+    if status in push.GONE:
+        found.delete()
+        return False
+    if not 200 <= status < 300:
+        raise NotSent(gettext("answered %(status)s") % {"status": status}, reached=True)
+    return True
+
+
+#: How a message to a recipient is sent, by the word with which the recipient begins.
+SENDERS: dict[str, Callable[[str, list[OutboxEvent]], bool]] = {"mail": _mail, "slack": _slack, "push": _push}

@@ -23,7 +23,7 @@ from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, Quer
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from approvals.models import ApprovalRequest, OutboxEvent, Workflow
+from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription, Workflow
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.runtime.addresses import RefusedAddress, parse_destination
@@ -74,14 +74,20 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-#: Ids, addresses and event names of the active webhooks; and a row without an id if any rule is active.
+def _told() -> tuple[QuerySet[Any], ...]:
+    """Return the rows for which people are notified of new requests."""
+    return NotificationRule.objects.filter(active=True), PushSubscription.objects.all()
+
+
+#: Ids, addresses and event names of the active webhooks; and a row without an id if anybody is notified.
 _TARGETS: Prepared[tuple[int | None, str, list[str]]] = Prepared(
     lambda: (
         WebhookEndpoint.objects.filter(active=True)
         .values_list("pk", "url", "events")
         .union(
-            NotificationRule.objects.filter(active=True).values_list(
-                Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField())
+            *(
+                told.values_list(Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField()))
+                for told in _told()
             ),
         )
         .order_by("pk")
@@ -90,10 +96,11 @@ _TARGETS: Prepared[tuple[int | None, str, list[str]]] = Prepared(
 
 
 def has_targets() -> Q:
-    """Return the condition that there is a webhook or a rule to which events go."""
-    return Q(Exists(WebhookEndpoint.objects.filter(active=True))) | Q(
-        Exists(NotificationRule.objects.filter(active=True))
-    )
+    """Return the condition that there is a webhook, a rule or a browser to which events go."""
+    found = Q(Exists(WebhookEndpoint.objects.filter(active=True)))
+    for told in _told():
+        found |= Q(Exists(told))
+    return found
 
 
 def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", look_up: bool = True) -> None:

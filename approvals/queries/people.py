@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from approvals.access.rights import DECIDE, holds
+from approvals.models import PushSubscription
 from approvals.models.people import PersonSession, Role
 
 PAGE = 50
@@ -70,3 +71,8 @@ def sessions_of(person: User) -> list[PersonSession]:
     """Return a person's sessions that have not ended, newest first."""
     stored = Session.objects.filter(pk=OuterRef("session_key"), expire_date__gt=timezone.now())
     return list(PersonSession.objects.filter(Exists(stored), person=person).order_by("-started_at", "-pk")[:PAGE])
+
+
+def subscriptions_of(person: User) -> QuerySet[PushSubscription]:
+    """Return the browsers that this person is notified on, newest first."""
+    return PushSubscription.objects.filter(person=person).order_by("-pk")

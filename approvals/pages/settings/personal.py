@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import smtplib
+from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,25 +17,27 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from approvals.access.rate_limits import Limit
 from approvals.actions import preferences as choosing
+from approvals.actions import push as pushing
 from approvals.actions import sessions as ending
 from approvals.exceptions import BadBody, Conflict, NotFound
 from approvals.http import SignedIn, referring_address, refusals_as_pages
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.models.preferences import Theme
+from approvals.outbound.push import public_key
 from approvals.pages.settings.browsers import describe_browser
 from approvals.pages.settings.forms import PreferencesForm, QuietHoursForm
 from approvals.pages.settings.guards import status_of
 from approvals.queries.deliveries import rules_for
-from approvals.queries.people import roles_of, sessions_of, teams
+from approvals.queries.people import roles_of, sessions_of, subscriptions_of, teams
 from approvals.queries.preferences import preferences_of
 from approvals.states import Channel, Kind
 
 #: What people may be notified of, beside which kind a request has.
 MUTABLE = {**dict(Kind.choices), "assigned": gettext_lazy("A request is assigned to you")}
 #: How they are notified of it.
-WAYS = {Channel.MAIL: gettext_lazy("Email"), "browser": gettext_lazy("Browser")}
-#: Browsers notify of requests that arrive, whoever they are assigned to.
-NEVER = {"browser:assigned"}
+WAYS = {Channel.MAIL: gettext_lazy("Email"), "browser": gettext_lazy("Open page"), Channel.PUSH: gettext_lazy("Device")}
+#: Pages and devices notify of requests that arrive, whoever they are assigned to.
+NEVER = {"browser:assigned", f"{Channel.PUSH}:assigned"}
 TESTS_A_MINUTE = 3
 _tests = Limit()
 
@@ -94,6 +97,8 @@ def notifications(request: SignedIn) -> HttpResponse:
         "lines": lines,
         "mail": settings.HITL_MAIL,
         "rules": rules_for(request.user.pk),
+        "browsers": [(one, describe_browser(one.browser)) for one in subscriptions_of(request.user)],
+        "push_key": public_key(),
         "here": "notifications",
     }
     return render(request, "approvals/settings/notifications.html", context, status=status_of(form))
@@ -131,6 +136,25 @@ def send_test(request: SignedIn) -> HttpResponse:
         messages.error(request, told % {"error": error})
     else:
         messages.success(request, _("A test is on its way to %(address)s.") % {"address": request.user.email})
+    return redirect("approvals:notifications")
+
+
+@require_POST
+@refusals_as_pages
+def subscribe(request: SignedIn) -> HttpResponse:
+    """Store the subscription of the browser that sends this."""
+    sent = {name: request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth")}
+    browser = request.headers.get("User-Agent", "")
+    pushing.subscribe(request.user, **sent, browser=browser, session_key=request.session.session_key or "")
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+
+@require_POST
+def unsubscribe(request: SignedIn) -> HttpResponse:
+    """Forget a browser, named by its endpoint."""
+    pushing.unsubscribe(request.user, endpoint=request.POST.get("endpoint", ""))
+    if request.headers.get("X-Requested-With") == "fetch":
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
     return redirect("approvals:notifications")
 
 

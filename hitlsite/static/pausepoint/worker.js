@@ -29,3 +29,21 @@ self.addEventListener("fetch", (event) => {
   if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match(OFFLINE)));
   else if (pathname.startsWith("/static/")) event.respondWith(fetch(request).catch(async () => (await caches.match(request)) ?? Response.error()));
 });
+
+// A message holds a title, a body, a path to open, and a tag: a newer message of the same tag replaces the older one.
+self.addEventListener("push", (event) => {
+  const { title, body, url, tag } = event.data.json();
+  event.waitUntil(self.registration.showNotification(title, { body, tag, data: { url }, icon: "/static/pausepoint/icon-192.png" }));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const address = new URL(event.notification.data.url, self.location.origin);
+  if (address.origin === self.location.origin) event.waitUntil(show(address.href));
+});
+
+async function show(address) {
+  const open = await self.clients.matchAll({ type: "window" });
+  const page = open.find((found) => found.url === address);
+  await (page ? page.focus() : self.clients.openWindow(address));
+}

@@ -1,0 +1,50 @@
+"""Subscribe browsers to notifications, and forget them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Invalid
+from approvals.models import PushSubscription
+from approvals.outbound.push import is_key
+from approvals.runtime.addresses import RefusedAddress, parse_destination
+
+#: Browsers of one person. The one that has been there longest makes room.
+MAX_BROWSERS = 20
+
+
+def subscribe(
+    person: User, *, endpoint: str, p256dh: str, auth: str, browser: str, session_key: str
+) -> PushSubscription:
+    """Store what a browser says of its subscription; a browser that had another person's is taken over. Raise Invalid."""
+    errors = {}
+    try:
+        allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
+        if len(endpoint) > 500 or (
+            parse_destination(endpoint, allow_private=allowed).scheme != "https" and not allowed
+        ):
+            errors["endpoint"] = _("must be an https address of at most 500 characters")
+    except RefusedAddress as error:
+        errors["endpoint"] = _("the address %(problem)s") % {"problem": error}
+    if not is_key(p256dh, 65):
+        errors["p256dh"] = _("is not a public key")
+    if not is_key(auth, 16):
+        errors["auth"] = _("is not a secret of 16 bytes")
+    if errors:
+        raise Invalid(_("This browser's subscription is not valid."), errors)
+    fields = {"p256dh": p256dh, "auth": auth, "browser": browser[:300], "session_key": session_key}
+    with transaction.atomic():
+        found, _created = PushSubscription.objects.update_or_create(
+            endpoint=endpoint, defaults={"person": person, **fields}
+        )
+        newest = person.push_subscriptions.order_by("-pk").values("pk")[:MAX_BROWSERS]
+        person.push_subscriptions.exclude(pk__in=list(newest.values_list("pk", flat=True))).delete()
+    return found
+
+
+def unsubscribe(person: User, *, endpoint: str) -> None:
+    """Forget one browser of this person."""
+    person.push_subscriptions.filter(endpoint=endpoint).delete()

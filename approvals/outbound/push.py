@@ -1,0 +1,108 @@
+"""Notifications in browsers whose page is closed: encrypted for the browser (RFC 8291), signed for its push service (RFC 8292).
+
+The messages hold title, tool and agent of a request, never its input.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from functools import cache
+from urllib.parse import urlsplit
+
+import http_ece
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.conf import settings
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext, ngettext
+from py_vapid import Vapid02
+
+from approvals.models import ApprovalRequest, PushSubscription
+from approvals.outbound import http_post
+
+#: The order of the curve P-256, below which a private key lies.
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+#: The service answers so for a browser that has unsubscribed, or that subscribed with another key of ours.
+GONE = frozenset({403, 404, 410})
+#: How long, in seconds, a push service keeps a message for a browser that is away.
+KEPT = 24 * 3600
+MAX_TITLE = 120
+
+
+@cache
+def vapid_key() -> ec.EllipticCurvePrivateKey:
+    """Return this installation's key. It is derived from SECRET_KEY, so every process has the same and none is stored."""
+    number = int.from_bytes(salted_hmac("approvals.push", "vapid", algorithm="sha512").digest()) % (ORDER - 1) + 1
+    return ec.derive_private_key(number, ec.SECP256R1())
+
+
+def public_key() -> str:
+    """Return the public half of the key in base64url, with which a browser subscribes."""
+    return _encoded(_point(vapid_key().public_key()))
+
+
+def send(subscription: PushSubscription, requests: Sequence[ApprovalRequest]) -> int:
+    """Send one message and return the status of the push service. Raise Undelivered if there is no answer."""
+    headers = {
+        "Content-Type": "application/octet-stream",
+        "Content-Encoding": "aes128gcm",
+        "TTL": str(KEPT),
+        **_signature(subscription.endpoint),
+    }
+    body = _encrypted(subscription, json.dumps(_message(requests)).encode())
+    allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
+    return http_post.post(subscription.endpoint, body, headers, allow_private=allowed, seconds=http_post.SECONDS)
+
+
+def is_key(text: str, length: int) -> bool:
+    """Return whether this is base64url of so many bytes."""
+    try:
+        return len(_decoded(text)) == length
+    except ValueError:
+        return False
+
+
+def _message(requests: Sequence[ApprovalRequest]) -> dict[str, str]:
+    """Return the members that `static/pausepoint/worker.js` shows."""
+    first, *others = requests
+    if others:
+        words = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
+        return {
+            "title": words % {"count": len(requests)},
+            "body": first.title[:MAX_TITLE],
+            "url": reverse("approvals:dashboard"),
+        }
+    named = [name for name in (first.tool_name, first.workflow.agent) if name]
+    body = " · ".join(named) or gettext("Open it to answer.")
+    return {"title": first.title[:MAX_TITLE], "body": body, "url": first.get_absolute_url(), "tag": str(first.pk)}
+
+
+def _encrypted(subscription: PushSubscription, message: bytes) -> bytes:
+    own = ec.generate_private_key(ec.SECP256R1())
+    encrypted: bytes = http_ece.encrypt(
+        message, private_key=own, dh=_decoded(subscription.p256dh), auth_secret=_decoded(subscription.auth),
+        version="aes128gcm",
+    )  # fmt: skip
+    return encrypted
+
+
+def _signature(endpoint: str) -> dict[str, str]:
+    split = urlsplit(endpoint)
+    claims = {"aud": f"{split.scheme}://{split.netloc}", "sub": settings.PUBLIC_URL}
+    signed: dict[str, str] = Vapid02(private_key=vapid_key()).sign(claims)
+    return signed
+
+
+def _point(key: ec.EllipticCurvePublicKey) -> bytes:
+    return key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+
+
+def _encoded(value: bytes) -> str:
+    return urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    return urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))

@@ -1,0 +1,65 @@
+// Notifications on this device while its pages are closed: a switch in the settings, and a fresh subscription per session.
+(function () {
+  "use strict";
+
+  const TOLD = "pausepoint.push";
+  const button = document.getElementById("push-switch");
+  const headers = { ...JSON.parse(document.body.getAttribute("hx-headers") || "{}"), "X-Requested-With": "fetch" };
+  const supported = "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
+  if (!supported || !headers["X-CSRFToken"]) return;
+
+  const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  const encoded = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  async function current() {
+    return (await navigator.serviceWorker.ready).pushManager.getSubscription();
+  }
+
+  async function send(path, subscription) {
+    const body = new URLSearchParams({ endpoint: subscription.endpoint });
+    for (const name of ["p256dh", "auth"]) body.set(name, encoded(subscription.getKey(name)));
+    const answer = await fetch(path, { method: "POST", headers, body });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  }
+
+  // A subscription belongs to the session that told of it, so each new session tells again.
+  async function tellOnce() {
+    const subscription = Notification.permission === "granted" ? await current() : null;
+    if (!subscription || sessionStorage.getItem(TOLD)) return;
+    await send("/settings/notifications/subscribe/", subscription);
+    sessionStorage.setItem(TOLD, "yes");
+  }
+  tellOnce().catch(() => undefined);
+
+  if (!button) return;
+  async function show() {
+    const on = (await current()) !== null;
+    button.hidden = false;
+    button.setAttribute("aria-pressed", String(on));
+    button.lastChild.textContent = on ? gettext("Stop notifying me on this device") : gettext("Notify me on this device");
+  }
+
+  async function toggle() {
+    const subscription = await current();
+    if (subscription) {
+      await send("/settings/notifications/unsubscribe/", subscription);
+      await subscription.unsubscribe();
+    } else if ((await Notification.requestPermission()) === "granted") {
+      const { pushManager } = await navigator.serviceWorker.ready;
+      const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: button.dataset.key });
+      await send("/settings/notifications/subscribe/", made);
+    } else announce(button.dataset.blocked);
+  }
+
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      await toggle();
+      await show();
+    } catch {
+      announce(gettext("This device could not be subscribed. Its push service may be out of reach. Try again later."));
+    } finally {
+      button.disabled = false;
+    }
+  });
+  show().catch(() => undefined);
+})();

@@ -1,0 +1,178 @@
+"""Notifications on devices: encrypted for the browser, signed by us, and only for whom and as long as they are wanted."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+
+import http_ece
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.contrib.auth.models import User
+from django.test import Client
+from py_vapid import Vapid02
+
+from approvals.actions.preferences import store_preferences
+from approvals.models import OutboxEvent, PushSubscription
+from approvals.outbound.push import public_key
+from approvals.states import Channel, Kind, Verdict
+from tests.support.desk.carrying import carry, later
+from tests.support.desk.requests import decide, make_request
+from tests.support.people import alice, bob, carol
+from tests.support.receiver import Receiver, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AUTH = b"sixteen bytes!!!"
+
+
+@pytest.fixture(autouse=True)
+def _public(settings):
+    settings.PUBLIC_URL = "https://desk.example.org"
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
+
+
+def encoded(value: bytes) -> str:
+    return urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+@dataclass
+class Browser:
+    """A browser that is logged in and has a subscription at a push service."""
+
+    user: User
+    endpoint: str
+
+    def __post_init__(self) -> None:
+        self.client = Client(HTTP_USER_AGENT="a browser")
+        self.client.force_login(self.user)
+        self.key = ec.generate_private_key(ec.SECP256R1())
+
+    def subscribe(self, **changes: str):
+        point = self.key.public_key().public_bytes(
+            serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
+        )
+        body = {"endpoint": self.endpoint, "p256dh": encoded(point), "auth": encoded(AUTH)} | changes
+        return self.client.post("/settings/notifications/subscribe/", body)
+
+    def read(self, body: bytes) -> dict[str, str]:
+        return json.loads(http_ece.decrypt(body, private_key=self.key, auth_secret=AUTH, version="aes128gcm"))
+
+
+@pytest.fixture
+def service():
+    with Receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def bobs(service) -> Browser:
+    browser = Browser(bob(), service.url("/push/1"))
+    assert browser.subscribe().status_code == 204
+    return browser
+
+
+def test_a_device_gets_the_title_tool_and_agent_and_nothing_else(service, bobs):
+    request = make_request(alice(), title="Refund 4711?", tool_name="refund", input={"iban": "DE12"})
+    carry()
+    (got,) = service.got
+    assert bobs.read(got.body) == {
+        "title": "Refund 4711?",
+        "body": "refund · support",
+        "url": f"/requests/{request.pk}/",
+        "tag": str(request.pk),
+    }
+    assert (got.headers["content-encoding"], got.headers["ttl"]) == ("aes128gcm", "86400")
+    assert Vapid02.verify(got.headers["authorization"])
+    assert got.headers["authorization"].rpartition("k=")[2] == public_key()
+
+
+def test_many_requests_become_one_message(service, bobs):
+    asker = alice()
+    make_request(asker, title="The first")
+    carry()
+    for number in range(3):
+        make_request(asker, title=f"Request {number}")
+    later()
+    carry()
+    told = bobs.read(service.got[-1].body)
+    assert (len(service.got), told["title"], told["url"]) == (2, "3 requests are waiting", "/")
+
+
+def test_only_those_who_may_decide_are_told(service, bobs):
+    asker, auditor = alice(), carol()
+    for number, person in enumerate((asker, auditor)):
+        assert Browser(person, service.url(f"/push/other-{number}")).subscribe().status_code == 204
+    make_request(asker)
+    carry()
+    assert [got.path for got in service.got] == ["/push/1"]
+    make_request(asker, Kind.QUESTION)
+    later()
+    carry()
+    assert sorted(got.path for got in service.got) == ["/push/1", "/push/1", "/push/other-0"]
+
+
+def test_what_was_decided_meanwhile_and_what_is_muted_is_not_told(service, bobs):
+    asker = alice()
+    decide(make_request(asker), bobs.user, Verdict.REJECT)
+    carry()
+    store_preferences(bobs.user, {"muted": ["push:question"]})
+    make_request(asker, Kind.QUESTION)
+    carry()
+    assert (service.got, OutboxEvent.objects.filter(channel=Channel.PUSH, delivered_at=None).count()) == ([], 0)
+
+
+def test_a_device_gets_nothing_after_its_log_out(service, bobs):
+    bobs.client.post("/logout/")
+    make_request(alice())
+    carry()
+    assert service.got == []
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_device_that_has_unsubscribed_is_forgotten(service, bobs, status):
+    service.behave = lambda got: answer(status)
+    make_request(alice())
+    carry()
+    assert (PushSubscription.objects.count(), OutboxEvent.objects.filter(delivered_at=None).count()) == (0, 0)
+
+
+def test_a_push_service_that_is_down_is_tried_again(service, bobs):
+    service.behave = lambda got: answer(503 if len(service.got) == 1 else 201)
+    make_request(alice())
+    carry()
+    row = OutboxEvent.objects.get(channel=Channel.PUSH)
+    assert (row.delivered_at, row.last_error) == (None, "answered 503")
+    later()
+    carry()
+    assert (len(service.got), OutboxEvent.objects.filter(delivered_at=None).count()) == (2, 0)
+
+
+def test_a_subscription_that_is_not_valid_is_refused(service, settings):
+    browser = Browser(bob(), service.url())
+    settings.HITL_WEBHOOK_ALLOW_PRIVATE = False
+    wrong = {
+        "a private address": browser.subscribe(endpoint="https://127.0.0.1/push"),
+        "no address": browser.subscribe(endpoint="nowhere"),
+        "without TLS": browser.subscribe(endpoint="http://push.example.org/1"),
+        "too long": browser.subscribe(endpoint=f"https://push.example.org/{'x' * 500}"),
+        "a short key": browser.subscribe(endpoint="https://push.example.org/1", p256dh="abc"),
+        "an odd secret": browser.subscribe(endpoint="https://push.example.org/1", auth="ä"),
+    }
+    assert {name: found.status_code for name, found in wrong.items()} == dict.fromkeys(wrong, 422)
+    assert (Client().post("/settings/notifications/subscribe/").status_code, PushSubscription.objects.count()) == (
+        302,
+        0,
+    )
+
+
+def test_a_browser_belongs_to_who_subscribed_last_and_only_they_remove_it(service, bobs):
+    other = Browser(carol(), bobs.endpoint)
+    other.subscribe()
+    assert [found.person.username for found in PushSubscription.objects.all()] == ["carol"]
+    bobs.client.post("/settings/notifications/unsubscribe/", {"endpoint": bobs.endpoint})
+    assert PushSubscription.objects.count() == 1
+    other.client.post("/settings/notifications/unsubscribe/", {"endpoint": bobs.endpoint})
+    assert PushSubscription.objects.count() == 0
