@@ -61,6 +61,7 @@ WORDS = re.compile(rf"\b(?:{'|'.join(FinishReason.values)})\b|\d+:\d+\s[AP]M|[\d
 #: Tables and columns with what people, agents and programs have written.
 DATA = {
     "auth_user": ("username",),
+    "auth_group": ("name",),
     "approvals_apikey": ("name",),
     "approvals_workflow": ("title", "agent", "source", "key"),
     "approvals_approvalrequest": (
