@@ -41,30 +41,10 @@ READ = """() => {
 }"""
 #: Names, which are the same in every language.
 NAMES = (
-    "Pausepoint",
-    "OpenAPI 3.1",
-    "OpenAPI",
-    "JSON",
-    "CSV",
-    "API",
-    "UTC",
-    "p95",
-    "Django",
-    "Python",
-    "SQLite",
-    "Redis",
-    "GB",
-    "Chrome",
-    "Linux",
-    "macOS",
-    "python-urllib",
-    "DEBUG",
-    "Cedar-OS",
-    "ask-human",
-    "true",
-    "false",
-    "typed_name",
-)
+    "Pausepoint", "OpenAPI 3.1", "OpenAPI", "JSON", "CSV", "API", "UTC", "p95",
+    "Django", "Python", "SQLite", "Redis", "GB", "Chrome", "Linux", "macOS",
+    "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
+)  # fmt: skip
 #: Words of protocols, which stand on pages as they are, and times of day as the browser writes them.
 WORDS = re.compile(rf"\b(?:{'|'.join(FinishReason.values)})\b|\d+:\d+\s[AP]M|[\d.,]+\s[A-Z]{{3}}\b")
 #: Tables and columns with what people, agents and programs have written.
