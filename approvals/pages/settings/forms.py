@@ -152,7 +152,7 @@ def group_choices() -> list[tuple[str, str]]:
     """Return the teams by their names and the roles by their labels."""
     roles = roles_by_group()
     groups = Group.objects.order_by("name").values_list("pk", "name")
-    return [("", _("Choose a team or role")), *((str(pk), roles.get(pk) or visible(name)) for pk, name in groups)]
+    return [("", str(_("Choose a team or role"))), *((str(pk), roles.get(pk) or visible(name)) for pk, name in groups)]
 
 
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
