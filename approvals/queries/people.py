@@ -34,7 +34,7 @@ def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
         found = found.filter(Q(username__icontains=search) | Q(email__icontains=search))
     page = list(found.prefetch_related("groups")[: PAGE + 1])
     shown = page[:PAGE]
-    roles = {role.group_id: str(role) for role in Role.objects.all()}
+    roles = roles_by_group()
     direct = User.user_permissions.through._default_manager.filter(user__in=[user.pk for user in shown])
     own = set(direct.values_list("user_id", flat=True).distinct())
     return [_row(user, roles, user.pk in own) for user in shown], shown[-1].username if len(page) > PAGE else ""
@@ -49,6 +49,11 @@ def _row(user: User, roles: Mapping[int, str], own: bool) -> PersonRow:
 def roles_of(person: User) -> list[str]:
     """Return the names of the roles of a person, as they are stored."""
     return list(Role.objects.filter(group__user=person).order_by("name").values_list("name", flat=True))
+
+
+def roles_by_group() -> dict[int, str]:
+    """Return the labels of the roles by the id of their group."""
+    return {role.group_id: str(role) for role in Role.objects.all()}
 
 
 def teams() -> QuerySet[Group]:

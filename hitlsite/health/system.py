@@ -36,6 +36,7 @@ from hitlsite.health import readiness
 
 if apps.is_installed("chats"):
     from chats.queries import unfinished_turns
+    from chats.states import TurnState
 
 #: Counts beyond this are shown as "1000 or more".
 CAP = 1000
@@ -115,7 +116,7 @@ def _queue() -> Iterator[Line]:
     if not apps.is_installed("chats"):
         return
     turns = unfinished_turns(CAP)
-    words = ", ".join(f"{state}: {_capped(number)}" for state, number in turns.items())
+    words = ", ".join(f"{TurnState(state).label}: {_capped(number)}" for state, number in turns.items())
     yield Line(_("Turns of agents"), OK, words)
 
 

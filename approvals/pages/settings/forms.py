@@ -8,7 +8,7 @@ from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib.auth.forms import UsernameField
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
@@ -19,7 +19,8 @@ from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.models.preferences import MAX_HOLD, Preferences
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound.outbox import EVENTS
-from approvals.queries.people import teams
+from approvals.queries.people import roles_by_group, teams
+from approvals.runtime.text import visible
 
 #: What each scope of a key allows, for people.
 SCOPE_WORDS = {
@@ -147,15 +148,23 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the 
         }
 
 
+def group_choices() -> list[tuple[str, str]]:
+    """Return the teams by their names and the roles by their labels."""
+    roles = roles_by_group()
+    groups = Group.objects.order_by("name").values_list("pk", "name")
+    return [("", str(_("Choose a team or role"))), *((str(pk), roles.get(pk) or visible(name)) for pk, name in groups)]
+
+
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """Whom to notify of what."""
 
     person = forms.CharField(label=_("Person"), required=False, max_length=150, help_text=_("A username."))
+    group = forms.ChoiceField(label=_("or a team or role"), required=False, choices=group_choices)
 
     class Meta:
         model = NotificationRule
         fields = ("person", "group", "route", "slack_url", "min_priority", "tool_name", "active")
-        labels: ClassVar = {"group": _("or a team or role"), "route": _("How"), "active": _("Active")}
+        labels: ClassVar = {"route": _("How"), "active": _("Active")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -168,3 +177,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the typ
         if name and found is None:
             raise ValidationError(_("No active person has this username."))
         return found
+
+    def clean_group(self) -> Group | None:
+        chosen = self.cleaned_data["group"]
+        return Group.objects.get(pk=chosen) if chosen else None

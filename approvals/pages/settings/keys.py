@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -29,6 +30,8 @@ def keys(request: SignedIn) -> HttpResponse:
     """The list of keys, and the form for a new one, which is shown once."""
     initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
     form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_bound and form.is_valid() and _acts_for_superuser(form, request.user):
+        form.add_error("user", _("Only a superuser can make a key that acts for a superuser."))
     if form.is_bound and form.is_valid():
         given, life = form.cleaned_data, form.life
         key, text = actions.create_key(
@@ -45,6 +48,11 @@ def keys(request: SignedIn) -> HttpResponse:
     rows, more = deliveries.keys(before=number_from(request.GET.get("before", "")), search=search)
     context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
     return render(request, "approvals/settings/keys.html", context, status=status_of(form))
+
+
+def _acts_for_superuser(form: KeyForm, maker: User) -> bool:
+    """Return whether somebody without all rights would get them through the key."""
+    return bool(form.cleaned_data["user"].is_superuser) and not maker.is_superuser
 
 
 @administrators_only

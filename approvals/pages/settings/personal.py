@@ -11,8 +11,8 @@ from django.core.mail import EmailMessage
 from django.db import connections
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from approvals.access.rate_limits import Limit
@@ -61,7 +61,8 @@ def display(request: SignedIn) -> HttpResponse:
         messages.success(request, _("Your settings are saved."))
         return redirect("approvals:display")
     # The form has changed `stored`; the page goes by what is in the database.
-    context = {"form": form, "here": "display", "preferences": preferences_of(request.user)}
+    language = dict(settings.LANGUAGES).get(get_language() or "", "")
+    context = {"form": form, "here": "display", "preferences": preferences_of(request.user), "language": language}
     return render(request, "approvals/settings/display.html", context, status=status_of(form))
 
 

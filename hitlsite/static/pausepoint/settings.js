@@ -1,21 +1,10 @@
-// Conveniences of settings: copy buttons, a theme that shows before it is saved, the browser's time zone, and key fields from
+// Conveniences of settings: a theme that shows before it is saved, the browser's time zone, and key fields from
 // the last request. All forms work without them.
 (function () {
   "use strict";
 
   // --- On a phone the pages stand in one line, which may have to scroll to the current one.
   document.querySelector(".settings-pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-
-  // --- Copy what is shown once.
-  for (const button of document.querySelectorAll("[data-copy-text]")) {
-    if (!navigator.clipboard) continue;
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(button.parentElement.querySelector("pre").textContent);
-      document.getElementById("announcements").textContent = button.dataset.copied;
-      button.lastChild.textContent = button.dataset.copied;
-    });
-  }
 
   // --- Show a theme and a density as soon as they are chosen.
   document.querySelector("[data-preview]")?.addEventListener("change", ({ target }) => {

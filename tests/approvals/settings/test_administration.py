@@ -163,7 +163,9 @@ def test_an_administrator_cannot_take_over_a_superuser():
     paths = [f"/settings/people/{root.pk}/{path}" for path in ("active/", "link/")]
     assert [client.post(path).status_code for path in paths] == [403, 403]
     assert client.post(f"/settings/people/{root.pk}/", {"email": "eve@example.org", "roles": []}).status_code == 422
-    assert User.objects.get(pk=root.pk).email == ""
+    sent = {"name": "agent", "user": "root", "scopes": ["decide"], "lifetime": ""}
+    assert client.post("/settings/keys/", sent).status_code == 422
+    assert (User.objects.get(pk=root.pk).email, ApiKey.objects.count()) == ("", 0)
 
 
 def test_people_are_found_by_name_and_listed_page_by_page(django_assert_max_num_queries):

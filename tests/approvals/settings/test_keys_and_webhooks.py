@@ -125,6 +125,11 @@ def test_a_notification_rule_is_for_a_person_or_a_team_and_is_on_record(settings
     refused = [rule | {"person": "nobody"}, rule | {"group": str(team.pk)}, rule | {"person": ""}]
     assert [client.post("/settings/rules/", sent).status_code for sent in refused] == [422] * 3
     own = f"/settings/rules/{stored.pk}/"
+    NotificationRule.objects.update(tool_name="")
+    User.objects.filter(username="bob").update(email="bob@example.org")
+    seen = [client, browser(User.objects.get(username="bob"))]
+    pages = [one.get(path) for one, path in zip(seen, ("/settings/rules/", "/settings/notifications/"), strict=True)]
+    assert [(page.status_code, "all tools" in page.text) for page in pages] == [(200, True)] * 2
     assert client.post(own, rule | {"person": "", "group": str(team.pk)}).status_code == 302
     assert client.post(f"{own}remove/").status_code == 302
     assert changes("rule.changed") == ["created", "changed", "removed"]

@@ -183,22 +183,20 @@ def test_no_page_has_inline_code_or_styles(pages):
 
 @pytest.mark.parametrize("known", [False, True])
 def test_every_form_without_a_csrf_token_is_refused_with_a_page(known):
-    found, _machines = pages_and_machines()
+    found, client = pages_and_machines()[0], browser(bob() if known else None, enforce_csrf_checks=True)
     assert len(found) > 20
-    client = browser(bob() if known else None, enforce_csrf_checks=True)
     for address in found:
         refused = client.post(address, {"verdict": "approve"})
         assert (address, refused.status_code) == (address, 403)
-        words = parse(refused.text).find("section", class_="problem")[0].find("h1")[0].words
-        assert words == "This form has expired or came from another site. Reload the page and try again."
+        title = parse(refused.text).find("section", class_="problem")[0].find("h1")[0]
+        assert title.words == "This form has expired or came from another site. Reload the page and try again."
 
 
 def test_every_address_for_programs_needs_a_csrf_token_from_a_browser():
-    _found, machines = pages_and_machines()
     # A program that nobody knows is told so; a browser that is known needs its token here too.
     for user, status, code in ((None, 401, "not_authenticated"), (alice(), 403, "csrf")):
         client = browser(user, enforce_csrf_checks=True)
-        for address in machines:
+        for address in pages_and_machines()[1]:
             refused = client.post(address, {"verdict": "approve"}, content_type="application/json")
             assert (address, refused.status_code, refused.json()["code"]) == (address, status, code)
 

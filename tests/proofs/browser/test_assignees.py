@@ -140,10 +140,10 @@ def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidde
     page.wait_for_selector('#live[data-state="on"]')
     page.locator(".user").click()
     switch = page.locator("#notify")
-    assert (switch.inner_text(), switch.get_attribute("aria-pressed")) == ("Notify me", "false")
+    assert (switch.inner_text(), switch.get_attribute("aria-pressed")) == ("Turn on browser notifications", "false")
     switch.click()
     page.wait_for_selector('#notify[aria-pressed="true"]')
-    assert switch.inner_text() == "Notifications are on"
+    assert switch.inner_text() == "Browser notifications are on"
     _, seen = alice.pause("Please refund order 910, 500 euros")
     card(page, seen).wait_for()
     page.evaluate("window.away = true")

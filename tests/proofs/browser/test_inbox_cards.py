@@ -199,7 +199,8 @@ def test_inbox_notifies_and_counts_in_its_title(windows, people, asked):
     page.wait_for_selector('#live[data-state="on"]')
     waiting = int(page.locator("#counts").get_attribute("data-waiting"))
     assert page.title() == f"({waiting}) Inbox · Pausepoint"
-    page.get_by_role("button", name="Notify me").click()
+    page.locator(".user").click()
+    page.locator("#notify").click()
     page.wait_for_selector('#notify[aria-pressed="true"]')
     page.evaluate("window.away = true")
     _, elsewhere = people("requester").pause("Please refund order elsewhere, 500 euros")

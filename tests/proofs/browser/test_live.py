@@ -113,6 +113,7 @@ def test_logout_in_one_tab_shows_in_the_others(windows, server):
     page = windows.open(bob)
     other = page.context.new_page()
     other.goto(server.address + "/workflows/")
+    other.locator(".user").click()
     other.get_by_role("button", name="Log out").click()
     other.wait_for_url("**/login/")
     page.wait_for_selector('#live[data-state="out"]')

@@ -89,6 +89,29 @@ def test_light_and_dark_differ(windows, people):
     assert (light, page.evaluate(ground)) == ("rgb(244, 245, 247)", "rgb(17, 22, 28)")
 
 
+def test_the_menu_works_by_keyboard_and_a_theme_applies_at_once_and_stays(windows, people):
+    page = windows.open(people("auditor"), "/chats/", color_scheme="light")
+    page.locator(".user").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.textContent.includes('Profile and settings')")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Home")
+    page.keyboard.press("End")
+    assert page.locator(":focus").inner_text() == "Log out"
+    with page.expect_response("**/settings/theme/") as stored:
+        page.get_by_role("button", name="Dark").click()
+    assert stored.value.status == 204
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.className") == "user"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(17, 22, 28)"
+    page.reload()
+    assert page.evaluate(ground) == "rgb(17, 22, 28)"
+    with page.expect_response("**/settings/theme/"):
+        page.locator(".user").click()
+        page.get_by_role("button", name="As the device").click()
+
+
 def test_everything_is_reachable_by_tab_with_visible_focus(windows, people, server, places):
     wanted = {name: places[name] for name in ("requests", "chats", "asking", "mixed", "checkpoints")}
     schemes = itertools.cycle(SCHEMES)
