@@ -147,6 +147,11 @@ class Card:
         return "; ".join(f"{name.removeprefix('answer').lstrip('.')} {self.errors[name]}".strip() for name in names)
 
     @property
+    def comment_error(self) -> str:
+        """What is wrong with the message to the agent; empty if nothing is."""
+        return self.errors.get("comment", "")
+
+    @property
     def schema_json(self) -> str:
         return pretty(self.request.response_schema)
 
