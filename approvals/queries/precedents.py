@@ -54,7 +54,8 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     if sees_everything(user):
         same = same.filter(pk__in=ended.values("pk")[:SEARCHED])
     alike = list(same.order_by("-changed_at")[:LISTED]) if request.input else []
-    rest = sorted(latest, key=lambda one: one.title != request.title)
-    listed = list({one.pk: one for one in (*alike, *rest)}.values())[:LISTED]
+    known = {one.pk: one for one in (*latest, *alike)}.values()
+    nearest = sorted(known, key=lambda one: (one.input_digest != request.input_digest, one.title != request.title))
+    listed = nearest[:LISTED]
     counts = Counter(status_label(one.kind, one.status) for one in latest)
     return Precedents(listed, counts.most_common(), len(latest))
