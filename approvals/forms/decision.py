@@ -107,7 +107,7 @@ def _schema_errors(request: ApprovalRequest, value: Any, reading: Reading) -> di
     """Return the schema errors of the values that could be read, so that all errors are shown together."""
     if value is ABSENT:
         return {}
-    found = schema_errors(request.response_schema, value)
+    found = schema_errors(request.response_schema, value, plain=True)
     named = {f"{reading.about}.{path}" if path else reading.about: words for path, words in found.items()}
     # Leave out "is missing" for values that could not be read.
     return {

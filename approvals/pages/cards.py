@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
@@ -137,7 +139,9 @@ class Card:
         for each in fields:
             for number, row in enumerate(each.rows):
                 known[f"{each.key}.{number}"] = (f"{each.control.label} {number + 1}", row.id)
-        named = [(*known.get(name, (name, "")), words) for name, words in self.errors.items()]
+        known["typed_name"] = (_("The typed name"), "")
+        known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
+        named = [(*known.get(name, (_label_of(name), "")), words) for name, words in self.errors.items()]
         return [(label, words, field_id) for label, field_id, words in named]
 
     @property
@@ -188,6 +192,21 @@ class Card:
         if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
             return ""
         return visible(answer_text(self.decision.answer))
+
+
+#: How the members of a decision are called on the card.
+LABELS = {
+    "verdict": gettext_lazy("The button"),
+    "digest": gettext_lazy("This form"),
+    "answer": gettext_lazy("The answer"),
+    "edited_input": gettext_lazy("The changed input"),
+}
+
+
+def _label_of(name: str) -> str:
+    """Return the label of an error without a field of its own: that of the member, or the path within it."""
+    member, _dot, path = name.partition(".")
+    return visible(path) if path else str(LABELS.get(member, member))
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
