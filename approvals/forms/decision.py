@@ -11,7 +11,7 @@ from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
-from approvals.forms.safeguards import check_read, check_typed_name
+from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
 from approvals.forms.values import MAX_DIGITS, Reading, edit_form, normalize_newlines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
@@ -33,7 +33,8 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
     check_read(request, verdict, data)
     edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer_value(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer)
+    left = amount_of(unseen(request, verdict, data))
+    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer, unseen=left or None)
 
 
 def sent_door(data: QueryDict) -> Door:

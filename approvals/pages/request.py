@@ -98,5 +98,7 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
 def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:
     """Return the card for htmx, else the whole page."""
     if request.headers.get("HX-Request"):
-        return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
+        # A decision that the page held for a while arrives when the person may be typing elsewhere.
+        context = {"card": card, "focus": "held" not in request.POST}
+        return render(request, "approvals/request/_card.html", context, status=status)
     return request_response(request, card, status=status)

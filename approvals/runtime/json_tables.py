@@ -6,7 +6,7 @@ Whatever a table leaves out is counted, so nothing disappears silently.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,6 +50,11 @@ class Row:
     place: str = field(default="", compare=False)
     hidden: int = 0
     note: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many rows it has of its own."""
+        return len(self.rows) + len(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,15 @@ def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
             yield Fold(raw, values=row.hidden)
         yield from folds(row.rows, raw)
         yield from folds(row.more, raw)
+
+
+def branches(found: Sequence[Row], places: Collection[str]) -> Iterator[Fold]:
+    """Yield the branches at these places, each with how many values it holds; one within another counts once."""
+    for row in found:
+        if row.place in places and row.rows:
+            yield Fold(row.place, values=row.size)
+        else:
+            yield from branches([*row.rows, *row.more], places)
 
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:

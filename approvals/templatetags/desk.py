@@ -10,10 +10,11 @@ from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
+from approvals.forms.code_colours import language_of, pieces
 from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
 from approvals.runtime.markdown import to_html
@@ -40,6 +41,16 @@ def icon(name: str) -> SafeString:
         static("pausepoint/icons.svg"),
         name,
     )
+
+
+@register.simple_tag
+def code(text: str, name: str, whole: str = "") -> SafeString | str:
+    """Return the text of a value in the colours of its language, which its name or the `whole` text tells."""
+    language = language_of(name, whole or text)
+    if not language:
+        return text
+    marked = ((f"tok-{kind}" if kind else "tok", words) for kind, words in pieces(text, language))
+    return format_html_join("", '<span class="{}">{}</span>', marked)
 
 
 @register.filter

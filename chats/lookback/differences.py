@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from approvals.runtime.canonical import same_json
-from chats.lookback.alignment import Block, Budget, Op, align
+from approvals.runtime.alignment import Block, Budget, Op, align
 
 Part = dict[str, Any]
 #: A field of a tool call with more changes is shown as one change.

@@ -75,12 +75,19 @@
   }, true);
   document.addEventListener("submit", (event) => {
     const folds = event.target.closest(".request")?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
-    for (const { dataset } of folds) addOpened(event.target, dataset.fold);
+    for (const { dataset } of folds) addHidden(event.target, "opened", dataset.fold);
+    // Branches that this browser has folded when the page was loaded, and that nobody opened since.
+    for (const field of event.target.querySelectorAll("input[name=closed]")) field.remove();
+    const closed = event.target.closest(".request")?.querySelectorAll("details.branch[data-unseen]") ?? [];
+    for (const { dataset } of closed) addHidden(event.target, "closed", dataset.branch);
   }, true);
-  function addOpened(form, place) {
-    if ([...form.querySelectorAll("input[name=opened]")].some((field) => field.value === place)) return;
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("details.branch[open]")) delete event.target.dataset.unseen;
+  }, true);
+  function addHidden(form, name, place) {
+    if ([...form.querySelectorAll(`input[name=${name}]`)].some((field) => field.value === place)) return;
     const field = document.createElement("input");
-    Object.assign(field, { type: "hidden", name: "opened", value: place });
+    Object.assign(field, { type: "hidden", name, value: place });
     form.append(field);
   }
 

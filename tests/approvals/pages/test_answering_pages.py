@@ -93,7 +93,7 @@ def test_answer_that_was_not_offered_is_refused_and_input_is_kept():
     for choice, said in (
         (["7"], "That choice is not one of the options. The answer is not one of the options"),
         (["-1"], "That choice is not one of the options. The answer is not one of the options"),
-        (["0", "1"], "Choose one option. answer has more than one option"),
+        (["0", "1"], "Choose one option. The answer has more than one option"),
     ):
         data = seen(asked) | {"verdict": "respond", "choice": choice, "text": "My words"}
         assert refused(asked, asked.requested_by, data, 422, text="My words") == said

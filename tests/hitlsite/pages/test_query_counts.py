@@ -26,6 +26,8 @@ pytestmark = pytest.mark.django_db
 FEW, MANY = 2, 20
 #: The session, the user, and what the user may do, of their own and through groups.
 SIGNED_IN = 4
+#: Of every page that a browser loads: how its person wants it to look.
+PREFERENCES = 1
 
 
 def queries(work) -> list[str]:
@@ -43,7 +45,7 @@ def of_page(user, address: str) -> int:
     def visit() -> None:
         assert client.get(address).status_code == 200
 
-    return len(queries(visit))
+    return len(queries(visit)) - PREFERENCES
 
 
 def someone(number: int):
@@ -153,8 +155,8 @@ def test_a_request_costs_the_same_for_any_number_of_earlier_decisions(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
     said = [{"role": "user", "text": "Please."}]
     made = make_request(owner, tool_name="refund", said_before=said)
-    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 5
-    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 4
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 8
+    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 6
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
