@@ -91,6 +91,15 @@
     form.append(field);
   }
 
+  // --- The button in the bar opens the form with the changes.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a.to-edit"), edit = link?.closest(".request").querySelector("details.edit");
+    if (!edit) return;
+    event.preventDefault();
+    edit.open = true;
+    edit.querySelector("form :is(input:not([type=hidden]), textarea, select)")?.focus();
+  });
+
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
     const announcements = document.getElementById("announcements");
