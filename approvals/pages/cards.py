@@ -14,7 +14,7 @@ from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text
 from approvals.exceptions import Invalid, Refusal, UnreadParts
-from approvals.forms.decision import ANSWER, EDIT, answer_form, input_form, wants_json
+from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.models import ApprovalRequest, Decision
@@ -118,7 +118,12 @@ class Card:
         """The form to change the input, with what was typed before a refusal; None if nothing can be changed."""
         if self.request.kind != Kind.APPROVAL or not self.request.input:
             return None
-        return self._form_view(*EDIT, Verdict.EDIT).field(input_form(self.request), self.request.input)
+        control = input_form(self.request, as_json=self.edits_as_json)
+        return self._form_view(*EDIT, Verdict.EDIT).field(control, self.request.input)
+
+    @property
+    def edits_as_json(self) -> bool:
+        return edits_as_json(self.typed)
 
     @property
     def answer_form(self) -> Field | None:
