@@ -108,7 +108,7 @@ def test_buttons_are_shown_only_to_people_who_may_press_them():
             {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
     assert seen == {
         "Alice": ["Cancel request"],
-        "Bob": ["Approve", "Reject", "Review changes", "Cancel request"],
+        "Bob": ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"],
         "Carol": [],
     }
 
@@ -218,7 +218,7 @@ def test_invalid_cursor_is_ignored(address):
 def test_overdue_request_looks_waiting_until_the_sweep():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request"]
+    assert buttons(page) == ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"]
     assert actions.expire(request.pk)
     page = browser(carol()).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")
