@@ -34,7 +34,9 @@ LANGUAGES = {
     "sql": re.compile(
         rf"(?P<comment>--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)|{_STRINGS}|{_NUMBER}|{_words(_SQL_WORDS, 'i')}|[^\W\d]\w*"
     ),
-    "json": re.compile(rf'(?P<variable>"(?:[^"\\]|\\.)*"(?=\s{{0,8}}:))|{_STRINGS}|{_NUMBER}|{_words("true false null")}'),
+    "json": re.compile(
+        rf'(?P<variable>"(?:[^"\\]|\\.)*"(?=\s{{0,8}}:))|{_STRINGS}|{_NUMBER}|{_words("true false null")}'
+    ),
     "shell": re.compile(
         rf"(?P<comment>(?:^|(?<=\s))#[^\n]*)|{_STRINGS}|(?P<variable>\$\w+|\$\{{[^}}\n]*\}}?|(?<=\s)--?[A-Za-z][\w-]*)"
         rf"|{_words(_SHELL_WORDS)}|{_NUMBER}|[^\W\d][\w./-]*",

@@ -21,7 +21,9 @@ MAX_FIELDS = 200
 #: A text that may be longer than this many characters gets a field of several lines.
 LONG_TEXT = 200
 #: Names of texts that people write in several lines, where the schema says nothing about their length.
-LONG_NAMES = re.compile(r"(?i)text|body|message|note|comment|descri|content|reason|summary|prompt|letter|address|answer")
+LONG_NAMES = re.compile(
+    r"(?i)text|body|message|note|comment|descri|content|reason|summary|prompt|letter|address|answer"
+)
 INPUT_TYPES = {"date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
 #: Keywords of objects and of lists that fields cannot express.
 BEYOND_FIELDS = frozenset(

@@ -91,9 +91,7 @@ def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: S
             request,
             [shown[place][number] for place in columns],
             [cell for place in differing[len(columns) :] if (cell := shown[place][number]) is not None],
-            frozenset(
-                at for at, place in enumerate(columns) if usual[place] not in ((), (written[place][number],))
-            ),
+            frozenset(at for at, place in enumerate(columns) if usual[place] not in ((), (written[place][number],))),
         )
         for number, request in enumerate(requests)
     ]

@@ -31,13 +31,14 @@ FORMATS = {
 def plain_errors(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield each field that an error is about, as its path, with the error in words."""
     path = tuple(error.path)
+    wanted: Any = error.validator_value
     if error.validator == "required" and isinstance(error.instance, dict):
-        for name in error.validator_value:
+        for name in wanted:
             if name not in error.instance:
                 yield (*path, name), _("is missing")
         return
     words = WORDS.get(str(error.validator))
-    yield path, words(error.validator_value, error.schema) if words else error.message[:300]
+    yield path, words(wanted, error.schema) if words else error.message[:300]
 
 
 def _pattern(value: Any, schema: Any) -> str:

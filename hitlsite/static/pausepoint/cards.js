@@ -83,6 +83,11 @@
   }, true);
   document.addEventListener("toggle", (event) => {
     if (event.target.matches?.("details.branch[open]")) delete event.target.dataset.unseen;
+    // After a warning, the button says what it approves: all of it, once everything was opened.
+    const card = event.target.closest?.(".request"), button = card?.querySelector("button[data-plain]");
+    if (button && !card.querySelector("details.fold:not([open], [data-opened]), details.branch[data-unseen]")) {
+      button.textContent = button.dataset.plain;
+    }
   }, true);
   function addHidden(form, name, place) {
     if ([...form.querySelectorAll(`input[name=${name}]`)].some((field) => field.value === place)) return;

@@ -46,7 +46,7 @@
 
   function restore(shown) {
     const id = requestOf(shown), draft = id && read()[id];
-    if (!draft || shown.matches(".request:not(.is-pending)")) return;
+    if (!draft || id === answered || shown.matches(".request:not(.is-pending)")) return;
     const isOlder = (field, text) => text !== undefined && text !== field.value && field.value === field.defaultValue;
     const found = texts(shown).filter((field) => isOlder(field, draft.fields[nameOf(field)]));
     for (const field of found) field.value = draft.fields[nameOf(field)];
@@ -74,6 +74,7 @@
 
   // --- What was sent is no draft any more. A refusal keeps it, and so does a review, which has sent nothing yet.
   const sent = new Set();
+  let answered;
   document.addEventListener("submit", (event) => {
     const id = event.target.matches?.("[data-decides]") && requestOf(event.target);
     if (id) sent.add(id);
@@ -81,6 +82,9 @@
   document.addEventListener("htmx:beforeSwap", (event) => {
     const form = event.detail.requestConfig.elt, id = form.matches?.("form") && requestOf(form);
     if (!id) return;
+    // A refused form comes back with what was typed.
+    answered = id;
+    setTimeout(() => { answered = undefined; });
     if (event.detail.xhr.status >= 400) sent.delete(id);
     else if (form.matches("[data-decides]")) forget(id);
     else if (form.closest("#notes")) change(id, (fields) => { for (const field of texts(form)) delete fields[nameOf(field)]; });

@@ -92,7 +92,14 @@ def test_card_shows_what_an_approver_needs():
     page = parse(browser(bob()).get("/").text)
     (card,) = page.find("section", id=f"request-{request.pk}")
     rows = {row.find("th")[0].words: row.find("td")[0].words for row in card.find("tr")}
-    assert rows == {"amount": "250", "orderId": "4711", "lines": "2 values 1 a 2 b", "1": "a", "2": "b", "customer": "Jane Doe"}
+    assert rows == {
+        "amount": "250",
+        "orderId": "4711",
+        "lines": "2 values 1 a 2 b",
+        "1": "a",
+        "2": "b",
+        "customer": "Jane Doe",
+    }
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
     (deadline,) = card.find("p", class_="deadline")
     assert re.fullmatch(r"Expires (2|3).hours.*from now If no one decides by then, this is rejected.", deadline.words)

@@ -65,7 +65,9 @@ def test_prepared_and_own_last_messages_are_offered_to_who_decides():
 
 def test_the_digest_of_no_input_is_not_shown():
     question = make_request(alice(), Kind.QUESTION, input={})
-    assert "sha256:" not in browser(bob()).get(question.get_absolute_url()).text.replace(f'value="{question.input_digest}"', "")
+    assert "sha256:" not in browser(bob()).get(question.get_absolute_url()).text.replace(
+        f'value="{question.input_digest}"', ""
+    )
 
 
 def test_pushed_cards_leave_the_places_beside_the_input_empty():
