@@ -22,8 +22,8 @@ from tests.support.people import bob, make_person
 pytestmark = pytest.mark.django_db
 
 FEW, MANY = 10, 45
-#: The session, the user, and what the user may do, of their own and through groups.
-SIGNED_IN = 4
+#: The session, the user, their preferences, and what the user may do, of their own and through groups.
+SIGNED_IN = 5
 
 
 def cost(work) -> int:
@@ -58,7 +58,7 @@ def desk(request):
 )
 def test_inbox_takes_constant_queries(desk, query, queries):
     client = browser(desk)
-    assert cost(lambda: client.get(f"/requests/?{query}")) == (SIGNED_IN if queries else 2) + queries
+    assert cost(lambda: client.get(f"/requests/?{query}")) == SIGNED_IN + queries
 
 
 def test_inbox_of_people_who_see_only_their_own_takes_two_more_queries(desk):
