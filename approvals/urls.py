@@ -15,6 +15,7 @@ urlpatterns = [
     path("requests/bulk/", inbox.bulk_page, name="bulk"),
     path("requests/<uuid:pk>/", request.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
+    path("requests/<uuid:pk>/check/", review.check, name="check"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),
     path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),

@@ -258,7 +258,8 @@ def _end_among(
     )
     index_decision(decision)
     event = EVENTS.get(answer.verdict, "request.decided")
-    publish_event(event, request, workflow, record=publishing.decision_record(decision), actor=by, via=via, at=now)
+    record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
     ended = functools.partial(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source)
     transaction.on_commit(ended, robust=True)
     return decision

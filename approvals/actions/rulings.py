@@ -11,10 +11,11 @@ from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
+from approvals.queries.preferences import tools_with_reason
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
 from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
-from approvals.states import VERDICTS, Door, Kind, Verdict
+from approvals.states import OWN_PAGES, VERDICTS, Door, Kind, Verdict
 
 MAX_COMMENT = 5_000
 MAX_VALUE_BYTES = 250_000
@@ -43,6 +44,9 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
             {"verdict": _("is not possible for this kind of request")},
         )
     answer = normalize(request, answer, via)
+    if needs_reason(request, answer):
+        words = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
+        raise Invalid(words % {"tool": request.tool_name}, {"comment": _("is missing")})
     errors = _comment_errors(answer)
     for name, value, wanted in (
         ("edited_input", answer.edited_input, answer.verdict == Verdict.EDIT),
@@ -51,12 +55,18 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         if wanted != (value is not ABSENT):
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
-            errors |= _value_errors(request, name, value)
+            errors |= _value_errors(request, name, value, via)
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
     if errors:
         raise Invalid(_("The decision is invalid."), errors)
     return answer
+
+
+def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
+    """Whether this is a rejection without a message, of a tool whose rejections need one."""
+    rejects = answer.verdict == Verdict.REJECT and request.kind == Kind.APPROVAL and not answer.comment
+    return rejects and request.tool_name in tools_with_reason({request.tool_name})
 
 
 def normalize(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
@@ -102,12 +112,12 @@ def _comment_errors(answer: Answer) -> dict[str, str]:
     return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
 
 
-def _value_errors(request: ApprovalRequest, name: str, value: Any) -> dict[str, str]:
+def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door) -> dict[str, str]:
     try:
         canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
         return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
-    found = schema_errors(request.response_schema, value)
+    found = schema_errors(request.response_schema, value, plain=via in OWN_PAGES)
     return {f"{name}.{path}" if path else name: message for path, message in found.items()}

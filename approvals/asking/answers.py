@@ -31,13 +31,15 @@ class Answer:
     """What a person answers to a request, whichever way it comes in: a verdict, and what belongs to it.
 
     `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; either is ABSENT for any other
-    verdict. Nothing in it is checked before `actions.decide`.
+    verdict. Nothing in it is checked before `actions.decide`. `unseen` says how much of an approved input the page had
+    collapsed and the person did not open, for the audit log.
     """
 
     verdict: Verdict
     comment: str = ""
     edited_input: Any = ABSENT
     answer: Any = ABSENT
+    unseen: Mapping[str, int] | None = None
 
 
 class Question(Protocol):

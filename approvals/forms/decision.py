@@ -11,7 +11,7 @@ from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
-from approvals.forms.safeguards import check_read, check_typed_name
+from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
 from approvals.forms.values import MAX_DIGITS, Reading, edit_form, normalize_newlines
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import NotCanonical, parse
@@ -31,9 +31,10 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     check_typed_name(request, verdict, data)
     check_read(request, verdict, data)
-    edited = _edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
+    edited = edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer_value(request, data) if verdict == Verdict.RESPOND else ABSENT
-    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer)
+    left = amount_of(unseen(request, verdict, data))
+    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer, unseen=left or None)
 
 
 def sent_door(data: QueryDict) -> Door:
@@ -41,8 +42,10 @@ def sent_door(data: QueryDict) -> Door:
     return Door.CHAT if data.get("from") == Door.CHAT else Door.DASHBOARD
 
 
-def input_form(request: ApprovalRequest) -> Control:
-    """Return the form that changes the input of an approval."""
+def input_form(request: ApprovalRequest, *, as_json: bool = False) -> Control:
+    """Return the form that changes the input of an approval, in fields or as one JSON text."""
+    if as_json:
+        return Control(widget=Widget.JSON, label=_("Input"))
     return edit_form(request.input, request.response_schema, _("Input"))
 
 
@@ -72,9 +75,15 @@ def _is_text(form: Control, request: ApprovalRequest) -> bool:
     return request.kind == Kind.QUESTION and form.widget in {Widget.LINE, Widget.LINES} and form.input_type == "text"
 
 
-def _edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
+def edits_as_json(data: QueryDict) -> bool:
+    """Whether the person edits the input as one JSON text instead of in fields."""
+    return data.get("edit_as") == "json"
+
+
+def edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
+    """Return the changed input. Invalid, naming each field that cannot be read."""
     reading = Reading(data, *EDIT, edits=True)
-    value = reading.read(input_form(request), request.input)
+    value = reading.read(input_form(request, as_json=edits_as_json(data)), request.input)
     if reading.errors:
         errors = reading.errors | _schema_errors(request, value, reading)
         raise Invalid(_("The changed input could not be read."), errors)
@@ -107,7 +116,7 @@ def _schema_errors(request: ApprovalRequest, value: Any, reading: Reading) -> di
     """Return the schema errors of the values that could be read, so that all errors are shown together."""
     if value is ABSENT:
         return {}
-    found = schema_errors(request.response_schema, value)
+    found = schema_errors(request.response_schema, value, plain=True)
     named = {f"{reading.about}.{path}" if path else reading.about: words for path, words in found.items()}
     # Leave out "is missing" for values that could not be read.
     return {

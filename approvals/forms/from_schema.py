@@ -20,6 +20,10 @@ from approvals.schema.references import NoTarget, follow_references
 MAX_FIELDS = 200
 #: A text that may be longer than this many characters gets a field of several lines.
 LONG_TEXT = 200
+#: Names of texts that people write in several lines, where the schema says nothing about their length.
+LONG_NAMES = re.compile(
+    r"(?i)text|body|message|note|comment|descri|content|reason|summary|prompt|letter|address|answer"
+)
 INPUT_TYPES = {"date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
 #: Keywords of objects and of lists that fields cannot express.
 BEYOND_FIELDS = frozenset(
@@ -141,10 +145,8 @@ def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
 
 def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
     input_type = INPUT_TYPES.get(schema.get("format", ""), "text")
-    short = schema.get("maxLength", LONG_TEXT + 1) <= LONG_TEXT or "pattern" in schema or "format" in schema
-    limits = [_length_limits(schema)]
-    if "pattern" in schema:
-        limits.append(_("matching %(pattern)s") % {"pattern": schema["pattern"]})
+    short = "pattern" in schema or "format" in schema or _is_short(plain, schema)
+    limits = [_length_limits(schema), _example(schema)]
     if input_type == "datetime-local":
         limits.append(_("in UTC"))
     return replace(
@@ -153,6 +155,23 @@ def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
         input_type=input_type,
         limits=", ".join(filter(None, limits)),
     )
+
+
+def _is_short(plain: Control, schema: Mapping[str, Any]) -> bool:
+    """Whether a text fits in one line, as far as its schema says so; else by its name."""
+    if "maxLength" in schema:
+        return bool(schema["maxLength"] <= LONG_TEXT)
+    if "\n" in _text(schema.get("default")) or len(_text(schema.get("default"))) > LONG_TEXT:
+        return False
+    return not (LONG_NAMES.search(plain.path[-1] if plain.path else plain.label) or LONG_NAMES.search(plain.label))
+
+
+def _example(schema: Mapping[str, Any]) -> str:
+    """Return the first example of a text with a pattern, which people would not understand."""
+    examples = schema.get("examples")
+    if "pattern" not in schema or not isinstance(examples, list) or not examples:
+        return ""
+    return _("such as %(example)s") % {"example": visible(_text(examples[0])[:80])} if _text(examples[0]) else ""
 
 
 def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at: Position) -> Control:

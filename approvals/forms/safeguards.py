@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from approvals.exceptions import Invalid, UnreadParts
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import RAW_CONTEXT, Fold, context_rows, folds, rows
+from approvals.runtime.json_tables import RAW_CONTEXT, Fold, branches, context_rows, folds, rows
 from approvals.states import Kind, Priority, Verdict
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
@@ -48,19 +48,41 @@ def collapsed_parts(request: ApprovalRequest) -> list[Fold]:
     return [*folds(rows(request.input, "input")), *folds(context_rows(request.context), RAW_CONTEXT)]
 
 
-def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
-    """Raise Unread if a person approves something with collapsed parts that they never opened, unless they were warned."""
+def unseen_parts(request: ApprovalRequest, data: QueryDict) -> list[Fold]:
+    """Return the parts that were collapsed while this form was shown: by Pausepoint, or by the person's browser."""
+    opened, closed = frozenset(data.getlist("opened")), frozenset(data.getlist("closed"))
+    found = [part for part in collapsed_parts(request) if part.place not in opened]
+    if closed:
+        shown = [*rows(request.input, "input"), *context_rows(request.context)]
+        found += branches(shown, closed)
+    return found
+
+
+def unseen(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> list[Fold]:
+    """Return the parts that a person approves without having seen them."""
     approves = verdict in APPROVING and request.kind in {Kind.APPROVAL, Kind.RECOVERY} and request.pending
-    if not approves or data.get("unread") == ACCEPTED:
+    return unseen_parts(request, data) if approves else []
+
+
+def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
+    """Raise UnreadParts if a person approves something with collapsed parts that they never opened, unless they were warned."""
+    if data.get("unread") == ACCEPTED:
         return
-    opened = frozenset(data.getlist("opened"))
-    if left := [part for part in collapsed_parts(request) if part.place not in opened]:
+    if left := unseen(request, verdict, data):
         words = ngettext(
-            "%(count)s collapsed part was never opened: %(what)s. Open it, or press again to approve it unread.",
-            "%(count)s collapsed parts were never opened: %(what)s. Open them, or press again to approve them unread.",
+            "%(count)s collapsed part was never opened: %(what)s. Open it, or press again to approve it unseen.",
+            "%(count)s collapsed parts were never opened: %(what)s. Open them, or press again to approve them unseen.",
             len(left),
         )
         raise UnreadParts(words % {"count": len(left), "what": how_much(left)})
+
+
+def amount_of(left: Sequence[Fold]) -> dict[str, int]:
+    """Return how much these parts hold, as the audit log keeps it; empty if there are none."""
+    if not left:
+        return {}
+    values, characters = sum(fold.values for fold in left), sum(fold.characters for fold in left)
+    return {"parts": len(left), "values": values, "characters": characters}
 
 
 def how_much(left: Sequence[Fold]) -> str:

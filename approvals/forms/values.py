@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Offer, Widget
-from approvals.forms.from_schema import MAX_FIELDS, form_from_schema
+from approvals.forms.from_schema import LONG_TEXT, MAX_FIELDS, form_from_schema
 from approvals.runtime.canonical import NotCanonical, canonical, parse
 from approvals.runtime.cursors import number_from
 from approvals.runtime.text import visible_name
@@ -55,8 +55,8 @@ def _bound(control: Control, value: Any) -> Control:
         for number, name in enumerate(more, len(known)):
             children.append(_by_value(value[name], (*control.path, name), (*control.place, number)))
         return replace(control, children=tuple(children))
-    if control.widget == Widget.LINE and control.input_type == "text" and isinstance(value, str):
-        return replace(control, widget=Widget.LINES if re.search(r"[\r\n]", value) else Widget.LINE)
+    if control.widget in {Widget.LINE, Widget.LINES} and control.input_type == "text" and isinstance(value, str):
+        return replace(control, widget=_text_widget(value))
     return control if can_hold(control, value) else replace(control, widget=Widget.JSON, nullable=False)
 
 
@@ -68,11 +68,16 @@ def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Cont
         case int() | float():
             return replace(plain, widget=Widget.NUMBER)
         case str():
-            return replace(plain, widget=Widget.LINES)
+            return replace(plain, widget=_text_widget(value))
         case dict() if value and len(path) == 1:
             return _bound(replace(plain, widget=Widget.GROUP), value)
         case _:
             return plain
+
+
+def _text_widget(value: str) -> Widget:
+    """Return the field for a text: one line, unless it has several or would not fit."""
+    return Widget.LINES if re.search(r"[\r\n]", value) or len(value) > LONG_TEXT else Widget.LINE
 
 
 def can_hold(control: Control, value: Any) -> bool:

@@ -6,13 +6,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text
 from approvals.exceptions import Invalid, Refusal, UnreadParts
-from approvals.forms.decision import ANSWER, EDIT, answer_form, input_form, wants_json
+from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.models import ApprovalRequest, Decision
@@ -116,7 +118,12 @@ class Card:
         """The form to change the input, with what was typed before a refusal; None if nothing can be changed."""
         if self.request.kind != Kind.APPROVAL or not self.request.input:
             return None
-        return self._form_view(*EDIT, Verdict.EDIT).field(input_form(self.request), self.request.input)
+        control = input_form(self.request, as_json=self.edits_as_json)
+        return self._form_view(*EDIT, Verdict.EDIT).field(control, self.request.input)
+
+    @property
+    def edits_as_json(self) -> bool:
+        return edits_as_json(self.typed)
 
     @property
     def answer_form(self) -> Field | None:
@@ -137,7 +144,9 @@ class Card:
         for each in fields:
             for number, row in enumerate(each.rows):
                 known[f"{each.key}.{number}"] = (f"{each.control.label} {number + 1}", row.id)
-        named = [(*known.get(name, (name, "")), words) for name, words in self.errors.items()]
+        known["typed_name"] = (_("The typed name"), "")
+        known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
+        named = [(*known.get(name, (_label_of(name), "")), words) for name, words in self.errors.items()]
         return [(label, words, field_id) for label, field_id, words in named]
 
     @property
@@ -145,6 +154,11 @@ class Card:
         """The errors of an answer in JSON, with the path of each."""
         names = [name for name in self.errors if name == "answer" or name.startswith("answer.")]
         return "; ".join(f"{name.removeprefix('answer').lstrip('.')} {self.errors[name]}".strip() for name in names)
+
+    @property
+    def comment_error(self) -> str:
+        """What is wrong with the message to the agent; empty if nothing is."""
+        return self.errors.get("comment", "")
 
     @property
     def schema_json(self) -> str:
@@ -183,6 +197,21 @@ class Card:
         if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
             return ""
         return visible(answer_text(self.decision.answer))
+
+
+#: How the members of a decision are called on the card.
+LABELS = {
+    "verdict": gettext_lazy("The button"),
+    "digest": gettext_lazy("This form"),
+    "answer": gettext_lazy("The answer"),
+    "edited_input": gettext_lazy("The changed input"),
+}
+
+
+def _label_of(name: str) -> str:
+    """Return the label of an error without a field of its own: that of the member, or the path within it."""
+    member, _dot, path = name.partition(".")
+    return visible(path) if path else str(LABELS.get(member, member))
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -24,20 +25,31 @@ _amount = re.compile(r"-?\d{1,30}\.\d{1,30}")
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum of the numbers at one path of the inputs; `count` is how many there are."""
+    """The sum of the numbers at one path of the inputs; `count` is how many there are, from `least` to `most`."""
 
     name: str
     total: str
     count: int
+    least: str = ""
+    most: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One request: a cell for each column (None if it has no such value), and its other differences."""
+    """One request: a cell for each column (None if it has no such value), and its other differences.
+
+    `unusual` are the numbers of the cells whose value differs from that of most requests.
+    """
 
     request: ApprovalRequest
     cells: Sequence[Row | None]
     more: Sequence[Row]
+    unusual: frozenset[int] = frozenset()
+
+    @property
+    def marked(self) -> list[tuple[Row | None, bool]]:
+        """Each cell, and whether its value is unusual."""
+        return [(cell, number in self.unusual) for number, cell in enumerate(self.cells)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,24 +75,39 @@ class Comparison:
             yield from folds(line.more)
 
 
-def compare_inputs(tool: str, requests: Sequence[ApprovalRequest]) -> Comparison:
+def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: Sequence[str] = ()) -> Comparison:
+    """Compare the inputs of one tool. `key_fields`, JSON pointers, are the first columns, also where all are the same."""
     inputs = [_by_place(request.input) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
     # Compare as JSON text: to Python, 1 and true are equal.
     written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
-    differing = [place for place in places if len(set(written[place])) > 1]
-    columns = differing[:MAX_COLUMNS]
+    keys = [place for place in map(_place_of, key_fields) if place in written]
+    differing = [*keys, *(place for place in places if len(set(written[place])) > 1 and place not in keys)]
+    columns = differing[: max(MAX_COLUMNS, len(keys))]
+    usual = {place: _usual(written[place]) for place in columns}
     shown = {place: _cells(place, inputs, written[place]) for place in differing}
     lines = [
         Line(
             request,
             [shown[place][number] for place in columns],
-            [cell for place in differing[MAX_COLUMNS:] if (cell := shown[place][number]) is not None],
+            [cell for place in differing[len(columns) :] if (cell := shown[place][number]) is not None],
+            frozenset(at for at, place in enumerate(columns) if usual[place] not in ((), (written[place][number],))),
         )
         for number, request in enumerate(requests)
     ]
     same = [cell for place in places if place not in shown if (cell := _cells(place, inputs, written[place])[0])]
     return Comparison(tool=tool, lines=lines, columns=columns, same=same, sums=_sums(places, inputs))
+
+
+def _place_of(pointer: str) -> str:
+    """Return the place of the value at a JSON pointer."""
+    return ".".join(step_of(part.replace("~1", "/").replace("~0", "~")) for part in pointer.split("/")[1:])
+
+
+def _usual(written: Sequence[str | None]) -> tuple[str | None, ...]:
+    """Return the value that more than half of the requests have; nothing if there is none."""
+    value, count = Counter(written).most_common(1)[0]
+    return (value,) if count * 2 > len(written) else ()
 
 
 def _by_place(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -138,7 +165,8 @@ def _sums(places: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> list[Su
         numbers = [value for value in values if value is not None]
         if len(numbers) == len(values) > 1:
             with localcontext(prec=MAX_DIGITS):
-                found.append(Sum(place, f"{sum(numbers):,}", len(numbers)))
+                least, most = f"{min(numbers):,}", f"{max(numbers):,}"
+                found.append(Sum(place, f"{sum(numbers):,}", len(numbers), least, most))
     return found
 
 

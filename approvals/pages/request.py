@@ -19,8 +19,8 @@ from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.pages.cards import Card, card_for, refused_card
+from approvals.pages.detail import detail_of
 from approvals.queries.comments import notes_for
-from approvals.queries.precedents import precedents_of
 from approvals.queries.results import results_of
 from approvals.runtime.cursors import number_from
 
@@ -47,7 +47,7 @@ def request_response(
         "workflow": card.request.workflow,
         "workflow_title": queries.workflow_title_for(request.user, card.request),
         "rendered_at": rendered_at or timezone.now(),
-        "precedents": precedents_of(request.user, card.request),
+        "detail": detail_of(request.user, card),
         "result": results_of([card.request]).get(card.request.pk),
     }
     if "notes" not in instead:
@@ -98,5 +98,7 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
 def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:
     """Return the card for htmx, else the whole page."""
     if request.headers.get("HX-Request"):
-        return render(request, "approvals/request/_card.html", {"card": card, "focus": True}, status=status)
+        # A decision that the page held for a while arrives when the person may be typing elsewhere.
+        context = {"card": card, "focus": "held" not in request.POST}
+        return render(request, "approvals/request/_card.html", context, status=status)
     return request_response(request, card, status=status)

@@ -7,13 +7,16 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import queries
 from approvals.actions import rulings
-from approvals.exceptions import NotAllowed, Refusal
-from approvals.forms.decision import sent_decision, sent_door
+from approvals.asking.answers import Answer
+from approvals.exceptions import Invalid, NotAllowed, Refusal
+from approvals.forms.decision import edited_input, sent_decision, sent_door
+from approvals.forms.switching import switched
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Review, card_for, refused_card
@@ -22,7 +25,7 @@ from approvals.runtime.json_tables import changes
 from approvals.states import Verdict
 
 #: Fields that the template adds to every form.
-FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "digest"})
+FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "switch", "digest"})
 
 
 @require_POST
@@ -35,11 +38,28 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
     try:
         if "again" in request.POST:
             card = replace(card, typed=request.POST)
+        elif "switch" in request.POST:
+            card = replace(card, typed=switched(found, request.POST))
         else:
             card = replace(card, review=_review(request, found, card.may_close))
     except Refusal as refusal:
         card, status = refused_card(request.user, found, refusal, request.POST, door), refusal.status
     return card_response(request, card, status)
+
+
+@require_POST
+@refusals_as_pages
+def check(request: SignedIn, pk: UUID) -> HttpResponse:
+    """Show what is wrong with an edit while it is typed; nothing is decided."""
+    found = queries.get_request_for(request.user, pk)
+    card = card_for(request.user, found)
+    if card.may_close:
+        try:
+            answer = Answer(Verdict.EDIT, edited_input=edited_input(found, request.POST))
+            rulings.check(found, answer, sent_door(request.POST))
+        except Invalid as refusal:
+            card = replace(card, errors=refusal.errors, typed=request.POST)
+    return render(request, "approvals/forms/_problems.html", {"card": card})
 
 
 def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Review:

@@ -14,7 +14,7 @@ from approvals.states import Status, status_label
 #: How many of the latest decisions are counted, and how many of those are listed.
 COUNTED = 50
 LISTED = 5
-#: How many of the tool's latest requests are searched for people who see only their own.
+#: How many of the tool's latest requests are searched for the same values, and for people who see only their own.
 SEARCHED = 500
 #: Columns that are not read: only the title and the outcome of each are shown.
 NOT_SHOWN = (
@@ -27,7 +27,7 @@ NOT_SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Precedents:
-    """The latest decisions on a tool, those with the same title first, and how many there were of each outcome."""
+    """The latest decisions on a tool: those with the same input first, then those with the same title; and their outcomes."""
 
     listed: Sequence[ApprovalRequest]
     counts: Sequence[tuple[str, int]]
@@ -49,6 +49,13 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     latest = list(found.filter(kind=request.kind).exclude(pk=request.pk).order_by("-changed_at")[:COUNTED])
     if not latest:
         return None
-    listed = sorted(latest, key=lambda one: one.title != request.title)[:LISTED]
+    # The same values may have been decided longer ago than the latest decisions.
+    same = found.filter(kind=request.kind, input_digest=request.input_digest).exclude(pk=request.pk)
+    if sees_everything(user):
+        same = same.filter(pk__in=ended.values("pk")[:SEARCHED])
+    alike = list(same.order_by("-changed_at")[:LISTED]) if request.input else []
+    known = {one.pk: one for one in (*latest, *alike)}.values()
+    nearest = sorted(known, key=lambda one: (one.input_digest != request.input_digest, one.title != request.title))
+    listed = nearest[:LISTED]
     counts = Counter(status_label(one.kind, one.status) for one in latest)
     return Precedents(listed, counts.most_common(), len(latest))

@@ -33,3 +33,12 @@ def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:
     if not wanted:
         return {}
     return {found.tool_name: found for found in ToolSettings.objects.filter(tool_name__in=any_of(wanted, str))}
+
+
+def tools_with_reason(names: Collection[str]) -> set[str]:
+    """Return which of these tools can be rejected only with a message."""
+    wanted = {name for name in names if name}
+    if not wanted:
+        return set()
+    found = ToolSettings.objects.filter(tool_name__in=any_of(wanted, str), reason_required=True)
+    return set(found.values_list("tool_name", flat=True))

@@ -6,7 +6,7 @@ Whatever a table leaves out is counted, so nothing disappears silently.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,6 +50,11 @@ class Row:
     place: str = field(default="", compare=False)
     hidden: int = 0
     note: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many rows it has of its own."""
+        return len(self.rows) + len(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,15 @@ def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
             yield Fold(raw, values=row.hidden)
         yield from folds(row.rows, raw)
         yield from folds(row.more, raw)
+
+
+def branches(found: Sequence[Row], places: Collection[str]) -> Iterator[Fold]:
+    """Yield the branches at these places, each with how many values it holds; one within another counts once."""
+    for row in found:
+        if row.place in places and row.rows:
+            yield Fold(row.place, values=row.size)
+        else:
+            yield from branches([*row.rows, *row.more], places)
 
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
@@ -183,6 +197,7 @@ Change = tuple[str, str | None, str | None]
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Change]:
     """Return the differences of two objects, written so that values that differ never read alike."""
     found: list[Change] = []
+    before, after = _with_lists(before, after), _with_lists(after, before)
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)
         place = f"{path}.{step_of(name)}" if path else step_of(name)
@@ -196,6 +211,20 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "")
             clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
             found.append((place, *(plain if clear else (was, now))))
     return found
+
+
+def _with_lists(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with lists of objects, where both sides have as many, as objects by number, counted from 1."""
+    return {name: _numbered(item) if _alike_lists(item, other.get(name)) else item for name, item in one.items()}
+
+
+def _alike_lists(one: Any, other: Any) -> bool:
+    lists = isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
+    return lists and all(isinstance(item, dict) for item in (*one, *other))
+
+
+def _numbered(items: Sequence[Any]) -> dict[str, Any]:
+    return {str(number): item for number, item in enumerate(items, 1)}
 
 
 def step_of(name: str) -> str:

@@ -24,6 +24,7 @@ from referencing import Registry
 from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.runtime.translation import translated
 from approvals.schema.formats import matches_format
+from approvals.schema.plain_words import plain_errors
 from approvals.schema.references import check_references, count_values
 
 MAX_SCHEMA_BYTES = 64_000
@@ -74,8 +75,11 @@ def schema_problem(schema: Any) -> str:
     return ""
 
 
-def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str]:
-    """Return the errors of `value` against a JSON Schema, by path (`amount`, `items.0.name`, "" for the whole)."""
+def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool = False) -> dict[str, str]:
+    """Return the errors of `value` against a JSON Schema, by path (`amount`, `items.0.name`, "" for the whole).
+
+    With `plain`, they are in words for people, and a missing value is an error at its own path.
+    """
     if schema is None:
         return {}
     # An empty registry: a `$ref` into the network or the file system is never followed.
@@ -92,7 +96,12 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any) -> dict[str, str
         return {"": _("cannot be checked because the request's schema is invalid")}
     finally:
         _steps_left.reset(token)
-    return {".".join(map(str, error.path)): error.message[:300] for error in reversed(found)}
+    named = plain_errors if plain else _as_they_are
+    return {".".join(map(str, path)): words for error in reversed(found) for path, words in named(error)}
+
+
+def _as_they_are(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]]:
+    yield tuple(error.path), error.message[:300]
 
 
 def _members(schema: Any) -> Iterator[tuple[str, Any]]:

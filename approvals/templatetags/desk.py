@@ -10,17 +10,22 @@ from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
+from approvals.forms.code_colours import language_of, pieces
 from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
+from approvals.runtime.alignment import Budget, Op, text_runs
 from approvals.runtime.markdown import to_html
 from approvals.runtime.text import visible
 from approvals.states import Door, status_label, verdict_label
 
 register = template.Library()
+
+#: Pairs of words to compare for one change; beyond it, the whole text counts as changed.
+MAX_WORK = 20_000_000
 
 
 @register.filter
@@ -40,6 +45,25 @@ def icon(name: str) -> SafeString:
         static("pausepoint/icons.svg"),
         name,
     )
+
+
+@register.simple_tag
+def code(text: str, name: str, whole: str = "") -> SafeString | str:
+    """Return the text of a value in the colours of its language, which its name or the `whole` text tells."""
+    language = language_of(name, whole or text)
+    if not language:
+        return text
+    marked = ((f"tok-{kind}" if kind else "tok", words) for kind, words in pieces(text, language))
+    return format_html_join("", '<span class="{}">{}</span>', marked)
+
+
+@register.simple_tag
+def changed_words(before: str, after: str, side: str) -> SafeString:
+    """Return one `side` of a change, "before" or "after", with the words marked that the other side does not have."""
+    op, tag = (Op.REMOVED, "del") if side == "before" else (Op.ADDED, "ins")
+    runs = text_runs(before, after, Budget(MAX_WORK))
+    marked = ((tag if run.op == op else "span", run.text) for run in runs if run.op in {Op.SAME, op})
+    return format_html_join("", "<{0}>{1}</{0}>", marked)
 
 
 @register.filter

@@ -75,14 +75,35 @@
   }, true);
   document.addEventListener("submit", (event) => {
     const folds = event.target.closest(".request")?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
-    for (const { dataset } of folds) addOpened(event.target, dataset.fold);
+    for (const { dataset } of folds) addHidden(event.target, "opened", dataset.fold);
+    // Branches that this browser has folded when the page was loaded, and that nobody opened since.
+    for (const field of event.target.querySelectorAll("input[name=closed]")) field.remove();
+    const closed = event.target.closest(".request")?.querySelectorAll("details.branch[data-unseen]") ?? [];
+    for (const { dataset } of closed) addHidden(event.target, "closed", dataset.branch);
   }, true);
-  function addOpened(form, place) {
-    if ([...form.querySelectorAll("input[name=opened]")].some((field) => field.value === place)) return;
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("details.branch[open]")) delete event.target.dataset.unseen;
+    // After a warning, the button says what it approves: all of it, once everything was opened.
+    const card = event.target.closest?.(".request"), button = card?.querySelector("button[data-plain]");
+    if (button && !card.querySelector("details.fold:not([open], [data-opened]), details.branch[data-unseen]")) {
+      button.textContent = button.dataset.plain;
+    }
+  }, true);
+  function addHidden(form, name, place) {
+    if ([...form.querySelectorAll(`input[name=${name}]`)].some((field) => field.value === place)) return;
     const field = document.createElement("input");
-    Object.assign(field, { type: "hidden", name: "opened", value: place });
+    Object.assign(field, { type: "hidden", name, value: place });
     form.append(field);
   }
+
+  // --- The button in the bar opens the form with the changes.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a.to-edit"), edit = link?.closest(".request").querySelector("details.edit");
+    if (!edit) return;
+    event.preventDefault();
+    edit.open = true;
+    edit.querySelector("form :is(input:not([type=hidden]), textarea, select)")?.focus();
+  });
 
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);

@@ -196,7 +196,7 @@
     if (event.target.matches?.(FIELDS)) {
       if (event.key !== "Escape") return;
       event.preventDefault();
-      if (row) focusRow(row);
+      if (row && list) focusRow(row);
       else event.target.blur();
       return;
     }

@@ -63,8 +63,9 @@
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
     if (fresh.dataset.insertOnly !== undefined || sending || stays) event.detail.shouldSwap = false;
     // Keep open details open.
-    const open = [...shown.querySelectorAll("details")].map((details) => details.open);
-    fresh.querySelectorAll("details").forEach((details, index) => { if (open[index]) details.open = true; });
+    const folds = "details:not([hx-preserve] details)";
+    const open = [...shown.querySelectorAll(folds)].map((details) => details.open);
+    fresh.querySelectorAll(folds).forEach((details, index) => { if (open[index]) details.open = true; });
     if (event.detail.shouldSwap && shown.matches(".request.is-pending")) {
       const before = height(shown);
       queueMicrotask(() => keepHeight(fresh, before));

@@ -100,9 +100,9 @@ AMOUNTS = {"type": "object", "properties": {"amount": {"type": "integer", "maxim
 @pytest.mark.parametrize(
     ("edited", "errors"),
     [
-        ({"amount": "all"}, {"edited_input.amount": "'all' is not of type 'integer'"}),
-        ({"amount": 101}, {"edited_input.amount": "101 is greater than the maximum of 100"}),
-        ({}, {"edited_input": "'amount' is a required property"}),
+        ({"amount": "all"}, {"edited_input.amount": "must be a whole number"}),
+        ({"amount": 101}, {"edited_input.amount": "must be at most 100"}),
+        ({}, {"edited_input.amount": "is missing"}),
         ([50], {"edited_input": "must be a JSON object"}),
         ({"amount": float("nan")}, {"edited_input": "NaN and Infinity are not JSON"}),
         ({"note": "x" * MAX_VALUE_BYTES}, {"edited_input": "larger than 250,000 bytes"}),
@@ -141,8 +141,8 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
     request, owner = make_request(person := alice(), Kind.FORM, response_schema=ORDER), person
     wrong = {"items": [{"name": "tea"}, {"name": 7}], "paid": "yes"}
     assert refused(Invalid, decide, request, owner, Verdict.RESPOND, answer=wrong).errors == {
-        "answer.items.1.name": "7 is not of type 'string'",
-        "answer.paid": "'yes' is not of type 'boolean'",
+        "answer.items.1.name": "must be text",
+        "answer.paid": "must be yes or no",
     }
     assert decisions(request) == []
     right = {"items": [{"name": "tea"}], "paid": True}

@@ -77,7 +77,7 @@ def test_each_type_gets_a_fitting_field():
         "refundable": "choice",
         "extras": "several",
         "stops": "list",
-        "contact.phone": "lines",
+        "contact.phone": "line",
         "agent": "fixed",
         "notes": "lines",
         "odd": "json",
@@ -140,7 +140,7 @@ def test_references_and_nullable_values_in_pydantic_style_are_understood():
         "size": "choice",
         "who.n": "number",
         "often": "number",
-        "orderId": "lines",
+        "orderId": "line",
         "pick": "choice",
     }
     assert [child.label for child in found.children] == ["size", "who", "often", "orderId", "pick"]
@@ -192,12 +192,12 @@ def test_all_errors_are_shown_together_by_field():
     errors = refused(form(), data)
     assert {name: words.partition(":")[0] for name, words in errors.items()} == {
         "answer.name": "is missing",
-        "answer.mail": "'nobody' is not a valid email",
-        "answer.day": "'tomorrow' is not a valid date",
-        "answer.seats": "12 is greater than the maximum of 9",
+        "answer.mail": "must be an e-mail address",
+        "answer.day": "must be a date, such as 2026-12-24",
+        "answer.seats": "must be at most 9",
         "answer.class": "is not one of the options",
         "answer.refundable": "is not one of the options",
-        "answer.stops.1": "'x' is too short",
+        "answer.stops.1": "needs at least 2 characters",
         "answer.odd": "not valid JSON",
     }
 

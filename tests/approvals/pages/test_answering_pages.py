@@ -67,7 +67,7 @@ def test_suggestion_is_a_button_and_free_text_a_field():
 def test_empty_free_text_is_not_an_answer():
     asked = question(options=[], allow_text=True)
     words = refused(asked, asked.requested_by, {"verdict": "respond", "text": "  "}, 422)
-    assert words == "Write an answer first. answer is empty"
+    assert words == "Write an answer first. The answer is empty"
     client = browser(asked.requested_by)
     own = forms(client.get("/").text, "decide/")[0]
     assert press(client, own, "Answer", text="Leave it at the door.").status_code == 302
@@ -85,15 +85,15 @@ def test_question_can_be_declined_with_a_message():
 def test_message_that_is_too_long_is_kept_in_the_form():
     asked, reason = question(), "long " * 1001
     words = refused(asked, asked.requested_by, {"verdict": "reject", "comment": reason}, 422, comment=reason)
-    assert words == "The decision is invalid. comment is longer than 5,000 characters"
+    assert words == "The decision is invalid. The message to the agent is longer than 5,000 characters"
 
 
 def test_answer_that_was_not_offered_is_refused_and_input_is_kept():
     asked = question(allow_text=True)
     for choice, said in (
-        (["7"], "That choice is not one of the options. answer is not one of the options"),
-        (["-1"], "That choice is not one of the options. answer is not one of the options"),
-        (["0", "1"], "Choose one option. answer has more than one option"),
+        (["7"], "That choice is not one of the options. The answer is not one of the options"),
+        (["-1"], "That choice is not one of the options. The answer is not one of the options"),
+        (["0", "1"], "Choose one option. The answer has more than one option"),
     ):
         data = seen(asked) | {"verdict": "respond", "choice": choice, "text": "My words"}
         assert refused(asked, asked.requested_by, data, 422, text="My words") == said

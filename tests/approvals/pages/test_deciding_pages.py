@@ -121,7 +121,7 @@ def test_invalid_edit_is_kept_in_the_form(refund):
 def test_long_message_is_kept_in_the_form(refund):
     comment = "long " * 1001
     words = refused(refund, bob(), {"verdict": "reject", "comment": comment}, 422, comment=comment)
-    assert words == "The decision is invalid. comment is longer than 5,000 characters"
+    assert words == "The decision is invalid. The message to the agent is longer than 5,000 characters"
 
 
 def test_line_breaks_of_a_message_count_once(refund):

@@ -63,7 +63,7 @@ def test_errors_are_shown_at_their_fields_and_input_is_kept():
         ("many", "true"),
     ]
     described = [only(refused.text, "p", id=one).words for one in name.attributes["aria-describedby"].split()]
-    assert described == ["As in the passport · at most 20 characters", f"'{'J' * 21}' is too long"]
+    assert described == ["As in the passport · at most 20 characters", "may have at most 20 characters"]
     assert only(refused.text, "p", id=seats.attributes["aria-describedby"].split()[-1]).words == "must be a number"
     links = {
         link.attributes["href"].removeprefix("#")
@@ -90,7 +90,7 @@ def test_answer_in_json_shows_errors_with_their_paths():
     area = only(refused.text, "textarea", name="text")
     words = only(refused.text, "p", id=area.attributes["aria-describedby"]).words
     assert (area.text.strip(), area.attributes["aria-invalid"]) == ('[1, "x"]', "true")
-    assert "1 'x' is not of type 'integer'" in words
+    assert "1 must be a whole number" in words
     assert (
         client.post(at(asked), {"verdict": "respond", "digest": asked.input_digest, "text": "[1]"}).status_code == 302
     )

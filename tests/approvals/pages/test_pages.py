@@ -92,7 +92,14 @@ def test_card_shows_what_an_approver_needs():
     page = parse(browser(bob()).get("/").text)
     (card,) = page.find("section", id=f"request-{request.pk}")
     rows = {row.find("th")[0].words: row.find("td")[0].words for row in card.find("tr")}
-    assert rows == {"amount": "250", "orderId": "4711", "lines": "1 a 2 b", "1": "a", "2": "b", "customer": "Jane Doe"}
+    assert rows == {
+        "amount": "250",
+        "orderId": "4711",
+        "lines": "2 values 1 a 2 b",
+        "1": "a",
+        "2": "b",
+        "customer": "Jane Doe",
+    }
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
     (deadline,) = card.find("p", class_="deadline")
     assert re.fullmatch(r"Expires (2|3).hours.*from now If no one decides by then, this is rejected.", deadline.words)
@@ -108,7 +115,7 @@ def test_buttons_are_shown_only_to_people_who_may_press_them():
             {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
     assert seen == {
         "Alice": ["Cancel request"],
-        "Bob": ["Approve", "Reject", "Review changes", "Cancel request"],
+        "Bob": ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"],
         "Carol": [],
     }
 
@@ -218,7 +225,7 @@ def test_invalid_cursor_is_ignored(address):
 def test_overdue_request_looks_waiting_until_the_sweep():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review changes", "Cancel request"]
+    assert buttons(page) == ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"]
     assert actions.expire(request.pk)
     page = browser(carol()).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")

@@ -61,7 +61,7 @@ def test_page_lists_earlier_decisions_with_who_and_why():
     page = parse(browser(decider).get(asked(owner).get_absolute_url()).text)
     (section,) = page.find("section", class_="precedents")
     assert section.find("h2")[0].words == "Earlier decisions on refund"
-    assert section.find("li")[0].words.startswith("Before Rejected bob")
+    assert section.find("li")[0].words.startswith("Before Rejected same values bob")
     assert "“No <b>photos</b>.”" in section.words
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.runtime.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
 from approvals.runtime.canonical import same_json
 from chats.lookback import comparing
-from chats.lookback.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
 from chats.lookback.differences import MAX_CHANGES, Change, part_rows, value_changes
 
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 2.5]) | st.text("ab", max_size=3)

@@ -155,8 +155,8 @@ def test_a_request_costs_the_same_for_any_number_of_earlier_decisions(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
     said = [{"role": "user", "text": "Please."}]
     made = make_request(owner, tool_name="refund", said_before=said)
-    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 5
-    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 4
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 8
+    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 6
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])

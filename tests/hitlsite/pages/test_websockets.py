@@ -100,7 +100,7 @@ async def test_a_request_is_pushed_when_it_is_asked_and_when_it_is_decided():
         seen = await page.until(f'id="request-{request.pk}"')
         (workflow,) = parse(seen).find("article", class_="workflow")
         assert workflow.attributes["id"] == f"workflow-{request.workflow_id}"
-        shown = ["Approve", "Reject", "Review changes", "Cancel request"]
+        shown = ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"]
         assert cards(seen) == {f"request-{request.pk}": shown}
         assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["1"]
 
@@ -124,7 +124,7 @@ async def test_each_person_is_pushed_only_what_they_may_see_and_do():
         seen = {name: await pages[name].until("request-") for name in ("Alice", "Bob", "Carol")}
         assert {name: cards(html)[f"request-{request.pk}"] for name, html in seen.items()} == {
             "Alice": ["Cancel request"],
-            "Bob": ["Approve", "Reject", "Review changes", "Cancel request"],
+            "Bob": ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"],
             "Carol": [],
         }
         assert await pages["Mallory"].receive_nothing(QUIET)
@@ -213,7 +213,7 @@ async def test_a_reconnecting_page_is_pushed_what_it_missed():
     async with line(f"/ws/desk/?since={int(time.time()) - 60}", by) as page:
         html = await page.push()
         assert {name: len(found) for name, found in cards(html).items()} == {
-            f"request-{waiting.pk}": 4,
+            f"request-{waiting.pk}": 5,
             f"request-{decided.pk}": 0,
         }
         assert [row.attributes["id"] for row in parse(html).find("li")] == [f"ended-{decided.workflow_id}"]

@@ -149,7 +149,7 @@ def test_agents_history_and_checkpoints_do_not_import_django():
         *sources("chats/agent"),
         ROOT / "chats/history.py",
         ROOT / "chats/checkpoints.py",
-        ROOT / "chats/lookback/alignment.py",
+        ROOT / "approvals/runtime/alignment.py",
         ROOT / "chats/lookback/differences.py",
         ROOT / "approvals/runtime/canonical.py",
         ROOT / "approvals/runtime/translatable.py",

@@ -42,7 +42,7 @@ def test_collapsed_parts_are_identified_by_path():
 @pytest.mark.parametrize("verdict", ["approve", "edit"])
 def test_parts_that_were_never_opened_are_named_before_approval(asked, verdict):
     words = refused(asked, bob(), {"verdict": verdict, "input.note": "z", "comment": "Fine."}, 422, comment="Fine.")
-    assert words == "1 collapsed part was never opened: 1,000 characters. Open it, or press again to approve it unread."
+    assert words == "1 collapsed part was never opened: 1,000 characters. Open it, or press again to approve it unseen."
     assert stored(asked).status == "pending"
 
 
@@ -57,7 +57,7 @@ def test_second_press_approves(asked):
     (form,) = forms(client.get(asked.get_absolute_url()).text, "decide/")
     again = press(client, form, "Approve")
     (form,) = forms(again.text, "decide/")
-    assert press(client, form, "Approve").status_code == 302
+    assert press(client, form, "Approve unseen part").status_code == 302
     assert decision(asked)[0] == "approve"
 
 

@@ -1,0 +1,57 @@
+"""Switch between editing an input in fields and as one JSON text, without losing what was typed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Invalid
+from approvals.forms.decision import EDIT, edited_input, edits_as_json, input_form
+from approvals.forms.fields import Widget
+from approvals.forms.rendering import Field, FormView
+from approvals.forms.values import Reading
+from approvals.models import ApprovalRequest
+from approvals.runtime.canonical import same_json
+
+
+def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
+    """Return the same form edited the other way. Invalid if a value cannot be read, or does not fit the fields."""
+    value = edited_input(request, data)
+    names, _about = EDIT
+    typed = data.copy()
+    for name in [name for name in typed if name == names or name.startswith(f"{names}.")]:
+        del typed[name]
+    typed["verdict"] = "edit"
+    if not edits_as_json(data):
+        typed["edit_as"] = "json"
+        typed[names] = json.dumps(value, indent=2, ensure_ascii=False)
+        return typed
+    del typed["edit_as"]
+    control = input_form(request)
+    for field in FormView("", *EDIT, {}).field(control, value).walk():
+        typed.setlist(field.name, _texts(field))
+    if not _reads_back(control, request, typed, value):
+        words = _("These values do not fit the fields. Continue to edit them as JSON.")
+        raise Invalid(words, {"edited_input": _("has more or other values than the fields")})
+    return typed
+
+
+def _texts(field: Field) -> list[str]:
+    """Return what a browser sends for a field."""
+    match field.control.widget:
+        case Widget.GROUP | Widget.FIXED:
+            return []
+        case Widget.CHOICE | Widget.SEVERAL:
+            return [str(number) for number in sorted(field.chosen)]
+        case Widget.LIST:
+            return [row.value for row in field.rows]
+        case _:
+            return [field.value]
+
+
+def _reads_back(control: Any, request: ApprovalRequest, typed: QueryDict, value: Any) -> bool:
+    reading = Reading(typed, *EDIT, edits=True)
+    return same_json(reading.read(control, request.input), value) and not reading.errors

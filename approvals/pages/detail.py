@@ -1,0 +1,49 @@
+"""What the page of a request shows besides its card: its key fields, earlier decisions and messages to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.access.permissions import Person
+from approvals.models import ToolSettings
+from approvals.pages.cards import Card
+from approvals.pages.key_fields import key_values
+from approvals.queries.messages import last_messages
+from approvals.queries.precedents import Precedents, precedents_of
+from approvals.queries.preferences import settings_of_tools
+from approvals.states import Kind
+
+#: How many messages are offered, prepared ones first, and how long one may be.
+MAX_OFFERS, MAX_OFFER = 12, 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """The variable `detail` of `approvals/request/page.html`. `offers` are messages that fill the field when pressed."""
+
+    key_values: Sequence[tuple[str, str]]
+    precedents: Precedents | None
+    offers: Sequence[str]
+    reason_required: bool
+
+
+def detail_of(user: Person, card: Card) -> Detail:
+    """Return what surrounds a card on its page, for one person."""
+    request = card.request
+    settings = settings_of_tools({request.tool_name}).get(request.tool_name)
+    decides = card.may_close and request.kind == Kind.APPROVAL
+    return Detail(
+        key_values=key_values(request.input, settings) if settings is not None and settings.key_fields else (),
+        precedents=precedents_of(user, request),
+        offers=_offers(user, request.tool_name, settings) if decides else (),
+        reason_required=decides and settings is not None and settings.reason_required,
+    )
+
+
+def _offers(user: Person, tool_name: str, settings: ToolSettings | None) -> list[str]:
+    prepared: Any = settings.prepared_answers if settings is not None else []
+    texts = [text for text in prepared if isinstance(text, str) and text.strip()] if isinstance(prepared, list) else []
+    offered = dict.fromkeys([*(text[:MAX_OFFER] for text in texts), *last_messages(user, tool_name)])
+    return list(offered)[:MAX_OFFERS]

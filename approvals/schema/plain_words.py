@@ -1,0 +1,87 @@
+"""What is wrong with a value, for people who do not know JSON Schema: no patterns, no keywords, no quoted values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from jsonschema.exceptions import ValidationError
+
+TYPES = {
+    "string": gettext_lazy("must be text"),
+    "number": gettext_lazy("must be a number"),
+    "integer": gettext_lazy("must be a whole number"),
+    "boolean": gettext_lazy("must be yes or no"),
+    "array": gettext_lazy("must be a list"),
+    "object": gettext_lazy("must be a JSON object"),
+    "null": gettext_lazy("must be empty"),
+}
+FORMATS = {
+    "date": gettext_lazy("must be a date, such as 2026-12-24"),
+    "date-time": gettext_lazy("must be a date with a time"),
+    "time": gettext_lazy("must be a time, such as 14:30:00Z"),
+    "email": gettext_lazy("must be an e-mail address"),
+    "uri": gettext_lazy("must be a full address, such as https://example.com"),
+    "uuid": gettext_lazy("must be a UUID"),
+}
+
+
+def plain_errors(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield each field that an error is about, as its path, with the error in words."""
+    path = tuple(error.path)
+    wanted: Any = error.validator_value
+    if error.validator == "required" and isinstance(error.instance, dict):
+        for name in wanted:
+            if name not in error.instance:
+                yield (*path, name), _("is missing")
+        return
+    words = WORDS.get(str(error.validator))
+    yield path, words(wanted, error.schema) if words else error.message[:300]
+
+
+def _pattern(value: Any, schema: Any) -> str:
+    examples = schema.get("examples") if isinstance(schema, Mapping) else None
+    if isinstance(examples, list) and examples and isinstance(examples[0], str):
+        return _("does not have the expected form, such as “%(example)s”") % {"example": examples[0][:80]}
+    return _("does not have the expected form")
+
+
+def _type(value: Any, schema: Any) -> str:
+    kinds = [value] if isinstance(value, str) else [kind for kind in value if kind != "null"]
+    return str(TYPES.get(kinds[0], "")) if len(kinds) == 1 and kinds[0] in TYPES else _("has the wrong type")
+
+
+def _format(value: Any, schema: Any) -> str:
+    return str(FORMATS.get(value, "")) or _("does not have the expected form")
+
+
+def _counted(singular: str, plural: str) -> Callable[[Any, Any], str]:
+    def words(value: Any, schema: Any) -> str:
+        return ngettext(singular, plural, int(value)) % {"count": f"{int(value):,}"}
+
+    return words
+
+
+def _limit(words: Any) -> Callable[[Any, Any], str]:
+    return lambda value, schema: str(words) % {"value": value}
+
+
+WORDS: dict[str, Callable[[Any, Any], str]] = {
+    "pattern": _pattern,
+    "type": _type,
+    "format": _format,
+    **dict.fromkeys(("anyOf", "oneOf", "not"), lambda value, schema: _("does not have the expected form")),
+    "enum": lambda value, schema: _("is not one of the options"),
+    "const": lambda value, schema: _("is not the one possible value"),
+    "minLength": _counted("needs at least %(count)s character", "needs at least %(count)s characters"),
+    "maxLength": _counted("may have at most %(count)s character", "may have at most %(count)s characters"),
+    "minItems": _counted("needs at least %(count)s value", "needs at least %(count)s values"),
+    "maxItems": _counted("may have at most %(count)s value", "may have at most %(count)s values"),
+    "minimum": _limit(gettext_lazy("must be at least %(value)s")),
+    "maximum": _limit(gettext_lazy("must be at most %(value)s")),
+    "exclusiveMinimum": _limit(gettext_lazy("must be more than %(value)s")),
+    "exclusiveMaximum": _limit(gettext_lazy("must be less than %(value)s")),
+    "multipleOf": _limit(gettext_lazy("must be a multiple of %(value)s")),
+}

@@ -1,0 +1,56 @@
+// The branches of an input can be folded, and stay so for the same tool: this browser remembers it by tool and path.
+(function () {
+  "use strict";
+
+  const STORED = "pausepoint.folds", MOST = 400;
+
+  function read() {
+    try { return JSON.parse(localStorage.getItem(STORED)) ?? {}; } catch { return {}; }
+  }
+  function write(folds) {
+    try { localStorage.setItem(STORED, JSON.stringify(Object.fromEntries(Object.entries(folds).slice(-MOST)))); } catch { /* Not remembered. */ }
+  }
+
+  // The names that lead to a branch. Numbers of a list do not matter: its items look alike.
+  function keyOf(branch) {
+    const names = [];
+    for (let row = branch.closest("tr"); row; row = row.parentElement.closest("tr")) {
+      const name = row.querySelector(":scope > th")?.firstChild?.textContent.trim() ?? "";
+      names.unshift(/^\d+$/.test(name) ? "*" : name);
+    }
+    return [branch.closest("[data-tool]")?.dataset.tool, ...names].join("/");
+  }
+
+  document.addEventListener("toggle", (event) => {
+    const branch = event.target;
+    if (!branch.matches?.("details.branch") || branch.dataset.ready === undefined || !branch.closest("[data-tool]")) return;
+    const { [keyOf(branch)]: _old, ...folds } = read();
+    write(branch.open ? folds : { ...folds, [keyOf(branch)]: 1 });
+  }, true);
+
+  function ready(root) {
+    const folds = read();
+    for (const branch of root.querySelectorAll("details.branch:not([data-ready])")) {
+      // What was folded before the page was loaded counts as unseen until it is opened.
+      if (branch.closest("[data-tool]") && folds[keyOf(branch)] && branch.closest(".is-pending")) {
+        branch.open = false;
+        branch.dataset.unseen = "";
+      }
+      // The first toggle event is that of this script.
+      setTimeout(() => { branch.dataset.ready = ""; });
+    }
+  }
+  document.addEventListener("DOMContentLoaded", () => ready(document));
+  document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement ?? document));
+
+  // --- Arrow keys, as in any tree: left folds, right opens.
+  document.addEventListener("keydown", (event) => {
+    const branch = event.target.matches?.(".branch > summary") && event.target.parentElement;
+    if (!branch || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "ArrowLeft" && branch.open) branch.open = false;
+    else if (event.key === "ArrowRight" && !branch.open) branch.open = true;
+    else if (event.key === "ArrowLeft") branch.parentElement.closest(".branch")?.querySelector(":scope > summary").focus();
+    else return;
+    event.preventDefault();
+  });
+})();
