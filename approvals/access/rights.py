@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q
 
 DECIDE, VIEW = "approvals.decide_approvalrequest", "approvals.view_approvalrequest"
+#: To read the audit log on its page, in the admin and over REST.
+VIEW_RECORD = "approvals.view_auditentry"
 
 
 def holds(permission: str, user: str) -> Q:

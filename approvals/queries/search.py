@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypeVar
 
 from django.db import connections
@@ -18,6 +19,8 @@ M = TypeVar("M", bound=Model)
 #: scanned, where the next hit is near. The query planners cannot make this choice: SQLite does not know how frequent a word
 #: is, and PostgreSQL does not know how frequent a prefix is.
 FEW = 500
+#: The same for what is about requests, such as audit entries.
+FEW_ABOUT = 2_000
 
 # The words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
 _VECTOR = "array_to_tsvector(string_to_array(words, ' '))"
@@ -97,6 +100,34 @@ def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:
     parameters = [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
     scan = f'EXISTS (SELECT 1 FROM {TABLE} WHERE request_id = "{requests.model._meta.db_table}"."id" AND {contains})'
     return requests.filter(RawSQL(scan, parameters, BooleanField()))  # noqa: S611 - constants and parameters
+
+
+def with_words_of_requests(entries: QuerySet[M], search: str) -> QuerySet[M]:
+    """Filter rows with a column `request_id` for those about requests that contain all words of a search.
+
+    Up to FEW_ABOUT requests are looked up by their ids. Beyond that the sorted list is scanned, where the next hit is near;
+    a scalar subquery keeps PostgreSQL from reading all hits first.
+    """
+    words = parse_search(search)
+    if not words:
+        return entries.none()
+    connection = connections[entries.db]
+    query = _QUERY[connection.vendor](words)
+    found = _rows(connection, f"{_FOUND[connection.vendor]} LIMIT {FEW_ABOUT + 1}", query)
+    column = f'"{entries.model._meta.db_table}"."request_id"'
+    if len(found) <= FEW_ABOUT:
+        ids: Any
+        one_of, ids = f"{column} = ANY(%s::uuid[])", found
+        if connection.vendor == "sqlite":
+            one_of, ids = f"{column} IN (SELECT value FROM json_each(%s))", json.dumps(found)
+        return entries.filter(RawSQL(one_of, [ids], BooleanField()))  # noqa: S611 - constants and a parameter
+    parameters: list[Any]
+    condition, parameters = f"{_VECTOR} @@ %s::tsquery", [query]
+    if connection.vendor == "sqlite":
+        condition = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
+        parameters = [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
+    scan = f"COALESCE((SELECT {condition} FROM {TABLE} WHERE {TABLE}.request_id = {column}), FALSE)"
+    return entries.filter(RawSQL(scan, parameters, BooleanField()))  # noqa: S611 - constants and parameters
 
 
 def _rows(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:
