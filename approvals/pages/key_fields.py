@@ -1,0 +1,109 @@
+"""The values of an input that a person needs first: an administrator's choice for the tool, else the first simple ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.models import ToolSettings
+from approvals.runtime.text import visible, visible_name
+
+#: How many values are shown without a choice, and how many characters of each.
+MAX_FIELDS = 3
+MAX_VALUE = 80
+#: The parts of JSON text that matter for closing it: texts, of which the last may be cut off, brackets and commas.
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*"?|[][{},]')
+_ABSENT = object()
+
+
+def key_values(value: Any, settings: ToolSettings | None) -> list[tuple[str, str]]:
+    """Return the key fields of an input as (label, text): those that the settings choose and the input has.
+
+    Without settings, or if none of the chosen fields is there, the first texts, numbers and truth values of the input.
+    """
+    chosen = list(_chosen(value, settings.key_fields)) if settings is not None else []
+    return chosen or _first_values(value)
+
+
+def read_beginning(text: str) -> Any:
+    """Return the value whose JSON begins with `text`: all of it, or the members that are complete so far."""
+    if not text:
+        return {}
+    try:
+        return json.loads(text)
+    except ValueError:
+        return json.loads(_closed(text))
+    except RecursionError:
+        return {}
+
+
+def value_at(value: Any, pointer: str) -> Any:
+    """Return the value at a JSON pointer (RFC 6901); None if there is none."""
+    found = _find(value, pointer)
+    return None if found is _ABSENT else found
+
+
+def _chosen(value: Any, pointers: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for pointer in pointers:
+        found = _find(value, pointer)
+        if found is not _ABSENT:
+            yield visible_name(_parts(pointer)[-1]) if pointer else _("Input"), short(found)
+
+
+def _first_values(value: Any) -> list[tuple[str, str]]:
+    if not isinstance(value, dict):
+        return [("", short(value))] if value not in (None, "", []) else []
+    simple = [(name, one) for name, one in value.items() if not isinstance(one, dict | list) and one not in (None, "")]
+    others = [(name, one) for name, one in value.items() if isinstance(one, dict | list) and one]
+    # Short values say more at a glance than long texts.
+    brief = [pair for pair in simple if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE]
+    found = (brief or simple or others)[:MAX_FIELDS]
+    return [(visible_name(name), short(one)) for name, one in found]
+
+
+def short(value: Any) -> str:
+    """Return a value in one line of at most MAX_VALUE characters."""
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    # No more than that many characters of it can be shown, however long it is.
+    words = value[: MAX_VALUE * 4].split()
+    text = " ".join(words)
+    return visible(text) if len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4 else f"{visible(text[:MAX_VALUE])}…"
+
+
+def _parts(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _find(value: Any, pointer: str) -> Any:
+    if pointer and not pointer.startswith("/"):
+        return _ABSENT
+    for part in _parts(pointer):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return _ABSENT
+    return value
+
+
+def _closed(text: str) -> str:
+    """Return JSON that was cut off, without its last and possibly incomplete member, as valid JSON."""
+    open_brackets: list[str] = []
+    best, closers = 0, ""
+    for token in _TOKENS.finditer(text):
+        match token[0]:
+            case "{" | "[" as bracket:
+                open_brackets.append("}" if bracket == "{" else "]")
+                best, closers = token.end(), "".join(reversed(open_brackets))
+            case "}" | "]" if open_brackets:
+                open_brackets.pop()
+                best, closers = token.end(), "".join(reversed(open_brackets))
+            case ",":
+                best, closers = token.start(), "".join(reversed(open_brackets))
+    return text[:best] + closers if best else "{}"
