@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
 from approvals.runtime.markdown import to_html
 from approvals.runtime.text import visible
-from approvals.states import Door, status_label, verdict_label
+from approvals.states import ORIGINS, Door, status_label, verdict_label
 
 register = template.Library()
 
@@ -45,7 +45,7 @@ def icon(name: str) -> SafeString:
 @register.filter
 def via(value: str) -> str:
     """Return the name that people read for a stored `via` value."""
-    return str(Door(value).label) if value in Door.values else value
+    return str(Door(value).label) if value in Door.values else str(ORIGINS.get(value, value))
 
 
 @register.filter

@@ -11,14 +11,15 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
+from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.results import STATE_LABELS
-from approvals.runtime.text import visible, visible_name
+from approvals.runtime.text import visible
 from approvals.states import Kind, Verdict, verdict_label
 
-#: How many values a line shows, and how many characters of one.
-MAX_VALUES, MAX_VALUE = 3, 60
+#: How many values a line shows, and how many characters of a note.
+MAX_VALUES, MAX_NOTE = 3, 200
 
 #: What an event is called where nothing more is known about it; also the options of the filter.
 EVENT_LABELS = {
@@ -107,7 +108,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> Line:
         words_of(entry, data, request.kind if request else str(data.get("kind", Kind.APPROVAL))),
         icon,
         tone,
-        _values(entry, data, request, subjects.key_fields.get(entry.tool_name, [])),
+        _values(entry, data, request, subjects.tools.get(entry.tool_name)),
         _note(data),
         request,
         subjects.workflows.get((entry.scope, entry.run_id)),
@@ -130,54 +131,30 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
 
 
 def _values(
-    entry: AuditEntry, data: Mapping[str, Any], request: ApprovalRequest | None, key_fields: Sequence[str]
+    entry: AuditEntry, data: Mapping[str, Any], request: ApprovalRequest | None, settings: ToolSettings | None
 ) -> list[tuple[str, str]]:
     """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
     if entry.event.startswith("request.") or entry.event == "tool.result":
-        given = (data.get("edited_input"), data.get("input"), _input_of(request))
-        return key_values(next((value for value in given if value is not None), None), key_fields)
+        return key_values(_input_of(data, request), settings)[:MAX_VALUES]
     plain = [(name, value) for name, value in data.items() if value and isinstance(value, str | int)]
-    return [(name.replace("_", " "), _short(value)) for name, value in plain[:MAX_VALUES]]
+    return [(name.replace("_", " "), short(value)) for name, value in plain[:MAX_VALUES]]
 
 
-def _input_of(request: ApprovalRequest | None) -> Any:
-    text = request.short_input if request is not None else ""  # type: ignore[attr-defined]  # annotated
-    return json.loads(text) if text else None
-
-
-def key_values(value: Any, key_fields: Sequence[str]) -> list[tuple[str, str]]:
-    """Return up to MAX_VALUES names and values of an input, by these JSON pointers; numbers first where there are none."""
-    if not isinstance(value, dict):
-        return []
-    if key_fields:
-        found = [(pointer.rpartition("/")[2], _at(value, pointer)) for pointer in key_fields]
-        return [(visible_name(name), _short(item)) for name, item in found if item is not None][:MAX_VALUES]
-    plain = [(name, item) for name, item in value.items() if item != "" and isinstance(item, str | int | float)]
-    amounts_first = sorted(plain, key=lambda one: isinstance(one[1], str | bool))
-    return [(visible_name(name), _short(item)) for name, item in amounts_first[:MAX_VALUES]]
-
-
-def _at(value: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer (RFC 6901); None if there is none."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value.get(name)
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return None
-    return value
+def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
+    """Return the input that an entry is about: as edited, as it ran, or as it was requested."""
+    if data.get("edited_input") is not None:
+        return data["edited_input"]
+    # The body has its names sorted and its numbers rewritten, so the input of the request is shown where it is the same.
+    if request is not None and data.get("input_digest", request.input_digest) == request.input_digest:
+        text = request.short_input  # type: ignore[attr-defined]  # annotated
+        return json.loads(text) if text else None
+    return data.get("input")
 
 
 def _note(data: Mapping[str, Any]) -> str:
     """Return what a person wrote, or why a call failed; its beginning if it is long."""
     found = next((data[name] for name in ("comment", "text", "error_text", "explanation") if data.get(name)), "")
-    return _cut(found, 200) if isinstance(found, str) else ""
-
-
-def _short(value: Any) -> str:
-    return _cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), MAX_VALUE)
+    return _cut(found, MAX_NOTE) if isinstance(found, str) else ""
 
 
 def _cut(text: str, limit: int) -> str:

@@ -19,9 +19,8 @@ from approvals.access import permissions
 from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.pages.audit.lines import EVENT_LABELS, lines
-from approvals.queries.audit import entries_for, page_of, subjects_of
+from approvals.queries.audit import Page, entries_for, page_of, reports_for, subjects_of
 from approvals.queries.audit_filters import AuditFilters, audit_filters_from, valid_audit_filters_in
-from approvals.queries.preferences import views_for
 from approvals.record.export import export
 from approvals.runtime.cursors import number_from
 from approvals.states import Verdict
@@ -54,16 +53,18 @@ def audit(request: SignedIn) -> HttpResponse:
 
 
 def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> HttpResponse:
-    entries, after = ([], None) if errors else page_of(filters)
+    page = Page([], None) if errors else page_of(filters)
     context = {
         "filters": filters,
         "errors": errors,
-        "lines": lines(entries, subjects_of(entries)) if entries else [],
-        "next": filters.at(after).query if after else "",
+        "lines": lines(page.entries, subjects_of(page.entries)) if page.entries else [],
+        "next": filters.at(page.next).query if page.next else "",
+        "searched_until": page.searched_until,
         "chips": [(label, value, filters.without(name).query) for name, label, value in _chips(filters)],
+        "kept": [(name, filters.given[name]) for name, *_rest in _chips(filters)],
         "events": EVENT_LABELS,
         "verdicts": Verdict.choices,
-        "reports": views_for(request.user, "audit"),
+        "reports": reports_for(request.user),
         "report_query": filters.at(None).query.removeprefix("?"),
         "sees_everything": permissions.sees_everything(request.user),
         "time_zone": timezone.get_current_timezone_name(),

@@ -13,16 +13,17 @@ BATCH = 250_000
 CYCLE = ("request.created", "request.decided", "tool.result")
 
 
-def fill_audit_log(number: int) -> None:
-    """Add so many entries, three seconds apart and the last one now, by 50 people about 20 tools.
+def fill_audit_log(number: int, begin: int = 0, end: int | None = None) -> None:
+    """Add so many entries, or of these the ones from `begin` to `end`, three seconds apart and the last one now, by 50 people about 20 tools.
 
     One decision of 1,000 is a rejection, one of 10,000 has changes, and one entry of 100,000 is an expiry. The entries are
     about the requests that `many_requests.fill` makes, as far as there are any.
     """
     last = AuditEntry.objects.latest("pk").pk
-    for done in range(0, number, BATCH):
+    end = number if end is None else end
+    for done in range(begin, end, BATCH):
         with transaction.atomic():
-            _add(last + 1, done, min(done + BATCH, number), number)
+            _add(last + 1 - begin, done, min(done + BATCH, end), number)
     with connection.cursor() as cursor:
         for sql in connection.ops.sequence_reset_sql(no_style(), [AuditEntry]):
             cursor.execute(sql)
