@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ApprovalRequest, AuditEntry
+from approvals.queries.insights.values import duration
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
 from approvals.runtime.file_references import FileReference, references_in
@@ -61,11 +62,11 @@ class Result:
         return self.at is None and late
 
     @property
-    def seconds(self) -> float | None:
-        """How long after the approval the result was reported."""
-        if self.at is None or self.approved_at is None:
-            return None
-        return max((self.at - self.approved_at).total_seconds(), 0.0)
+    def waited(self) -> str:
+        """How long after the approval the result was reported, in words; empty if it is not known."""
+        if self.at is None or self.approved_at is None or self.at < self.approved_at:
+            return ""
+        return duration((self.at - self.approved_at).total_seconds())
 
     @property
     def output_rows(self) -> list[Row]:

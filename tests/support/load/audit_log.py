@@ -37,7 +37,7 @@ def _add(first: int, begin: int, end: int, number: int) -> None:
     verdict = f"CASE WHEN {rejected} THEN 'reject' WHEN {changed} THEN 'edit' ELSE 'approve' END"
     changes = {
         "id": f"{first} + n",
-        "at": _ago(f"({number} - n) * 3"),
+        "at": _ago(f"(({number} - n) * 3)"),
         "event": "CASE WHEN n %% 100000 = 1 THEN 'request.expired' ELSE one.event END",
         "dedup_key": "NULL",
         "run_id": _uuid_text(request),
@@ -46,7 +46,7 @@ def _add(first: int, begin: int, end: int, number: int) -> None:
         "tool_call_id": f"'call-' || {request}",
         "actor_name": "'person-' || (n %% 50)",
         "verdict": f"CASE WHEN one.event = 'request.decided' THEN {verdict} ELSE '' END",
-        "last_seen_at": _ago(f"({number} - n) * 3"),
+        "last_seen_at": _ago(f"(({number} - n) * 3)"),
     }
     columns = [field.column for field in AuditEntry._meta.concrete_fields]
     values = ", ".join(changes.get(name, f'one."{name}"') for name in columns)
