@@ -67,7 +67,9 @@ def main() -> None:
             table = Table("the audit page", "ms")
             for name, taken in pages.items():  # type: ignore[attr-defined]  # a JSON object
                 table.row(name, taken)
-            calls = last_line(found, LOAD + MEASURE_CALLS.format(keys=f"{found.key!r}, {found.decider!r}", calls=given.calls))
+            calls = last_line(
+                found, LOAD + MEASURE_CALLS.format(keys=f"{found.key!r}, {found.decider!r}", calls=given.calls)
+            )
             for name, (process, other, statements) in calls.items():  # type: ignore[attr-defined]
                 print(f"{name}: {process:.2f} ms of CPU, {other:.2f} of the database, {statements:.0f} statements")
             if database == POSTGRESQL:

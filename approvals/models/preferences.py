@@ -77,9 +77,7 @@ class SavedView(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["owner", "page", "name"], name="saved_view_of_page")
-        ]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "page", "name"], name="saved_view_of_page")]
 
     def __str__(self) -> str:
         return self.name

@@ -123,7 +123,11 @@ def _short(column: str) -> Case:
 def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     """Return the requests, workflows and settings of tools that these entries name, in three reads."""
     ids = {entry.request_id for entry in entries if entry.request_id}
-    requests = ApprovalRequest.objects.filter(pk__in=ids).only("title", "kind", "input_digest").annotate(short_input=_short("input"))
+    requests = (
+        ApprovalRequest.objects.filter(pk__in=ids)
+        .only("title", "kind", "input_digest")
+        .annotate(short_input=_short("input"))
+    )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
     workflows = Workflow.objects.filter(scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys})
     return Subjects(

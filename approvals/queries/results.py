@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import ApprovalRequest, AuditEntry
+from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.queries.insights.values import duration
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
@@ -19,7 +19,6 @@ from approvals.runtime.file_references import FileReference, references_in
 from approvals.runtime.json_tables import Row, has_more_than_rows, rows
 from approvals.runtime.text import visible_json
 from approvals.states import Kind, Status, Verdict
-
 
 #: A result that is not reported this long after the approval is missing, and the pages say so in red.
 EXPECTED_WITHIN = timedelta(minutes=10)
@@ -39,6 +38,8 @@ class Result:
     approved_digest: str = ""
     ran_digest: str = ""
     edited: bool = False
+    #: Whether other requests of the workflow wait, so that it may not have continued.
+    others_wait: bool = False
     at: datetime | None = None
     state: str = ""
     by: str = ""
@@ -59,7 +60,7 @@ class Result:
     def missing(self) -> bool:
         """Whether a result should have been reported by now, and was not."""
         late = self.approved_at is not None and self.approved_at < timezone.now() - EXPECTED_WITHIN
-        return self.at is None and late
+        return self.at is None and late and not self.others_wait
 
     @property
     def waited(self) -> str:
@@ -100,25 +101,27 @@ def _allows_run(request: ApprovalRequest) -> bool:
 
 
 def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
-    decision = request.decision
-    approves = decision.verdict in {Verdict.APPROVE, Verdict.EDIT}
-    approved = {
-        "approved_at": decision.decided_at,
-        "approved_digest": decision.approved_digest if approves else "",
-        "edited": decision.verdict == Verdict.EDIT,
-    }
     if entry is None:
-        return Result(**approved)
+        return replace(result_of(request.decision), others_wait=request.workflow.open_count > 0)
     data = entry.data
-    ran = data["executed_digest"] if data["executions"] else ""
-    return Result(
-        **approved,
-        ran_digest=ran,
+    return replace(
+        result_of(request.decision, data["executed_digest"] if data["executions"] else ""),
         at=entry.at,
         state=data["state"],
         by=entry.actor_name,
-        exact=ran == approved["approved_digest"] if ran and approved["approved_digest"] else None,
         executions=data["executions"],
         output=data["output"],
         error=data["error_text"],
+    )
+
+
+def result_of(decision: Decision, ran_digest: str = "") -> Result:
+    """Return what a decision approved, compared with the digest of what ran; without the rest of the result."""
+    approved = decision.approved_digest if decision.verdict in {Verdict.APPROVE, Verdict.EDIT} else ""
+    return Result(
+        approved_at=decision.decided_at,
+        approved_digest=approved,
+        ran_digest=ran_digest,
+        edited=decision.verdict == Verdict.EDIT,
+        exact=ran_digest == approved if ran_digest and approved else None,
     )

@@ -118,7 +118,9 @@ def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[
             "postgresql": f"{table}.id = ANY(ARRAY(SELECT a.id FROM {table} a WHERE a.request_id = ANY(ARRAY({found}))))",
         }[connection.vendor]
         return entries.filter(RawSQL(one_of, [query], BooleanField())), False  # noqa: S611 - constants and a parameter
-    condition, parameters = _contains(words) if connection.vendor == "sqlite" else (f"{_VECTOR} @@ %s::tsquery", [query])
+    condition, parameters = (
+        _contains(words) if connection.vendor == "sqlite" else (f"{_VECTOR} @@ %s::tsquery", [query])
+    )
     scan = f"COALESCE((SELECT {condition} FROM {TABLE} WHERE {TABLE}.request_id = {table}.request_id), FALSE)"
     return entries.filter(RawSQL(scan, parameters, BooleanField())), True  # noqa: S611 - constants and parameters
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.models import Workflow
+from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
@@ -231,7 +231,9 @@ def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
         executions=call.attempt,
     )
     event = _event_data(call.turn) | {"tool_name": call.name}
-    desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via)
+    asked = ApprovalRequest.objects.filter(pk=call.approval_id).select_related("workflow") if call.approval_id else None
+    request = asked.first() if asked is not None else None
+    desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via, request=request)
 
 
 def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:

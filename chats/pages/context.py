@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
 from approvals.access import permissions
+from approvals.queries.results import results_of
 from chats import queries
 from chats.models import Chat, Message
 from chats.pages.messages import CallRequests, call_ids, message_views
@@ -36,7 +37,8 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
     below = subagents.open_requests(suspended) if suspended and conversations else {}
     waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
-    requests = CallRequests(own=queries.requests_of(chat, calls), conversations=conversations, below=below)
+    own = queries.requests_of(chat, calls)
+    requests = CallRequests(own=own, results=results_of(list(own.values())), conversations=conversations, below=below)
     may_write = chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None
     cut = turn is not None and not turn.unfinished and _is_cut(shown[-1:], turn.message_id)
     return {
@@ -46,6 +48,7 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
         "waiting": waiting,
+        "answers": queries.question_for_message(user, waiting),
         "above": subagents.parent_chat(chat),
         "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
         # An unfinished turn is counted when it pauses or ends.
@@ -53,6 +56,13 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "may_write": may_write,
         "may_continue": may_write and cut,
     }
+
+
+def composer_context(user: User, chat: Chat) -> dict[str, Any]:
+    """Return what the composer says: what waits, and the question that a message would answer."""
+    turn = queries.unfinished_turn(chat)
+    waiting = queries.open_requests(turn) if turn is not None and turn.state == TurnState.SUSPENDED else []
+    return {"waiting": waiting, "answers": queries.question_for_message(user, waiting)}
 
 
 def _is_cut(last: Sequence[Message], message_id: str) -> bool:
