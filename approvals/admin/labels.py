@@ -133,6 +133,7 @@ LABELS = frozenset(
         gettext_noop("outbox events"),
         gettext_noop("output"),
         gettext_noop("owner"),
+        gettext_noop("page"),
         gettext_noop("parent call"),
         gettext_noop("parts"),
         gettext_noop("payload"),

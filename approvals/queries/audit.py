@@ -59,8 +59,8 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
     }
     found = AuditEntry.objects.filter(**{lookup: value for lookup, value in exact.items() if value})
     if filters.verdict:
-        # A prepared statement does not show that the verdict is not empty, as the partial index needs it.
-        found = found.filter(verdict__gt="")
+        # As a constant: neither database finds out from a parameter that its partial index has the row.
+        found = found.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
     if filters.workflow:
         found = _of_workflows(found, Workflow.objects.filter(pk=number_from(filters.workflow)))
     if filters.run:

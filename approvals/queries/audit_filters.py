@@ -106,7 +106,7 @@ def _at_most(limit: int) -> Callable[[str], str]:
 def _day(value: str) -> str:
     try:
         # No day of a log, and next to the limits of a date there is no midnight in every time zone.
-        sensible = 1970 <= datetime.strptime(value, "%Y-%m-%d").year <= 9000
+        sensible = 1970 <= date.fromisoformat(value).year <= 9000 and len(value) == 10
     except ValueError:
         sensible = False
     return "" if sensible else _("must be a date like 2026-11-21")

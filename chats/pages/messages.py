@@ -101,7 +101,10 @@ def call_ids(messages: Sequence[Message]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRequests:
-    """The requests of tool calls by toolCallId, and results by request; for sub-agents, their conversation and its waiting requests."""
+    """The requests of tool calls by toolCallId, and results by request.
+
+    For sub-agents, their conversation and its waiting requests.
+    """
 
     own: Mapping[str, ApprovalRequest]
     results: Mapping[UUID, Result]

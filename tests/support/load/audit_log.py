@@ -14,8 +14,9 @@ CYCLE = ("request.created", "request.decided", "tool.result")
 
 
 def fill_audit_log(number: int, begin: int = 0, end: int | None = None) -> None:
-    """Add so many entries, or of these the ones from `begin` to `end`, three seconds apart and the last one now, by 50 people about 20 tools.
+    """Add so many entries, or of these the ones from `begin` to `end`.
 
+    They are three seconds apart, the last one is now, by 50 people about 20 tools.
     One decision of 1,000 is a rejection, one of 10,000 has changes, and one entry of 100,000 is an expiry. The entries are
     about the requests that `many_requests.fill` makes, as far as there are any.
     """
