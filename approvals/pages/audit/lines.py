@@ -97,7 +97,7 @@ def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
 
 
 def _line(entry: AuditEntry, subjects: Subjects) -> Line:
-    body = getattr(entry, "short_body", entry.body)
+    body: str = entry.short_body  # type: ignore[attr-defined]  # annotated
     data: Mapping[str, Any] = json.loads(body)["data"] if body else {}
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
     state = str(data.get("state", ""))
