@@ -202,9 +202,7 @@ LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
 LANGUAGES = list({LANGUAGE_CODE: LANGUAGE_CODE, **dict(global_settings.LANGUAGES)}.items())
 USE_I18N = True
 USE_TZ = True
-#: The days of lists, filters and Insights begin at midnight here.
 TIME_ZONE = env.time_zone("TIME_ZONE", default="UTC")
-#: Times in Insights count only these hours; None counts all.
 HITL_WORKING_HOURS = env.working_hours("HITL_WORKING_HOURS")
 
 STATIC_URL = "static/"

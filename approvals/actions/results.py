@@ -55,5 +55,6 @@ def record_tool_result(
     outbox.enqueue("tool.result", stream=outbox.stream_of(subject.scope, subject.run_id), data=data)
     if request is not None:
         add_words(request.pk, result.output, result.error_text)
+    if request is not None and result.executions:
         notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
     return True

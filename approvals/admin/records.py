@@ -115,11 +115,10 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     @admin.display(description=_("request"))
     def subject(self, entry: AuditEntry) -> SafeString | str:
         """Link to the page of the request that the entry is about."""
-        title = getattr(entry, "request_title", None)
-        if not title or not entry.request_id:
+        if not entry.request_title or not entry.request_id:
             return "\N{EN DASH}"
         address = reverse("approvals:request", args=[entry.request_id])
-        return format_html('<a href="{}">{}</a>', address, visible(title))
+        return format_html('<a href="{}">{}</a>', address, visible(entry.request_title))
 
     @admin.display(description=_("verdict"))
     def shown_verdict(self, entry: AuditEntry) -> str:

@@ -42,6 +42,10 @@ class AuditEntry(models.Model):
     retry_count = models.PositiveIntegerField(default=0)
     last_seen_at = models.DateTimeField()
 
+    #: The body if it is short, where `queries.audit.page_of` has annotated it; the title of the request, where the admin has.
+    short_body: str = ""
+    request_title: str | None = None
+
     class Meta:
         verbose_name_plural = "audit entries"
         constraints: ClassVar = [

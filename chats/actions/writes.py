@@ -231,8 +231,8 @@ def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
         executions=call.attempt,
     )
     event = _event_data(call.turn) | {"tool_name": call.name}
-    asked = ApprovalRequest.objects.filter(pk=call.approval_id).select_related("workflow") if call.approval_id else None
-    request = asked.first() if asked is not None else None
+    known = ApprovalRequest.objects.select_related("workflow")
+    request = known.filter(pk=call.approval_id).first() if call.approval_id else None
     desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via, request=request)
 
 

@@ -97,8 +97,7 @@ def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
 
 
 def _line(entry: AuditEntry, subjects: Subjects) -> Line:
-    body: str = entry.short_body  # type: ignore[attr-defined]  # annotated
-    data: Mapping[str, Any] = json.loads(body)["data"] if body else {}
+    data: Mapping[str, Any] = json.loads(entry.short_body)["data"] if entry.short_body else {}
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
     state = str(data.get("state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
@@ -146,8 +145,7 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
         return data["edited_input"]
     # The body has its names sorted and its numbers rewritten, so the input of the request is shown where it is the same.
     if request is not None and data.get("input_digest", request.input_digest) == request.input_digest:
-        text = request.short_input  # type: ignore[attr-defined]  # annotated
-        return json.loads(text) if text else None
+        return json.loads(request.short_input) if request.short_input else None
     return data.get("input")
 
 

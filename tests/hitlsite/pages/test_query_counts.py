@@ -142,7 +142,8 @@ def test_the_desk_costs_the_same_for_any_number_of_pending_requests(rows):
     assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 4
     assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 5
     decide(made, made.requested_by, Verdict.APPROVE)
-    assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 3
+    # One of them is for its result.
+    assert of_push(made.workflow, str(made.pk)) == SIGNED_IN + 4
     assert of_push(made.workflow) == SIGNED_IN + 3
 
 
@@ -191,8 +192,9 @@ def test_catching_up_costs_the_same_for_any_number_of_changes(rows):
 def test_a_chat_costs_the_same_for_any_length(rows):
     found = talk(rows)
     user, page = bob_once(), found.get_absolute_url()
-    # Two of them are the steps and calls of its unfinished turn, of which no message is stored yet; two are for its usage.
-    assert of_page(user, page) == SIGNED_IN + 12
+    # Two of them are the steps and calls of its unfinished turn, of which no message is stored yet; two are for its usage,
+    # and one is for the results of its approved calls.
+    assert of_page(user, page) == SIGNED_IN + 13
     assert of_page(user, f"{page}timeline/") == SIGNED_IN + 14
     assert of_page(user, f"{page}compare/") == SIGNED_IN + 5
     assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
