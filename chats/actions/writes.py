@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.models import ApprovalRequest, Workflow
+from approvals.models import Workflow
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
@@ -231,9 +231,8 @@ def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
         executions=call.attempt,
     )
     event = _event_data(call.turn) | {"tool_name": call.name}
-    known = ApprovalRequest.objects.select_related("workflow")
-    request = known.filter(pk=call.approval_id).first() if call.approval_id else None
-    desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via, request=request)
+    subject = audit_subject(call.turn, call)
+    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=queries.request_of(call))
 
 
 def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
