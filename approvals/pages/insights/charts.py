@@ -39,6 +39,11 @@ class Days:
     columns: Sequence[Column]
     top: int
 
+    @property
+    def linked(self) -> bool:
+        """Whether any column is a link."""
+        return any(column.link for column in self.columns)
+
 
 def days_chart(measures: Sequence[Measure], links: Mapping[str, str] | None = None) -> Days:
     """Return a column for each day: approved, answered, rejected or declined, and ended without a decision."""
