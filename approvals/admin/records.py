@@ -103,7 +103,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
         title = ApprovalRequest.objects.filter(pk=OuterRef("request_id")).values("title")
-        return super().get_queryset(request).annotate(request_title=Subquery(title))
+        found: QuerySet[AuditEntry] = super().get_queryset(request)
+        return found.annotate(**{"request_title": Subquery(title)})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

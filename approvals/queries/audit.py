@@ -62,7 +62,7 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
         # As a constant: neither database finds out from a parameter that its partial index has the row.
         found = found.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
     if filters.workflow:
-        found = _of_workflows(found, Workflow.objects.filter(pk=number_from(filters.workflow)))
+        found = _of_workflows(found, Workflow.objects.filter(pk=number_from(filters.workflow) or 0))
     if filters.run:
         found = _of_workflows(found, Workflow.objects.filter(key=filters.run))
     return with_words_of_requests(found, filters.q) if filters.q else (found, False)
@@ -98,7 +98,7 @@ def page_of(filters: AuditFilters) -> Page:
     if last is not None:
         found = found.filter(_compared(">=", AuditCursor(*last)))
     entries = _after(found, filters.after).order_by("-at", "-pk").defer("body")
-    rows = list(entries.annotate(short_body=_short("body"))[: PAGE + 1])
+    rows = list(entries.annotate(**{"short_body": _short("body")})[: PAGE + 1])
     if len(rows) <= PAGE:
         return Page(rows, AuditCursor(*last), last[0]) if last is not None else Page(rows, None)
     return Page(rows[:PAGE], AuditCursor(rows[PAGE - 1].at, rows[PAGE - 1].pk))
@@ -126,7 +126,7 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
         .only("title", "kind", "input_digest")
-        .annotate(short_input=_short("input"))
+        .annotate(**{"short_input": _short("input")})
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
     workflows = Workflow.objects.filter(scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys})

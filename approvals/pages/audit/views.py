@@ -46,10 +46,9 @@ def for_readers(view: View[P]) -> Callable[..., HttpResponseBase]:
 def audit(request: SignedIn) -> HttpResponse:
     """Show one page of the entries that match the filters in the address; nothing, with the errors, if one is not valid."""
     try:
-        filters, errors = audit_filters_from(request.GET), {}
+        return _page(request, audit_filters_from(request.GET), {})
     except Invalid as refusal:
         return _page(request, valid_audit_filters_in(request.GET), refusal.errors)
-    return _page(request, filters, errors)
 
 
 def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> HttpResponse:

@@ -42,7 +42,8 @@ def worked_seconds() -> str:
 
 def _worked_until(moment: str) -> str:
     """Return the SQL of the working time from FIRST_MONDAY to a moment, in integers."""
-    first, last, begin, end = settings.HITL_WORKING_HOURS
+    hours: tuple[int, int, int, int] = settings.HITL_WORKING_HOURS  # type: ignore[assignment]  # checked by the caller
+    first, last, begin, end = hours
     days, length = last - first + 1, end - begin
     week, day = f"({moment} / 604800)", f"({moment} / 86400)"
     weekday = f"({day} - {week} * 7)"
