@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.urls import include, path
 
 from approvals.pages import assignees, confirm, inbox, request, review, workflows
+from approvals.pages.audit import record
+from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
 
 app_name = "approvals"
@@ -23,6 +25,12 @@ urlpatterns = [
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
+    path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
+    path("audit/", audit.audit, name="audit"),
+    path("audit/export.csv", audit.audit_export, {"kind": "csv"}, name="audit-csv"),
+    path("audit/export.jsonl", audit.audit_export, {"kind": "jsonl"}, name="audit-jsonl"),
+    path("audit/reports/", audit.save_report, name="save-report"),
+    path("audit/reports/delete/", audit.delete_report, name="delete-report"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
     path("settings/", include("approvals.pages.settings.urls")),

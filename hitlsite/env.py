@@ -9,12 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from zoneinfo import available_timezones
 
 from django.conf.global_settings import LANGUAGES
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_locale
 
 TRUE = frozenset({"1", "true", "yes", "on"})
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 FALSE = frozenset({"0", "false", "no", "off"})
 
 
@@ -69,6 +71,28 @@ def language(name: str, folders: Collection[Path], *, default: str) -> str:
             f"{locale}/LC_MESSAGES/django.mo to a folder of LOCALE_PATHS."
         )
     return code
+
+
+def time_zone(name: str, *, default: str) -> str:
+    """Return the name of a time zone, such as `Europe/Berlin`."""
+    value = text(name, default)
+    if value not in available_timezones():
+        raise ImproperlyConfigured(f"{name}={value!r} is not a time zone. Set it to a name like Europe/Berlin.")
+    return value
+
+
+def working_hours(name: str) -> tuple[int, int, int, int] | None:
+    """Return the first and last day (0 is Monday) and the seconds of the day between which people work; None if unset."""
+    value = text(name)
+    if not value:
+        return None
+    found = re.fullmatch(r"([A-Z][a-z]{2})-([A-Z][a-z]{2}) (\d\d):(\d\d)-(\d\d):(\d\d)", value)
+    if found and found[1] in DAYS and found[2] in DAYS:
+        first, last = DAYS.index(found[1]), DAYS.index(found[2])
+        begin, end = (int(found[at]) * 3600 + int(found[at + 1]) * 60 for at in (3, 5))
+        if first <= last and begin < end <= 86_400 and int(found[4]) < 60 and int(found[6]) < 60:
+            return first, last, begin, end
+    raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to days and hours like Mon-Fri 09:00-17:00.")
 
 
 def origins(name: str) -> list[str]:

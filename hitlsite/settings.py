@@ -202,7 +202,8 @@ LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
 LANGUAGES = list({LANGUAGE_CODE: LANGUAGE_CODE, **dict(global_settings.LANGUAGES)}.items())
 USE_I18N = True
 USE_TZ = True
-TIME_ZONE = "UTC"
+TIME_ZONE = env.time_zone("TIME_ZONE", default="UTC")
+HITL_WORKING_HOURS = env.working_hours("HITL_WORKING_HOURS")
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import QuerySet
 
 from approvals.access.keys import KEY_SCOPE
-from approvals.access.rights import ADMINISTER, DECIDE, VIEW
+from approvals.access.rights import ADMINISTER, DECIDE, VIEW, VIEW_RECORD
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
 from approvals.runtime.many import any_of
@@ -54,6 +54,11 @@ def may_administer(user: Person) -> bool:
 def administrators() -> QuerySet[User]:
     """Return every active user who may administer."""
     return User.objects.with_perm(ADMINISTER, backend="django.contrib.auth.backends.ModelBackend")
+
+
+def reads_record(user: Person) -> bool:
+    """Return whether this person may read and export the audit log."""
+    return user.has_perm(VIEW_RECORD)
 
 
 def _is(user: Person, user_id: int | None) -> bool:

@@ -18,6 +18,7 @@ from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.reports import delete_report, save_report
 from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
 from approvals.actions.sessions import end_all_sessions, end_other_sessions, record_session
@@ -39,6 +40,7 @@ __all__ = [
     "create_key",
     "create_signing_secret",
     "decide",
+    "delete_report",
     "end_all_sessions",
     "end_old_signing_secrets",
     "end_other_sessions",
@@ -62,6 +64,7 @@ __all__ = [
     "request_approval",
     "resend_events",
     "revoke_key",
+    "save_report",
     "settle",
     "store_password",
 ]

@@ -89,10 +89,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
         if known is not None and not same_json(known.data, done.data):
             raise Conflict(_("A different result was already reported for this call."), str(request.pk))
         event = outbox.request_data(request, request.workflow)
-        if not record_tool_result(done, subject, event=event, actor=by, via=via):
-            return False
-        publishing.notify(request.workflow, request_id=str(request.pk))
-    return True
+        return record_tool_result(done, subject, event=event, actor=by, via=via, request=request)
 
 
 def _tool_result(request: ApprovalRequest, result: Result) -> ToolResult:

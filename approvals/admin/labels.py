@@ -142,6 +142,7 @@ LABELS = frozenset(
         gettext_noop("output"),
         gettext_noop("owner"),
         gettext_noop("p256dh"),
+        gettext_noop("page"),
         gettext_noop("parent call"),
         gettext_noop("parts"),
         gettext_noop("payload"),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, StreamingHttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
@@ -25,10 +26,12 @@ from approvals.admin.subscriptions import SecretOwner
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
+from approvals.queries.search import with_words_of_requests
 from approvals.record.audit import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.runtime.json_tables import pretty
-from approvals.states import Door
+from approvals.runtime.text import visible
+from approvals.states import Door, Verdict
 
 admin.site.unregister([User, Group])
 
@@ -65,22 +68,70 @@ class UntilDay(DayFilter):
     title, parameter_name, column, shift = _("until day (UTC)"), "until", "at__lt", timedelta(days=1)
 
 
+class VerdictFilter(admin.SimpleListFilter):
+    title, parameter_name = _("verdict"), "verdict"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, str(label)) for value, label in Verdict.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Filter by verdict. An unknown one finds nothing, so that a typo does not export the whole log."""
+        wanted = self.value()
+        return queryset if wanted is None else queryset.filter(verdict=wanted or None)
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    list_display = ("at", "event", "tool_name", "actor_name", "via", "thread_id", "tool_call_id", "retry_count")
+    list_display = ("at", "event", "subject", "shown_verdict", "tool_name", "person")
     list_filter = (
         text_filter("tool", _("tool"), "tool_name"),
         text_filter("chat", _("chat"), "thread_id"),
         text_filter("person", _("person"), "actor_name"),
         text_filter("run", _("run"), "run_id"),
         EventFilter,
+        VerdictFilter,
         FromDay,
         UntilDay,
     )
+    #: Shows the search field; `get_search_results` searches, by the words of the request.
+    search_fields = ("request_id",)
+    search_help_text = _("Words of the request: title, input, notes, decision and result.")
     ordering = ("-pk",)
     actions = None
     exclude = ("body",)
     readonly_fields = ("canonical_body",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        title = ApprovalRequest.objects.filter(pk=OuterRef("request_id")).values("title")
+        found: QuerySet[AuditEntry] = super().get_queryset(request)
+        return found.annotate(**{"request_title": Subquery(title)})
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Filter by the words of a request, as the audit page does."""
+        words = search_term.replace("\x00", "").strip()
+        return (with_words_of_requests(queryset, words)[0] if words else queryset), False
+
+    @admin.display(description=_("request"))
+    def subject(self, entry: AuditEntry) -> SafeString | str:
+        """Link to the page of the request that the entry is about."""
+        if not entry.request_title or not entry.request_id:
+            return "\N{EN DASH}"
+        address = reverse("approvals:request", args=[entry.request_id])
+        return format_html('<a href="{}">{}</a>', address, visible(entry.request_title))
+
+    @admin.display(description=_("verdict"))
+    def shown_verdict(self, entry: AuditEntry) -> str:
+        return str(Verdict(entry.verdict).label) if entry.verdict in Verdict.values else "\N{EN DASH}"
+
+    @admin.display(description=_("person"), ordering="actor_name")
+    def person(self, entry: AuditEntry) -> SafeString | str:
+        """Link to what this person did, on the audit page."""
+        if not entry.actor_name:
+            return "\N{EN DASH}"
+        query = urlencode({"person": entry.actor_name})
+        return format_html('<a href="{}?{}">{}</a>', reverse("approvals:audit"), query, visible(entry.actor_name))
 
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:

@@ -33,12 +33,18 @@ class AuditEntry(models.Model):
     actor_id = models.BigIntegerField(null=True)
     actor_name = models.CharField("person", max_length=MAX_ACTOR_NAME, blank=True)
     via = models.CharField(max_length=20, blank=True)
+    #: The verdict of a decision, to filter by; repeats `verdict` of the body's data.
+    verdict = models.CharField(max_length=8, blank=True, db_default="", default="")
     #: How many requests of the workflow were open after this event; null where the event is about no request.
     open_after = models.PositiveIntegerField(null=True)
     body = models.TextField()
     digest = models.CharField(max_length=71)
     retry_count = models.PositiveIntegerField(default=0)
     last_seen_at = models.DateTimeField()
+
+    #: The body if it is short, where `queries.audit.page_of` has annotated it; the title of the request, where the admin has.
+    short_body: str = ""
+    request_title: str | None = None
 
     class Meta:
         verbose_name_plural = "audit entries"
@@ -53,6 +59,14 @@ class AuditEntry(models.Model):
             models.Index(fields=["thread_id"], name="audit_thread"),
             models.Index(fields=["tool_name"], name="audit_tool"),
             models.Index(fields=["actor_name"], name="audit_actor"),
+            # Alone for exports, in the order of ids, and with the moment for the audit page, which sorts by it: else
+            # SQLite would sort all entries of an event for each page.
+            models.Index(fields=["event"], name="audit_event"),
+            models.Index(fields=["verdict"], name="audit_verdict", condition=Q(verdict__gt="")),
+            models.Index(fields=["tool_name", "at"], name="audit_tool_at"),
+            models.Index(fields=["actor_name", "at"], name="audit_actor_at"),
+            models.Index(fields=["event", "at"], name="audit_event_at"),
+            models.Index(fields=["verdict", "at"], name="audit_verdict_at", condition=Q(verdict__gt="")),
         ]
 
     def __str__(self) -> str:

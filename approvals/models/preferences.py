@@ -71,9 +71,17 @@ class Preferences(models.Model):
         return str(self.person)
 
 
-class SavedView(models.Model):
-    """A named view of the inbox: its filters as a query string. A shared view is shown to everyone."""
+class ListPage(models.TextChoices):
+    """The lists whose filters can be saved under a name."""
 
+    INBOX = "inbox", _("Inbox")
+    AUDIT = "audit", _("Audit")
+
+
+class SavedView(models.Model):
+    """A named view of a list: its filters as a query string. A shared view is shown to everyone who may see the list."""
+
+    page = models.CharField(max_length=5, choices=ListPage, default=ListPage.INBOX, db_default=ListPage.INBOX)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_views")
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2_000)
@@ -81,7 +89,7 @@ class SavedView(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "name"], name="saved_view_name")]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["owner", "page", "name"], name="saved_view_of_page")]
 
     def __str__(self) -> str:
         return self.name

@@ -28,6 +28,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import assignee_pushes
 from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import counts, visible_request, visible_suspended_workflow, workflow_card
+from approvals.pages.result_pushes import render_results
 from approvals.runtime import database
 from approvals.runtime.cursors import number_from
 from approvals.runtime.sessions import user_of, users_of
@@ -194,7 +195,7 @@ class DeskConsumer(LiveConsumer):
         changed = [_changed(user, shared, request, waiting.pop(request.workflow_id, None)) for request in missed]
         over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
         changed += [_ended(workflow) for workflow in reversed(over)]
-        return "".join(changed) + touched + (_counted(user, shared) if changed else "")
+        return "".join(changed) + render_results(missed) + touched + (_counted(user, shared) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a request that was created or decided, or a workflow that ended."""
@@ -216,7 +217,8 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
         concerned = {request.requested_by_id, request.assigned_to_id}
 
         def changed() -> str:
-            return _changed(user, shared, request, waiting) + _counted(user, shared, concerned)
+            result = shared.once(("result", visibility_key(user)), lambda: render_results([request]))
+            return _changed(user, shared, request, waiting) + result + _counted(user, shared, concerned)
 
         return shared.once(("viewer", viewer_key(user, named)), changed)
     cache_key = ("workflow", visibility_key(user))

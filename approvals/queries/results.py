@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.utils.translation import gettext as _
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
-from approvals.models import ApprovalRequest, AuditEntry
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.queries.insights.values import duration
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
 from approvals.runtime.file_references import FileReference, references_in
@@ -18,14 +20,26 @@ from approvals.runtime.json_tables import Row, has_more_than_rows, rows
 from approvals.runtime.text import visible_json
 from approvals.states import Kind, Status, Verdict
 
+#: A result that is not reported this long after the approval is missing, and the pages say so in red.
+EXPECTED_WITHIN = timedelta(minutes=10)
+STATE_LABELS = {"succeeded": _("Succeeded"), "failed": _("Failed"), "cancelled": _("Cancelled"), "denied": _("Denied")}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The context of `approvals/request/_result.html`; without `at`, no result was reported yet.
 
     `exact` says whether the input that ran is the one that was approved; None if nothing ran or if it is not known.
+    `approved_digest` is of the input that was approved, with the changes of the approver, and `ran_digest` of the input
+    that ran, as the one who ran it reports; both are empty where they are not known.
     """
 
+    approved_at: datetime | None = None
+    approved_digest: str = ""
+    ran_digest: str = ""
+    edited: bool = False
+    #: Whether other requests of the workflow wait, so that it may not have continued.
+    others_wait: bool = False
     at: datetime | None = None
     state: str = ""
     by: str = ""
@@ -40,8 +54,20 @@ class Result:
 
     @property
     def words(self) -> str:
-        known = {"succeeded": _("Succeeded"), "failed": _("Failed"), "cancelled": _("Cancelled"), "denied": _("Denied")}
-        return known.get(self.state, self.state)
+        return str(STATE_LABELS.get(self.state, self.state))
+
+    @property
+    def missing(self) -> bool:
+        """Whether a result should have been reported by now, and was not."""
+        late = self.approved_at is not None and self.approved_at < timezone.now() - EXPECTED_WITHIN
+        return self.at is None and late and not self.others_wait
+
+    @property
+    def waited(self) -> str:
+        """How long after the approval the result was reported, in words; empty if it is not known."""
+        if self.at is None or self.approved_at is None or self.at < self.approved_at:
+            return ""
+        return duration((self.at - self.approved_at).total_seconds())
 
     @property
     def output_rows(self) -> list[Row]:
@@ -76,16 +102,26 @@ def _allows_run(request: ApprovalRequest) -> bool:
 
 def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
     if entry is None:
-        return Result()
+        return replace(result_of(request.decision), others_wait=request.workflow.open_count > 0)
     data = entry.data
-    approved = request.decision.approved_digest if request.decision.verdict in {Verdict.APPROVE, Verdict.EDIT} else ""
-    ran = data["executed_digest"] if data["executions"] else ""
-    return Result(
+    return replace(
+        result_of(request.decision, data["executed_digest"] if data["executions"] else ""),
         at=entry.at,
         state=data["state"],
         by=entry.actor_name,
-        exact=ran == approved if ran and approved else None,
         executions=data["executions"],
         output=data["output"],
         error=data["error_text"],
+    )
+
+
+def result_of(decision: Decision, ran_digest: str = "") -> Result:
+    """Return what a decision approved, compared with the digest of what ran; without the rest of the result."""
+    approved = decision.approved_digest if decision.verdict in {Verdict.APPROVE, Verdict.EDIT} else ""
+    return Result(
+        approved_at=decision.decided_at,
+        approved_digest=approved,
+        ran_digest=ran_digest,
+        edited=decision.verdict == Verdict.EDIT,
+        exact=ran_digest == approved if ran_digest and approved else None,
     )

@@ -18,6 +18,8 @@ M = TypeVar("M", bound=Model)
 #: scanned, where the next hit is near. The query planners cannot make this choice: SQLite does not know how frequent a word
 #: is, and PostgreSQL does not know how frequent a prefix is.
 FEW = 500
+#: The same for what is about requests, such as audit entries.
+FEW_ABOUT = 10_000
 
 # The words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
 _VECTOR = "array_to_tsvector(string_to_array(words, ' '))"
@@ -93,14 +95,48 @@ def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:
         return requests.filter(pk__in=few if len(few) <= FEW else RawSQL(_FOUND["postgresql"], [query]))  # noqa: S611
     if not _rows(connection, f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}", query):
         return requests.filter(pk__in=RawSQL(_FOUND["sqlite"], [query]))  # noqa: S611 - a constant and a parameter
-    contains = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
-    parameters = [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
+    contains, parameters = _contains(words)
     scan = f'EXISTS (SELECT 1 FROM {TABLE} WHERE request_id = "{requests.model._meta.db_table}"."id" AND {contains})'
     return requests.filter(RawSQL(scan, parameters, BooleanField()))  # noqa: S611 - constants and parameters
 
 
+def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[M], bool]:
+    """Filter rows with a column `request_id` for those about requests that contain all words of a search.
+
+    Also return whether that scans the rows: up to FEW_ABOUT requests are looked up, and their rows are sorted; of more, the
+    next one is near in any order. An array or a scalar subquery keeps PostgreSQL from choosing the other way.
+    """
+    words = parse_search(search)
+    if not words:
+        return entries.none(), False
+    connection, table = connections[entries.db], entries.model._meta.db_table
+    query, found = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
+    ((requests,),) = _fetch(connection, f"SELECT count(*) FROM ({found} LIMIT {FEW_ABOUT + 1}) AS found", query)
+    if requests <= FEW_ABOUT:
+        one_of = {
+            "sqlite": f"{table}.id IN (SELECT a.id FROM {table} a WHERE a.request_id IN ({found}))",
+            "postgresql": f"{table}.id = ANY(ARRAY(SELECT a.id FROM {table} a WHERE a.request_id = ANY(ARRAY({found}))))",
+        }[connection.vendor]
+        return entries.filter(RawSQL(one_of, [query], BooleanField())), False  # noqa: S611 - constants and a parameter
+    condition, parameters = (
+        _contains(words) if connection.vendor == "sqlite" else (f"{_VECTOR} @@ %s::tsquery", [query])
+    )
+    scan = f"COALESCE((SELECT {condition} FROM {TABLE} WHERE {TABLE}.request_id = {table}.request_id), FALSE)"
+    return entries.filter(RawSQL(scan, parameters, BooleanField())), True  # noqa: S611 - constants and parameters
+
+
+def _contains(words: list[str]) -> tuple[str, list[Any]]:
+    """Return the condition of a row of SearchText that contains these words, the last one as a prefix, on SQLite."""
+    condition = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
+    return condition, [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
+
+
 def _rows(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:
     """Return the first column of the rows that a statement selects."""
+    return [row[0] for row in _fetch(connection, statement, query)]
+
+
+def _fetch(connection: BaseDatabaseWrapper, statement: str, query: str) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, [query])
-        return [row[0] for row in cursor.fetchall()]
+        return list(cursor.fetchall())

@@ -49,6 +49,9 @@ EVENTS = (
     "tool.changed",
 )
 
+#: The events that end a request, whose data has a verdict.
+VERDICTS = ("request.decided", "request.cancelled", "request.expired")
+
 #: The characters that begin a formula (OWASP, "CSV Injection").
 FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
@@ -167,7 +170,8 @@ def _row(
     # Each value was checked when it came in; together they may exceed the bounds of one value.
     body = canonical({**columns, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
-    return {**columns, "at": at, "last_seen_at": at, "body": body.decode(), "digest": digest}
+    verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
+    return {**columns, "at": at, "last_seen_at": at, "verdict": verdict, "body": body.decode(), "digest": digest}
 
 
 def export_row(entry: AuditEntry) -> dict[str, Any]:

@@ -57,6 +57,9 @@ def altered_columns(entry: AuditEntry) -> list[str]:
     except (ValueError, AttributeError):
         return [*found, "body (it is no entry)"]
     found += [name for name in recorded if recorded[name] != stored[name]]
+    # Empty in an entry that an older process wrote while the database was upgraded.
+    if entry.verdict and entry.verdict != (body["data"].get("verdict") if isinstance(body.get("data"), dict) else None):
+        found.append("verdict")
     subject = Subject(scope=str(recorded["scope"]), tool_call_id=str(recorded["tool_call_id"]))
     if entry.dedup_key not in {None, repeat_key(str(recorded["event"]), subject)}:
         found.append("dedup_key")

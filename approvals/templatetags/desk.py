@@ -20,7 +20,7 @@ from approvals.runtime import append_only
 from approvals.runtime.alignment import Budget, Op, text_runs
 from approvals.runtime.markdown import to_html
 from approvals.runtime.text import visible
-from approvals.states import Door, status_label, verdict_label
+from approvals.states import ORIGINS, Door, status_label, verdict_label
 
 register = template.Library()
 
@@ -69,7 +69,7 @@ def changed_words(before: str, after: str, side: str) -> SafeString:
 @register.filter
 def via(value: str) -> str:
     """Return the name that people read for a stored `via` value."""
-    return str(Door(value).label) if value in Door.values else value
+    return str(Door(value).label) if value in Door.values else str(ORIGINS.get(value, value))
 
 
 @register.filter

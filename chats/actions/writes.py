@@ -231,7 +231,8 @@ def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
         executions=call.attempt,
     )
     event = _event_data(call.turn) | {"tool_name": call.name}
-    desk.record_tool_result(result, audit_subject(call.turn, call), event=event, actor=actor, via=via)
+    subject = audit_subject(call.turn, call)
+    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=queries.request_of(call))
 
 
 def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:

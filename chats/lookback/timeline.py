@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.translation import ngettext
 
+from approvals.queries.results import Result, result_of
 from approvals.runtime.cursors import Cursor
 from approvals.runtime.json_tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
@@ -104,6 +105,15 @@ class Entry:
     @property
     def request(self) -> Any:
         return self.row.approval if self.kind in {"requested", "decided"} else self.row
+
+    @property
+    def result(self) -> Result | None:
+        """What the approved call of a result did; None if no one approved it."""
+        call = self.row
+        decision = getattr(call.approval, "decision", None) if self.kind == "result" and call.approval_id else None
+        if decision is None:
+            return None
+        return replace(result_of(decision, call.executed_digest if call.attempt else ""), at=call.finished_at)
 
     @property
     def text(self) -> str:

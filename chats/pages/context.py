@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
 from approvals.access import permissions
+from approvals.queries.results import results_of
 from chats import queries
 from chats.models import Chat, Message
 from chats.pages.messages import CallRequests, call_ids, message_views
@@ -36,7 +37,8 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
     below = subagents.open_requests(suspended) if suspended and conversations else {}
     waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
-    requests = CallRequests(own=queries.requests_of(chat, calls), conversations=conversations, below=below)
+    own = queries.requests_of(chat, calls)
+    requests = CallRequests(own=own, results=results_of(list(own.values())), conversations=conversations, below=below)
     may_write = chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None
     cut = turn is not None and not turn.unfinished and _is_cut(shown[-1:], turn.message_id)
     return {

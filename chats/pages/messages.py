@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for
+from approvals.queries.results import Result
 from approvals.runtime.file_references import FileReference, reference_of, references_in
 from approvals.runtime.json_tables import pretty
 from approvals.states import Door
@@ -62,6 +64,8 @@ class PartView:
     output_json: str = ""
     error: str = ""
     card: Card | None = None
+    #: What the approved call did, if it was approved.
+    result: Result | None = None
     #: For a sub-agent: the id of its conversation, and the cards of its waiting requests.
     conversation: int | None = None
     below: Sequence[Card] = ()
@@ -97,9 +101,13 @@ def call_ids(messages: Sequence[Message]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRequests:
-    """The requests of tool calls by toolCallId; for sub-agents, their conversation and its waiting requests."""
+    """The requests of tool calls by toolCallId, and results by request.
+
+    For sub-agents, their conversation and its waiting requests.
+    """
 
     own: Mapping[str, ApprovalRequest]
+    results: Mapping[UUID, Result]
     conversations: Mapping[str, int]
     below: Mapping[str, Sequence[ApprovalRequest]]
 
@@ -117,6 +125,7 @@ def _part_with_cards(user: User, part: Mapping[str, Any], requests: CallRequests
     return replace(
         part_view(part),
         card=card_for(user, own, door=Door.CHAT) if own is not None else None,
+        result=requests.results.get(own.pk) if own is not None else None,
         conversation=requests.conversations.get(call_id),
         below=[card_for(user, request, door=Door.CHAT) for request in requests.below.get(call_id, ())],
     )

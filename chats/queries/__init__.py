@@ -19,6 +19,7 @@ from chats.queries.requests import (
     open_requests,
     own_open_requests,
     question_for_message,
+    request_of,
     requests_of,
 )
 from chats.queries.steps import call_view, decision_of, step_views, tool_parts_of
@@ -61,6 +62,7 @@ __all__ = [
     "parts_at",
     "progress_of",
     "question_for_message",
+    "request_of",
     "requests_of",
     "running_turn",
     "step_views",

@@ -77,3 +77,10 @@ def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalReques
     found = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
     ordered = found.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
     return {str(request.tool_call_id): request for request in ordered}
+
+
+def request_of(call: ToolCall) -> ApprovalRequest | None:
+    """Return the request for the approval of a call, with its workflow; None if it needed none."""
+    if call.approval_id is None:
+        return None
+    return ApprovalRequest.objects.select_related("workflow").filter(pk=call.approval_id).first()

@@ -128,7 +128,7 @@ def context() -> dict[str, Any]:
     measures = [
         Measure(name=f"2026-01-{day:02}", ended=day + 3, approved=day, rejected=2, expired=1) for day in range(1, 15)
     ]
-    ages = [("under 1 hour", 9, 100), ("hours", 4, 44), ("a day", 1, 11)]
+    ages = [("under 1 hour", 9, 100, "?"), ("hours", 4, 44, "?"), ("a day", 1, 11, "?")]
     return {
         "grounds": GROUNDS,
         "inks": INKS,

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from ninja import Query, Router
 from pydantic import Field
 
+from approvals.access import permissions
 from approvals.api.rest.callers import client_of, problems
 from approvals.api.rest.fields import Document, Moment, Name, Short, only_known
 from approvals.api.rest.people_documents import ActorName
@@ -63,7 +64,7 @@ def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -
     """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""
     caller = client_of(request, "audit")
     only_known(request, set(Entries.model_fields))
-    if not caller.user.has_perm("approvals.view_auditentry"):
+    if not permissions.reads_record(caller.user):
         raise NotAllowed(_("You do not have permission to view the audit log."))
     lookups = {
         "event": wanted.event,

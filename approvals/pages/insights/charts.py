@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from approvals.queries.insights.values import Measure
@@ -31,6 +31,7 @@ class Column:
     parts: Sequence[Rect]
     x: int
     width: int
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,13 @@ class Days:
     columns: Sequence[Column]
     top: int
 
+    @property
+    def linked(self) -> bool:
+        """Whether any column is a link."""
+        return any(column.link for column in self.columns)
 
-def days_chart(measures: Sequence[Measure]) -> Days:
+
+def days_chart(measures: Sequence[Measure], links: Mapping[str, str] | None = None) -> Days:
     """Return a column for each day: approved, answered, rejected or declined, and ended without a decision."""
     top = max((measure.ended for measure in measures), default=0)
     step = WIDTH / max(len(measures), 1)
@@ -47,7 +53,8 @@ def days_chart(measures: Sequence[Measure]) -> Days:
     found = []
     for place, measure in enumerate(measures):
         x, right = round(place * step), round((place + 1) * step)
-        found.append(Column(measure, list(_stack(measure, x, right - x - gap, top)), x, right - x))
+        parts, link = list(_stack(measure, x, right - x - gap, top)), (links or {}).get(measure.name, "")
+        found.append(Column(measure, parts, x, right - x, link if measure.ended else ""))
     return Days(found, top)
 
 

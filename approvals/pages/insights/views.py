@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -15,10 +15,12 @@ from approvals.access import permissions
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
-from approvals.pages.insights import charts
+from approvals.pages.insights import charts, links
+from approvals.pages.insights.advice import advice_for
 from approvals.pages.insights.csv_export import to_csv
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Insights, Measure, Ranking, duration
+from approvals.queries.insights.working_hours import shown_hours
 
 DEFAULT_PERIOD = 30
 
@@ -33,6 +35,9 @@ class Line:
     p95: str
     median_bar: int
     p95_bar: int
+    #: The requests that it counts, in the inbox; and what to do about it.
+    link: str = ""
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Table:
     column: str
     lines: Sequence[Line]
     more: int
+    empty: str
 
 
 @require_GET
@@ -56,11 +62,14 @@ def insights(request: SignedIn) -> HttpResponse:
         "periods": PERIODS,
         "all": permissions.sees_everything(request.user),
         "ages": [
-            (name, count, charts.share(count, max(ages.counts)))
-            for name, count in zip(_ages(), ages.counts, strict=True)
+            (name, count, charts.share(count, max(ages.counts)), links.waiting(age))
+            for name, count, age in zip(_ages(), ages.counts, links.AGES, strict=True)
         ],
+        "links": links.totals(found, record=permissions.reads_record(request.user)),
+        "time_zone": timezone.get_current_timezone_name(),
+        "working_hours": shown_hours(),
         "waiting": ages,
-        "days": charts.days_chart(found.per_day),
+        "days": charts.days_chart(found.per_day, links.days(found) if permissions.reads_record(request.user) else None),
         "tables": _tables(found),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
@@ -100,18 +109,29 @@ def _ages() -> list[str]:
 
 
 def _tables(found: Insights) -> list[Table]:
-    nothing = {"tool": gettext("(no tool)"), "agent": gettext("(no agent)"), "person": ""}
+    empty = {
+        "tool": gettext("The tools that agents ask about will be listed here, with what to do about each."),
+        "agent": gettext("The agents that ask will be listed here, with how often they get a yes."),
+        "by": gettext("The people who decide will be listed here, with how long their decisions take."),
+    }
     return [
-        _table(gettext("By tool"), gettext("Tool"), found.tools, nothing["tool"]),
-        _table(gettext("By agent"), gettext("Agent"), found.agents, nothing["agent"]),
-        _table(gettext("By person"), gettext("Person"), found.people, nothing["person"]),
+        _table(gettext("By tool"), gettext("Tool"), found.tools, "tool", gettext("(no tool)"), empty),
+        _table(gettext("By agent"), gettext("Agent"), found.agents, "agent", gettext("(no agent)"), empty),
+        _table(gettext("By person"), gettext("Person"), found.people, "by", "", empty),
     ]
 
 
-def _table(title: str, column: str, ranking: Ranking, nameless: str) -> Table:
+def _table(title: str, column: str, ranking: Ranking, by: str, nameless: str, empty: Mapping[str, str]) -> Table:
     longest = max((measure.p95 or 0 for measure in ranking.measures), default=0)
-    lines = [_line(measure, measure.name or nameless, longest) for measure in ranking.measures]
-    return Table(title, column, lines, ranking.names - len(lines))
+    lines = [
+        replace(
+            _line(measure, measure.name or nameless, longest),
+            link=links.decided(**{by: measure.name}) if measure.name else "",
+            advice=advice_for(measure) if by == "tool" else "",
+        )
+        for measure in ranking.measures
+    ]
+    return Table(title, column, lines, ranking.names - len(lines), empty[by])
 
 
 def _line(of: Measure, name: str, longest: float) -> Line:

@@ -14,11 +14,13 @@ from django.contrib.auth.models import User
 from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min, Q, QuerySet, TextField, Value, When
+from django.utils import timezone
 
 from approvals.access import permissions
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
+from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
 from approvals.states import Kind, Status, Verdict
 
 PERIODS = (7, 30, 90)
@@ -31,19 +33,21 @@ AGES = (timedelta(minutes=5), timedelta(hours=1), timedelta(days=1), timedelta(d
 
 PEOPLES = (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND)
 
-#: `base` holds the decisions, `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
+#: `base` holds the decisions, `timed` adds the working time until each,
+#: `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
 FIGURES = """
 WITH base AS ({base}),
+timed AS (SELECT base.*, {worked} AS worked FROM base),
 seen AS (
-  SELECT 'all' AS axis, '' AS name, verdict, approval, human, words, seconds FROM base
-  UNION ALL SELECT 'tool', tool, verdict, approval, human, words, seconds FROM base
-  UNION ALL SELECT 'agent', agent, verdict, approval, human, words, seconds FROM base
-  UNION ALL SELECT 'person', person, verdict, approval, human, words, seconds FROM base WHERE human = 1
-  UNION ALL SELECT 'day', day, verdict, approval, human, words, seconds FROM base
+  SELECT 'all' AS axis, '' AS name, verdict, approval, human, words, seconds, worked FROM timed
+  UNION ALL SELECT 'tool', tool, verdict, approval, human, words, seconds, worked FROM timed
+  UNION ALL SELECT 'agent', agent, verdict, approval, human, words, seconds, worked FROM timed
+  UNION ALL SELECT 'person', person, verdict, approval, human, words, seconds, worked FROM timed WHERE human = 1
+  UNION ALL SELECT 'day', day, verdict, approval, human, words, seconds, worked FROM timed
 ),
 ranked AS (
-  SELECT axis, name, verdict, approval, human, words, seconds,
-    ROW_NUMBER() OVER (PARTITION BY axis, name, human ORDER BY seconds) AS place,
+  SELECT axis, name, verdict, approval, human, words, seconds, worked,
+    ROW_NUMBER() OVER (PARTITION BY axis, name, human ORDER BY worked) AS place,
     COUNT(*) OVER (PARTITION BY axis, name, human) AS size
   FROM seen
 ),
@@ -56,8 +60,8 @@ measured AS (
     SUM(CASE WHEN human = 1 AND approval = 0 AND verdict = 'reject' THEN 1 ELSE 0 END) AS declined,
     SUM(CASE WHEN verdict = 'expire' THEN 1 ELSE 0 END) AS expired,
     SUM(CASE WHEN verdict = 'cancel' THEN 1 ELSE 0 END) AS withdrawn,
-    MAX(CASE WHEN human = 1 AND place = (size + 1) / 2 THEN seconds END) AS median,
-    MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN seconds END) AS p95,
+    MAX(CASE WHEN human = 1 AND place = (size + 1) / 2 THEN worked END) AS median,
+    MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN worked END) AS p95,
     SUM(CASE WHEN human = 1 AND words IS NOT NULL THEN 1 ELSE 0 END) AS readable,
     SUM(CASE WHEN human = 1 AND words > seconds * {speed} THEN 1 ELSE 0 END) AS hasty
   FROM ranked GROUP BY axis, name
@@ -86,21 +90,27 @@ class Waited(Func):
 
 
 class Day(Func):
-    """The day of a moment in UTC, as `2026-11-21`."""
+    """The day of a moment in the time zone of the site, as `2026-11-21`."""
 
     output_field = TextField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        return self.as_sql(compiler, connection, template="substr(%(expressions)s, 1, 10)")
+        zone = timezone.get_current_timezone_name()
+        template = f"django_datetime_cast_date(%(expressions)s, '{zone}', 'UTC')"
+        return self.as_sql(
+            compiler, connection, template="substr(%(expressions)s, 1, 10)" if zone == "UTC" else template
+        )
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        return self.as_sql(compiler, connection, template="to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD')")
+        zone = timezone.get_current_timezone_name()
+        template = f"to_char(%(expressions)s AT TIME ZONE '{zone}', 'YYYY-MM-DD')"
+        return self.as_sql(compiler, connection, template=template)
 
 
 def insights_for(user: User, *, days: int, now: datetime) -> Insights:
     """Return the figures of the requests that ended in the last `days` days and that this person may see."""
     # Begin at midnight, so that the first bar covers a whole day.
-    since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
+    since = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in _rows(_ended(user, since)):
         found.setdefault(row["axis"], []).append(row)
@@ -165,6 +175,8 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
         human=one(verdict__in=PEOPLES, by_id__isnull=False),
         seconds=Waited("decided_at", "request__created_at"),
         day=Day("decided_at"),
+        asked=WeekSeconds("request__created_at"),
+        ended=WeekSeconds("decided_at"),
     )
     return shown.order_by("-decided_at", "-id")[:LIMIT]
 
@@ -175,7 +187,7 @@ def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
     except EmptyResultSet:  # inactive users see nothing
         return []
     with connection.cursor() as cursor:
-        cursor.execute(FIGURES.format(base=base, speed=WORDS_PER_SECOND, top=TOP), values)
+        cursor.execute(FIGURES.format(base=base, speed=WORDS_PER_SECOND, top=TOP, worked=worked_seconds()), values)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 

@@ -42,6 +42,11 @@ class Measure:
         return percent(self.yes, self.yes + self.rejected)
 
     @property
+    def unchanged_rate(self) -> int | None:
+        """Percentage of the approvals decided by people that were approved without changes."""
+        return percent(self.approved, self.yes + self.rejected)
+
+    @property
     def hasty_rate(self) -> int | None:
         return percent(self.hasty, self.readable)
 

@@ -56,7 +56,8 @@ LOCK = int(connection.vendor == "postgresql")
 
 
 def test_each_call_keeps_to_its_budget(agent, approver):
-    budget = {"read": 2, "decide": 9, "report": 11}
+    # A report also adds its words to the search index.
+    budget = {"read": 2, "decide": 9, "report": 12}
     assert each(agent, approver) == budget | {"ask": 9}
     assert each(agent, approver, tool_call_id="call-0") == budget | {"ask": 10 + LOCK}
     # The workflow that a client names is looked for first, and then found.
@@ -91,4 +92,4 @@ def test_webhooks_cost_the_same_however_many_there_are(agent, approver):
         make_endpoint(f"https://app-{number}.example.org/")
         if number in {0, 11}:
             found.append(each(agent, approver, tool_call_id=f"call-{number}"))
-    assert found[0] == found[1] == {"ask": 12 + LOCK, "read": 2, "decide": 12, "report": 13}
+    assert found[0] == found[1] == {"ask": 12 + LOCK, "read": 2, "decide": 12, "report": 14}

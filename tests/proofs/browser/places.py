@@ -104,6 +104,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "expired": ("approver", f"/requests/{expired['id']}/"),
         "edited": ("requester", f"/requests/{edited}/"),
         "insights": ("auditor", "/insights/"),
+        "audit": ("auditor", "/audit/?tool=issueRefund"),
+        "decision record": ("auditor", f"/requests/{decided}/record/"),
         "chats": ("requester", "/chats/"),
         "remarks": ("requester", f"/chats/{remarks}/"),
         "usage": ("requester", f"/chats/{remarks}/usage/"),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from approvals import actions
-from approvals.models import ApprovalRequest, AuditEntry
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.pages.result_pushes import render_results
 from approvals.queries.results import Result, results_of
 from approvals.record import audit
+from approvals.runtime.append_only import maintenance
 from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
@@ -67,6 +73,43 @@ def test_missing_result_is_mentioned(approved):
     assert "No result yet." in shown(approved.requested_by, approved.get_absolute_url()).words
 
 
+def approve_earlier(request: ApprovalRequest, minutes: int) -> None:
+    with maintenance(connection, "an earlier decision"):
+        Decision.objects.filter(request=request).update(decided_at=timezone.now() - timedelta(minutes=minutes))
+
+
+def test_a_result_that_was_not_reported_in_time_is_missing_in_red(approved):
+    approve_earlier(approved, 11)
+    result = shown(approved.requested_by, approved.get_absolute_url())
+    assert result.find("p", class_="refusal")[0].words.startswith("No result was reported. Approved 11")
+
+
+def test_nothing_is_missing_while_other_requests_of_the_workflow_wait(approved):
+    make_request(approved.requested_by, workflow=approved.workflow)
+    approve_earlier(approved, 11)
+    assert "No result yet." in shown(approved.requested_by, approved.get_absolute_url()).words
+
+
+def test_both_digests_are_shown(approved):
+    report(approved, output=1)
+    digests = [cell.words for cell in shown(carol(), approved.get_absolute_url()).find("dd")]
+    assert digests == [approved.decision.approved_digest, approved.decision.approved_digest]
+
+
+def test_a_request_is_found_by_the_words_of_its_result(approved):
+    report(approved, output={"reference": "Zeppelin-77"})
+    page = browser(carol()).get("/requests/?status=any&q=zeppelin+77").text
+    assert str(approved.pk) in page
+
+
+def test_a_push_shows_the_result(approved):
+    report(approved, output={"refunded": 120})
+    (pushed,) = parse(render_results([stored(approved)])).find("section", class_="result")
+    assert pushed.attributes["hx-swap-oob"] == "outerHTML"
+    page = parse(browser(carol()).get(approved.get_absolute_url()).text)
+    assert [one.attributes["id"] for one in page.find("section", class_="result")] == [pushed.attributes["id"]]
+
+
 @pytest.mark.parametrize("verdict", [None, Verdict.REJECT])
 def test_no_result_is_mentioned_if_nothing_was_approved(verdict):
     request = make_request(alice())
@@ -113,7 +156,9 @@ def test_results_of_many_requests_take_one_query_and_of_none_no_query(approved, 
     others = [stored(approved)]
     _ = others[0].decision
     with django_assert_num_queries(1):
-        assert results_of(others) == {approved.pk: Result()}
+        found = results_of(others)
+    decision = others[0].decision
+    assert found == {approved.pk: Result(approved_at=decision.decided_at, approved_digest=decision.approved_digest)}
 
 
 def test_assignee_sees_the_result_without_the_permission_to_decide():

@@ -1,0 +1,160 @@
+"""Audit entries as people read them: what happened in words, about what, and the values that matter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
+from approvals.pages.key_fields import key_values, short
+from approvals.queries.audit import Subjects
+from approvals.queries.results import STATE_LABELS
+from approvals.runtime.text import visible
+from approvals.states import Kind, Verdict, verdict_label
+
+#: How many values a line shows, and how many characters of a note.
+MAX_VALUES, MAX_NOTE = 3, 200
+
+#: What an event is called where nothing more is known about it; also the options of the filter.
+EVENT_LABELS = {
+    "request.created": gettext_lazy("Requested"),
+    "request.decided": gettext_lazy("Decided"),
+    "request.cancelled": pgettext_lazy("audit", "Request cancelled"),
+    "request.expired": pgettext_lazy("audit", "Request expired"),
+    "request.claimed": gettext_lazy("Assigned to themselves"),
+    "request.released": pgettext_lazy("audit", "Unassigned"),
+    "request.assigned": pgettext_lazy("audit", "Assigned"),
+    "request.commented": gettext_lazy("Internal note added"),
+    "tool.result": gettext_lazy("Result recorded"),
+    "turn.stopped": gettext_lazy("Turn stopped"),
+    "turn.failed": gettext_lazy("Turn failed"),
+    "turn.refused": gettext_lazy("Model refused"),
+    "chat.branched": gettext_lazy("Chat branched"),
+    "event.resent": gettext_lazy("Event sent again"),
+    "key.created": gettext_lazy("API key created"),
+    "key.revoked": gettext_lazy("API key revoked"),
+    "retention.pruned": gettext_lazy("Old data removed"),
+    "login.succeeded": gettext_lazy("Logged in"),
+    "login.failed": gettext_lazy("Log-in failed"),
+    "password.changed": gettext_lazy("Password changed"),
+    "password.reset": gettext_lazy("Password reset by email"),
+}
+REQUESTED = {
+    Kind.APPROVAL: gettext_lazy("Approval requested"),
+    Kind.QUESTION: gettext_lazy("Question asked"),
+    Kind.FORM: gettext_lazy("Form sent"),
+    Kind.RECOVERY: gettext_lazy("Outcome of a call asked for"),
+}
+#: The icon and the tone of an event, by its verdict, its state or its name.
+TONES = {
+    "approve": ("check", "good"),
+    "edit": ("pencil", "good"),
+    "respond": ("message-square", "good"),
+    "reject": ("x", "bad"),
+    "cancel": ("ban", "plain"),
+    "expire": ("hourglass", "warn"),
+    "succeeded": ("circle-check", "good"),
+    "failed": ("triangle-alert", "bad"),
+    "request.created": ("inbox", "plain"),
+    "turn.failed": ("triangle-alert", "bad"),
+    "turn.refused": ("ban", "warn"),
+    "login.failed": ("shield-alert", "warn"),
+}
+AREAS = {
+    "request": ("inbox", "plain"),
+    "tool": ("circle-check", "plain"),
+    "turn": ("message-square", "plain"),
+    "chat": ("message-square", "plain"),
+    "key": ("key-round", "plain"),
+    "login": ("user-check", "plain"),
+    "password": ("shield", "plain"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the audit page. `values` are names and values; `note` is what a person or tool said."""
+
+    entry: AuditEntry
+    words: str
+    icon: str
+    tone: str
+    values: Sequence[tuple[str, str]]
+    note: str
+    request: ApprovalRequest | None
+    workflow: Workflow | None
+
+
+def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
+    """Return the lines of entries that `queries.audit.page_of` has read."""
+    return [_line(entry, subjects) for entry in entries]
+
+
+def _line(entry: AuditEntry, subjects: Subjects) -> Line:
+    data: Mapping[str, Any] = json.loads(entry.short_body)["data"] if entry.short_body else {}
+    request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
+    state = str(data.get("state", ""))
+    area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
+    icon, tone = TONES.get(entry.verdict or state) or TONES.get(entry.event) or area
+    return Line(
+        entry,
+        words_of(entry, data, request.kind if request else str(data.get("kind", Kind.APPROVAL))),
+        icon,
+        tone,
+        _values(entry, data, request, subjects.tools.get(entry.tool_name)),
+        _note(data),
+        request,
+        subjects.workflows.get((entry.scope, entry.run_id)),
+    )
+
+
+def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
+    """Return what happened in a few words; `kind` is that of the request."""
+    label = str(EVENT_LABELS.get(entry.event, entry.event))
+    if entry.verdict in Verdict.values and entry.event == "request.decided":
+        return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)
+    if entry.event == "request.created":
+        return str(REQUESTED[Kind(kind)]) if kind in Kind.values else label
+    if entry.event == "request.assigned" and "to" in data:
+        name = visible(str(data["to"] or ""))
+        return _("Assigned to %(name)s") % {"name": name} if name else str(EVENT_LABELS["request.released"])
+    if entry.event == "tool.result" and (state := STATE_LABELS.get(str(data.get("state")))):
+        return _("Result: %(state)s") % {"state": state}
+    return label
+
+
+def _values(
+    entry: AuditEntry, data: Mapping[str, Any], request: ApprovalRequest | None, settings: ToolSettings | None
+) -> list[tuple[str, str]]:
+    """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
+    if entry.event.startswith("request.") or entry.event == "tool.result":
+        return key_values(_input_of(data, request), settings)[:MAX_VALUES]
+    plain = [(name, value) for name, value in data.items() if value and isinstance(value, str | int)]
+    return [(name.replace("_", " "), short(value)) for name, value in plain[:MAX_VALUES]]
+
+
+def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
+    """Return the input that an entry is about: as edited, as it ran, or as it was requested."""
+    if data.get("edited_input") is not None:
+        return data["edited_input"]
+    # The body has its names sorted and its numbers rewritten, so the input of the request is shown where it is the same.
+    if request is not None and data.get("input_digest", request.input_digest) == request.input_digest:
+        return json.loads(request.short_input) if request.short_input else None
+    return data.get("input")
+
+
+def _note(data: Mapping[str, Any]) -> str:
+    """Return what a person wrote, or why a call failed; its beginning if it is long."""
+    found = next((data[name] for name in ("comment", "text", "error_text", "explanation") if data.get(name)), "")
+    return _cut(found, MAX_NOTE) if isinstance(found, str) else ""
+
+
+def _cut(text: str, limit: int) -> str:
+    text = " ".join(text.split())
+    return visible(text) if len(text) <= limit else f"{visible(text[:limit])}…"

@@ -1,0 +1,88 @@
+"""The decision record of a request: one page to print, with what was asked, decided and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import segno
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from approvals import queries
+from approvals.access import permissions
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.pages.audit.lines import words_of
+from approvals.queries.results import results_of
+from approvals.runtime.json_tables import pretty
+from approvals.runtime.text import visible_json
+
+#: How many characters of a value and how many entries fit on the page.
+MAX_INPUT, MAX_OUTPUT, MAX_ENTRIES = 1_200, 600, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A JSON value as text: its beginning, and how many characters are left out."""
+
+    text: str
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class QrCode:
+    """A QR code as the path of an SVG, in modules; `size` includes the quiet zone."""
+
+    path: str
+    size: int
+
+
+@require_GET
+@refusals_as_pages
+def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
+    """Show the record of a request that the person may see, decided or not."""
+    found = queries.get_request_for(request.user, pk)
+    decision: Decision | None = getattr(found, "decision", None)
+    result = results_of([found]).get(found.pk)
+    output = result.output if result is not None and result.state == "succeeded" else None
+    context = {
+        "asked": found,
+        "workflow": found.workflow,
+        "decision": decision,
+        "result": result,
+        "input": _value(found.input, MAX_INPUT) if found.input else None,
+        "edited": _value(decision.edited_input, MAX_INPUT) if decision and decision.edited_input is not None else None,
+        "answer": _value(decision.answer, MAX_OUTPUT) if decision and decision.answer is not None else None,
+        "output": _value(output, MAX_OUTPUT) if output is not None else None,
+        "entries": _entries(found) if _sees_entries(request, found) else [],
+        "qr": _qr_code(found.public_url),
+        "printed_at": timezone.now(),
+    }
+    return render(request, "approvals/audit/record.html", context)
+
+
+def _value(value: Any, limit: int) -> Value:
+    text = visible_json(pretty(value))
+    return Value(text[:limit], max(len(text) - limit, 0))
+
+
+def _sees_entries(request: SignedIn, found: ApprovalRequest) -> bool:
+    return permissions.reads_record(request.user) or permissions.may_see_workflow(request.user, found.workflow)
+
+
+def _entries(found: ApprovalRequest) -> list[tuple[AuditEntry, str]]:
+    """Return the last audit entries of the request, in order, each with what happened in words."""
+    entries = AuditEntry.objects.filter(request_id=found.pk).order_by("-pk")[:MAX_ENTRIES]
+    return [(entry, words_of(entry, entry.data, found.kind)) for entry in reversed(entries)]
+
+
+def _qr_code(address: str) -> QrCode:
+    code = segno.make(address, micro=False, error="m")
+    quiet = 4
+    dark = ((x, y) for y, row in enumerate(code.matrix) for x, module in enumerate(row) if module)
+    path = "".join(f"M{x + quiet} {y + quiet}h1v1h-1z" for x, y in dark)
+    return QrCode(path, len(code.matrix) + 2 * quiet)

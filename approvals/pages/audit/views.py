@@ -1,0 +1,109 @@
+"""The audit page, its exports, and its saved reports: for people who may read the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals import actions
+from approvals.access import permissions
+from approvals.exceptions import Invalid, NotFound
+from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.pages.audit.lines import EVENT_LABELS, lines
+from approvals.queries.audit import Page, entries_for, page_of, reports_for, subjects_of
+from approvals.queries.audit_filters import AuditFilters, audit_filters_from, valid_audit_filters_in
+from approvals.record.export import export
+from approvals.runtime.cursors import number_from
+from approvals.states import Verdict
+
+P = ParamSpec("P")
+View = Callable[Concatenate[SignedIn, P], HttpResponseBase]
+
+
+def for_readers(view: View[P]) -> Callable[..., HttpResponseBase]:
+    """Answer as if the page were absent, unless the person may read the audit log."""
+
+    @wraps(view)
+    def wrapped(request: SignedIn, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not permissions.reads_record(request.user):
+            raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+        return view(request, *args, **kwargs)
+
+    return refusals_as_pages(wrapped)  # type: ignore[arg-type]  # a download is a response too
+
+
+@require_GET
+@for_readers
+def audit(request: SignedIn) -> HttpResponse:
+    """Show one page of the entries that match the filters in the address; nothing, with the errors, if one is not valid."""
+    try:
+        return _page(request, audit_filters_from(request.GET), {})
+    except Invalid as refusal:
+        return _page(request, valid_audit_filters_in(request.GET), refusal.errors)
+
+
+def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> HttpResponse:
+    page = Page([], None) if errors else page_of(filters)
+    context = {
+        "filters": filters,
+        "errors": errors,
+        "lines": lines(page.entries, subjects_of(page.entries)) if page.entries else [],
+        "next": filters.at(page.next).query if page.next else "",
+        "searched_until": page.searched_until,
+        "chips": [(label, value, filters.without(name).query) for name, label, value in _chips(filters)],
+        "kept": [(name, filters.given[name]) for name, *_rest in _chips(filters)],
+        "events": EVENT_LABELS,
+        "verdicts": Verdict.choices,
+        "reports": reports_for(request.user),
+        "report_query": filters.at(None).query.removeprefix("?"),
+        "sees_everything": permissions.sees_everything(request.user),
+        "time_zone": timezone.get_current_timezone_name(),
+    }
+    status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
+    return render(request, "approvals/audit/page.html", context, status=status)
+
+
+def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
+    """Return the filters that the form has no field for, as (parameter, label, value)."""
+    found = [
+        ("request", _("Request"), filters.request[:8]),
+        ("workflow", _("Workflow"), filters.workflow),
+        ("run", _("Run"), filters.run),
+        ("chat", _("Chat"), filters.chat),
+    ]
+    return [each for each in found if each[2]]
+
+
+@require_GET
+@for_readers
+def audit_export(request: SignedIn, kind: str) -> HttpResponseBase:
+    """Download every entry that matches the same filters, streamed, in the order of events."""
+    return export(entries_for(audit_filters_from(request.GET).at(None)), kind)
+
+
+@require_POST
+@for_readers
+def save_report(request: SignedIn) -> HttpResponse:
+    """Store the filters of the page under a name, and show them."""
+    query = request.POST.get("query", "")
+    filters = audit_filters_from(QueryDict(query)).at(None)
+    shared = request.POST.get("shared") == "1"
+    actions.save_report(request.user, request.POST.get("name", ""), filters.query.removeprefix("?"), shared=shared)
+    return HttpResponseRedirect(reverse("approvals:audit") + filters.query)
+
+
+@require_POST
+@for_readers
+def delete_report(request: SignedIn) -> HttpResponse:
+    """Delete one of the person's own reports."""
+    actions.delete_report(request.user, number_from(request.POST.get("report", "")) or 0)
+    return HttpResponseRedirect(sent_address(request, "next") or reverse("approvals:audit"))

@@ -1,0 +1,32 @@
+"""What to do about the figures of a tool, in one plain sentence."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from approvals.queries.insights.values import Measure
+
+#: Fewer decisions than this say nothing about a tool.
+ENOUGH = 5
+HOUR = 3600.0
+
+
+def advice_for(tool: Measure) -> str:
+    """Return what the figures of a tool suggest; empty if they suggest nothing."""
+    asked = tool.yes + tool.rejected
+    found = ""
+    if tool.ended < ENOUGH:
+        return found
+    if tool.expired * 5 >= tool.ended:
+        found = _("Often expires: extend its deadline, or notify more people.")
+    elif asked >= ENOUGH and tool.rejected * 2 >= asked:
+        found = _("Mostly rejected: tell the agent when not to use it.")
+    elif asked >= ENOUGH and tool.edited * 10 >= asked * 3:
+        found = _("Often changed: give the agent better instructions.")
+    elif tool.hasty_rate is not None and tool.hasty_rate >= 50:
+        found = _("Often decided faster than it can be read: choose its key fields.")
+    elif asked >= 2 * ENOUGH and tool.approved == asked:
+        found = _("Always approved unchanged: consider a rule instead of asking.")
+    elif tool.decided >= ENOUGH and tool.median is not None and tool.median > HOUR:
+        found = _("Waits for more than an hour: notify more people, or assign it to a team.")
+    return found

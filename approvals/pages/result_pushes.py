@@ -1,0 +1,20 @@
+"""Push the results of requests to the pages that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.template.loader import render_to_string
+
+from approvals.models import ApprovalRequest
+from approvals.queries.results import results_of
+
+
+def render_results(requests: Sequence[ApprovalRequest]) -> str:
+    """Render the results of those of these requests that allowed a call to run, in one read."""
+    results = results_of(requests)
+    return "".join(
+        render_to_string("approvals/request/_result.html", {"result": result, "asked": asked, "oob": True})
+        for asked in requests
+        if (result := results.get(asked.pk)) is not None
+    )

@@ -1,0 +1,144 @@
+"""The entries of the audit page: filtered, latest first by an index, and paginated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import BooleanField, Case, Q, QuerySet, TextField, Value, When
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast, Length
+from django.db.models.lookups import LessThanOrEqual
+
+from approvals.models import ApprovalRequest, AuditEntry, SavedView, ToolSettings, Workflow
+from approvals.models.preferences import ListPage
+from approvals.queries.audit_filters import AuditCursor, AuditFilters
+from approvals.queries.preferences import settings_of_tools
+from approvals.queries.search import with_words_of_requests
+from approvals.runtime.cursors import number_from
+
+PAGE = 50
+#: A search for frequent words looks at so many entries for a page, and then offers to go on.
+SCANNED = 20_000
+#: Longer bodies are not read for a list: one may be megabytes long. The row then shows no values.
+MAX_BODY = 20_000
+#: So many saved reports are shown.
+MAX_REPORTS = 50
+TABLE = AuditEntry._meta.db_table
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What the entries of a page are about, as far as it still exists; and the settings of their tools."""
+
+    requests: dict[UUID, ApprovalRequest]
+    workflows: dict[tuple[str, str], Workflow]
+    tools: dict[str, ToolSettings]
+
+
+def entries_for(filters: AuditFilters) -> QuerySet[AuditEntry]:
+    """Return the entries that match the filters, unsorted and of all pages."""
+    return _matching(filters)[0]
+
+
+def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
+    """Return the entries that match, and whether finding them scans the entries that match the other filters."""
+    exact = {
+        "event": filters.event,
+        "verdict": filters.verdict,
+        "actor_name": filters.person,
+        "tool_name": filters.tool,
+        "request_id": filters.request,
+        "thread_id": filters.chat,
+        "at__gte": filters.begin,
+        "at__lt": filters.end,
+    }
+    found = AuditEntry.objects.filter(**{lookup: value for lookup, value in exact.items() if value})
+    if filters.verdict:
+        # As a constant: neither database finds out from a parameter that its partial index has the row.
+        found = found.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
+    if filters.workflow:
+        found = _of_workflows(found, Workflow.objects.filter(pk=number_from(filters.workflow) or 0))
+    if filters.run:
+        found = _of_workflows(found, Workflow.objects.filter(key=filters.run))
+    return with_words_of_requests(found, filters.q) if filters.q else (found, False)
+
+
+def _of_workflows(found: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) -> QuerySet[AuditEntry]:
+    """Filter for the entries of these workflows, by the index over scope and run."""
+    wanted = Q(pk__in=[])
+    for scope, key in workflows.values_list("scope", "key")[:PAGE]:
+        wanted |= Q(scope=scope, run_id=key)
+    return found.filter(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries, latest first, with `short_body` on each, and the cursor of the next page or None.
+
+    `searched_until` is set if the search stopped before it had a full page of hits.
+    """
+
+    entries: list[AuditEntry]
+    next: AuditCursor | None
+    searched_until: datetime | None = None
+
+
+def page_of(filters: AuditFilters) -> Page:
+    """Return one page of the entries that match. A search that scans stops after SCANNED entries, found or not."""
+    found, scans = _matching(filters)
+    last = None
+    if scans:
+        others = _after(_matching(replace(filters, q=""))[0], filters.after).order_by("-at", "-pk")
+        last = others.values_list("at", "pk")[SCANNED : SCANNED + 1].first()
+    if last is not None:
+        found = found.filter(_compared(">=", AuditCursor(*last)))
+    entries = _after(found, filters.after).order_by("-at", "-pk").defer("body")
+    rows = list(entries.annotate(**{"short_body": _short("body")})[: PAGE + 1])
+    if len(rows) <= PAGE:
+        return Page(rows, AuditCursor(*last), last[0]) if last is not None else Page(rows, None)
+    return Page(rows[:PAGE], AuditCursor(rows[PAGE - 1].at, rows[PAGE - 1].pk))
+
+
+def _after(found: QuerySet[AuditEntry], cursor: AuditCursor | None) -> QuerySet[AuditEntry]:
+    return found if cursor is None else found.filter(_compared("<", cursor))
+
+
+def _compared(sign: str, cursor: AuditCursor) -> RawSQL:
+    """Return a row comparison with a cursor, for which both databases use the index."""
+    at = connection.ops.adapt_datetimefield_value(cursor.at)
+    return RawSQL(f"({TABLE}.at, {TABLE}.id) {sign} (%s, %s)", [at, cursor.pk], BooleanField())  # noqa: S611
+
+
+def _short(column: str) -> Case:
+    """Return the text of a column if it is short, else ""."""
+    text = Cast(column, TextField())
+    return Case(When(LessThanOrEqual(Length(text), MAX_BODY), then=text), default=Value(""), output_field=TextField())
+
+
+def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
+    """Return the requests, workflows and settings of tools that these entries name, in three reads."""
+    ids = {entry.request_id for entry in entries if entry.request_id}
+    requests = (
+        ApprovalRequest.objects.filter(pk__in=ids)
+        .only("title", "kind", "input_digest")
+        .annotate(**{"short_input": _short("input")})
+    )
+    keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
+    workflows = Workflow.objects.filter(scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys})
+    return Subjects(
+        {request.pk: request for request in requests},
+        {(workflow.scope, workflow.key): workflow for workflow in workflows},
+        settings_of_tools({entry.tool_name for entry in entries}),
+    )
+
+
+def reports_for(user: User) -> list[SavedView]:
+    """Return the saved reports of a person, own ones first, and those that others share."""
+    own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
+    found = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.AUDIT).select_related("owner")
+    return list(found.order_by(own, "name", "pk")[:MAX_REPORTS])

@@ -1,0 +1,174 @@
+"""The filters of the audit page at `/audit/`: parsed from its query string, and written back to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Invalid
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.queries.search_words import MAX_SEARCH
+from approvals.record.audit import EVENTS
+from approvals.runtime.cursors import Cursor, number_from
+from approvals.states import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCursor(Cursor):
+    """The cursor of the audit page: the moment and the id of an entry."""
+
+    at: datetime
+    pk: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilters:
+    """One view of the audit log. An empty value does not filter; `since` and `until` are days, both included.
+
+    `run` is the key of a workflow, `workflow` its number, and `person` a recorded name.
+    """
+
+    q: str = ""
+    event: str = ""
+    verdict: str = ""
+    person: str = ""
+    tool: str = ""
+    since: str = ""
+    until: str = ""
+    request: str = ""
+    workflow: str = ""
+    run: str = ""
+    chat: str = ""
+    after: AuditCursor | None = None
+
+    @property
+    def query(self) -> str:
+        """The query string of this view."""
+        given = self.given
+        return f"?{urlencode(given)}" if given else "?"
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The parameters of this view that are set, in the order of the form."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: str(value) for name, value in values.items() if value}
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether any filter is set."""
+        return self.at(None) != AuditFilters()
+
+    def at(self, cursor: AuditCursor | None) -> AuditFilters:
+        """Return the same view at the page after a cursor; None is the first page."""
+        return replace(self, after=cursor)
+
+    def without(self, name: str) -> AuditFilters:
+        """Return the first page of the same view without one filter."""
+        return replace(self.at(None), **{name: ""})  # type: ignore[arg-type]  # the name of a filter
+
+    @property
+    def begin(self) -> datetime | None:
+        """The first moment of the first day, in the time zone of the site."""
+        return _midnight(date.fromisoformat(self.since)) if self.since else None
+
+    @property
+    def end(self) -> datetime | None:
+        """The first moment after the last day."""
+        return _midnight(date.fromisoformat(self.until) + timedelta(days=1)) if self.until else None
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=timezone.get_current_timezone())
+
+
+def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
+
+    return check
+
+
+def _at_most(limit: int) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        return "" if len(value) <= limit else _("is longer than %(limit)d characters") % {"limit": limit}
+
+    return check
+
+
+def _day(value: str) -> str:
+    try:
+        # No day of a log, and next to the limits of a date there is no midnight in every time zone.
+        sensible = 1970 <= date.fromisoformat(value).year <= 9000 and len(value) == 10
+    except ValueError:
+        sensible = False
+    return "" if sensible else _("must be a date like 2026-11-21")
+
+
+def _request_id(value: str) -> str:
+    try:
+        UUID(value)
+    except ValueError:
+        return _("must be the id of a request")
+    return ""
+
+
+CHECKS: dict[str, Callable[[str], str]] = {
+    "q": _at_most(MAX_SEARCH),
+    "event": _one_of(EVENTS),
+    "verdict": _one_of(tuple(Verdict.values)),
+    "person": _at_most(MAX_ACTOR_NAME),
+    "tool": _at_most(100),
+    "since": _day,
+    "until": _day,
+    "request": _request_id,
+    "workflow": lambda value: _("must be the number of a workflow") if number_from(value) is None else "",
+    "run": _at_most(200),
+    "chat": _at_most(200),
+    "after": lambda value: "" if AuditCursor.parse(value) else _("is not a cursor of this list"),
+}
+
+
+def audit_filters_from(query: QueryDict) -> AuditFilters:
+    """Return the filters in a query string. Raise Invalid, with an error for each, if any parameter is not valid."""
+    values, errors = _read(query)
+    if errors:
+        raise Invalid(_("This URL has invalid filters, so the list shows nothing."), errors)
+    return _build(values)
+
+
+def valid_audit_filters_in(query: QueryDict) -> AuditFilters:
+    """Return the valid filters of a query string that `audit_filters_from` refuses, so that the form can show them."""
+    return _build(_read(query)[0])
+
+
+def _build(values: dict[str, Any]) -> AuditFilters:
+    return AuditFilters(**{**values, "after": AuditCursor.parse(values.get("after", ""))})
+
+
+def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the valid parameters, and the errors by parameter."""
+    found: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    for name, values in query.lists():
+        value = values[-1].strip()
+        if name not in CHECKS:
+            errors[name[:40]] = _("is unknown")
+        elif len(values) != 1:
+            errors[name] = _("is given more than once")
+        elif "\x00" in value:
+            errors[name] = _("contains a character that cannot be shown")
+        elif value and (problem := CHECKS[name](value)):
+            errors[name] = problem
+        elif value:
+            found[name] = value
+    if found.get("since", "") > found.get("until", "9999"):
+        errors["until"] = _("must not be before the first day")
+    return found, errors

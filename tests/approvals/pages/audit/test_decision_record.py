@@ -1,0 +1,50 @@
+"""The decision record: one page to print, for everyone who may see the request."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals import actions
+from approvals.pages.audit.record import MAX_INPUT
+from approvals.states import Door, Verdict
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request, stored
+from tests.support.markup import parse
+from tests.support.people import alice, bob, carol, mallory
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_says_who_asked_who_decided_what_ran_and_has_every_digest():
+    request = make_request(alice(), title="Refund <b>4711</b>?", tool_name="issueRefund", tool_call_id="call-1")
+    decide(request, bob(), Verdict.EDIT, edited_input={"amount": 50}, comment="Half of it.")
+    request = stored(request)
+    said = actions.Result(input_digest=request.decision.approved_digest, output={"reference": "re_1"})
+    actions.report_result(request.pk, said, scope=request.scope, by=request.requested_by, via=Door.REST)
+    page = browser(carol()).get(f"{request.get_absolute_url()}record/")
+    words = parse(page.text).find("main")[0].words
+    for part in ("Refund <b>4711</b>?", "alice", "bob", "“Half of it.”", "Ran exactly what was approved.", "re_1",
+                 request.input_digest, request.decision.approved_digest, request.public_url):  # fmt: skip
+        assert part in words
+    assert parse(page.text).find("svg")[0].find("path")[0].attributes["d"].startswith("M4 4h1v1h-1z")
+    assert len(parse(page.text).find("tbody")) == 1
+
+
+def test_it_says_that_nobody_has_decided_or_that_nothing_was_reported():
+    request = make_request(alice())
+    client = browser(request.requested_by)
+    assert "No one has decided yet." in client.get(f"{request.get_absolute_url()}record/").text
+    decide(request, bob(), Verdict.APPROVE)
+    assert "No result was reported." in client.get(f"{request.get_absolute_url()}record/").text
+
+
+def test_a_long_input_is_cut_and_counted():
+    request = make_request(alice(), input={"text": "x" * 5_000})
+    page = parse(browser(carol()).get(f"{request.get_absolute_url()}record/").text)
+    assert len(page.find("pre")[0].words) <= MAX_INPUT + 2
+    assert "more characters are not printed" in page.find("main")[0].words
+
+
+def test_it_is_absent_for_people_who_may_not_see_the_request():
+    request = make_request(alice())
+    assert browser(mallory()).get(f"{request.get_absolute_url()}record/").status_code == 404
