@@ -6,9 +6,11 @@ from django.urls import path
 
 from approvals.pages.consumers import DeskConsumer
 from approvals.pages.inbox_consumer import InboxConsumer
+from approvals.pages.workflows_consumer import WorkflowsConsumer
 
 # URLRouter takes ASGI applications, which the types of `path` do not know.
 websocket_urlpatterns = [
     path("ws/desk/", DeskConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/workflows/", WorkflowsConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/requests/", InboxConsumer.as_asgi()),  # type: ignore[arg-type]
 ]

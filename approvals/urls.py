@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.pages import assignees, inbox, request, review, workflows
+from approvals.pages import assignees, inbox, palette, request, review, snoozes, views, workflows
 from approvals.pages.insights import views as insights
 
 app_name = "approvals"
 
 urlpatterns = [
-    path("", workflows.dashboard, name="dashboard"),
+    path("", inbox.requests_page, name="dashboard"),
     path("requests/", inbox.requests_page, name="requests"),
+    path("requests/suggestions/", inbox.suggestions, name="suggestions"),
     path("requests/bulk/", inbox.bulk_page, name="bulk"),
     path("requests/<uuid:pk>/", request.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
@@ -21,6 +22,11 @@ urlpatterns = [
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
+    path("requests/<uuid:pk>/snooze/", snoozes.snooze, name="snooze"),
+    path("views/", views.save, name="save-view"),
+    path("views/counts/", views.counts, name="view-counts"),
+    path("views/<int:pk>/delete/", views.delete, name="delete-view"),
+    path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
     path("workflows/", workflows.workflows, name="workflows"),

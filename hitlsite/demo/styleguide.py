@@ -22,6 +22,7 @@ from approvals.access.assignees import Holder
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, Review
 from approvals.pages.inbox_rows import InboxRow
+from approvals.pages.key_fields import key_values
 from approvals.pages.insights import charts
 from approvals.queries.insights.values import Measure
 from approvals.runtime.json_tables import changes
@@ -136,7 +137,14 @@ def context() -> dict[str, Any]:
         "sizes": SIZES,
         "cards": shown,
         "rows": [
-            InboxRow(request=card.request, decision=card.decision, pickable=card.may_close) for _, card in shown[::5]
+            InboxRow(
+                request=card.request,
+                decision=card.decision,
+                pickable=card.may_close,
+                section="waiting",
+                values=key_values(card.request.input, None),
+            )
+            for _, card in shown[::5]
         ],
         "days": charts.days_chart(measures),
         "insights": {"since": now - timedelta(days=13), "until": now},

@@ -15,6 +15,10 @@ def test_every_name_of_a_model_or_field_is_marked_for_translation():
         names |= {str(field.verbose_name) for model in models for field in model._meta.fields}
     # Names from Django, and names that models mark themselves.
     others = {"ID", "address", "Slack address", "from priority", "tool", "keyboard shortcuts", "priority at least"}
-    others |= {"a rejection needs a message", "hold my decisions for (seconds)", "open the next request after a decision"}
+    others |= {
+        "a rejection needs a message",
+        "hold my decisions for (seconds)",
+        "open the next request after a decision",
+    }
     others |= {"show the request beside the list"}
     assert names - LABELS - others == set()
