@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.pages import assignees, inbox, palette, request, review, snoozes, views, workflows
+from approvals.pages import assignees, inbox, request, review, workflows
 from approvals.pages.insights import views as insights
+from approvals.pages.lists import palette, snoozes, views
 
 app_name = "approvals"
 

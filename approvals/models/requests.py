@@ -45,7 +45,7 @@ class Workflow(models.Model):
     #: The title that the reader may see, where `queries.workflows_for` has annotated it for an assignee.
     seen_title: str | None = None
     #: The latest requests that the reader may see, where `queries.workflow_list.with_steps` has read them; latest first.
-    steps: ClassVar[list[ApprovalRequest]] = []
+    steps: list[ApprovalRequest]
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]

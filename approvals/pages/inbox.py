@@ -20,8 +20,8 @@ from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
 from approvals.pages.context import tab_counts
-from approvals.pages.filter_chips import TYPED, chips_of, kept_fields, order_chips
-from approvals.pages.inbox_rows import Group, group_rows, section_rows
+from approvals.pages.lists.filter_chips import TYPED, chips_of, kept_fields, order_chips
+from approvals.pages.lists.inbox_rows import Group, group_rows, section_rows
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, ListCursor, filters_from, valid_filters_in
 from approvals.queries.sections import RECENT, sections_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,7 +16,7 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.live.batching import BatchCache
 from approvals.pages.cards import card_for
 from approvals.pages.context import tab_counts
-from approvals.pages.workflow_rows import duration_words, workflow_row
+from approvals.pages.lists.workflow_rows import duration_words, workflow_row
 from approvals.queries import PAGE, WorkflowCursor
 from approvals.queries.results import results_of
 from approvals.queries.search_words import MAX_SEARCH
@@ -39,7 +41,15 @@ def workflows(request: SignedIn) -> HttpResponse:
             continue
         limit = COMPLETED_SHOWN if which == ENDED and not show else PAGE
         found = page_of_workflows(user, which, q=q, after=after, limit=limit)
-        lists.append({"which": which, "rows": [workflow_row(one) for one in found.workflows], "next": found.after})
+        following = {"show": which, "q": q, "after": str(found.after) if show and found.after else ""}
+        lists.append(
+            {
+                "which": which,
+                "rows": [workflow_row(one) for one in found.workflows],
+                "next": found.after,
+                "next_query": f"?{urlencode({name: value for name, value in following.items() if value})}",
+            }
+        )
     context = {
         "rendered_at": rendered_at,
         "lists": lists,

@@ -42,10 +42,10 @@ def _words(seconds: float) -> str:
     if seconds < 60:
         return _("just now") if past else _("in 1m")
     for size, ago, ahead in (
-        (86400, _("%dd ago"), _("in %dd")),
-        (3600, _("%dh ago"), _("in %dh")),
-        (60, _("%dm ago"), _("in %dm")),
+        (86400, _("%(number)dd ago"), _("in %(number)dd")),
+        (3600, _("%(number)dh ago"), _("in %(number)dh")),
+        (60, _("%(number)dm ago"), _("in %(number)dm")),
     ):
         if seconds >= size:
-            return (ago if past else ahead) % (seconds // size)
+            return (ago if past else ahead) % {"number": seconds // size}
     return ""

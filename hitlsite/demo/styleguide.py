@@ -21,9 +21,9 @@ from approvals import http
 from approvals.access.assignees import Holder
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, Review
-from approvals.pages.inbox_rows import InboxRow
-from approvals.pages.key_fields import key_values
 from approvals.pages.insights import charts
+from approvals.pages.key_fields import key_values
+from approvals.pages.lists.inbox_rows import InboxRow
 from approvals.queries.insights.values import Measure
 from approvals.runtime.json_tables import changes
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState

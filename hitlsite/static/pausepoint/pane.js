@@ -192,10 +192,11 @@
     open(idOf(waiting), { itself: true });
   }
 
-  // The one place that tells of a decision made here: a card that a form of its own has replaced. Pushes swap out of band.
-  document.addEventListener("htmx:afterSwap", () => {
+  // The one place that tells of a decision made here: a card that the response to a form has replaced. Before it settles, it
+  // has the classes of the old one.
+  document.addEventListener("htmx:afterSettle", (event) => {
     const shown = card();
-    if (!shown || loaded !== current || shown.matches(".is-pending") || decided.has(current)) return;
+    if (event.detail.requestConfig?.verb !== "post" || !shown || loaded !== current || shown.matches(".is-pending") || decided.has(current)) return;
     decided.add(current);
     const row = rowOf(current);
     if (row?.matches(".is-pending")) {

@@ -11,7 +11,7 @@ from approvals import queries
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
-from approvals.pages.inbox_consumer import render_push
+from approvals.pages.lists.inbox_consumer import render_push
 from approvals.queries import request_list
 from approvals.queries.filters import Filters
 from approvals.states import Verdict

@@ -22,7 +22,7 @@ from approvals.models import ApprovalRequest
 from approvals.pages.assignee_pushes import ASSIGNED, COMMENTED
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
-from approvals.pages.inbox_rows import InboxRow, rows_for
+from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
 from approvals.queries.sections import section_of

@@ -65,7 +65,7 @@ def chips_of(filters: Filters) -> list[Chip]:
         *([_choice(filters, "deadline", _("Deadline"), DEADLINES.items())] if filters.waiting else []),
         _dates(filters),
         *([] if filters.waiting else [_typed(filters, "by", _("Decided by"))]),
-        _choice(filters, "mine", _("Assigned"), [("1", _("to me"))]),
+        *([_choice(filters, "mine", _("Assigned"), [("1", _("to me"))])] if filters.mine else []),
     ]
 
 

@@ -13,7 +13,7 @@ from approvals.access.visibility import visibility_key
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
-from approvals.pages.workflow_rows import workflow_row
+from approvals.pages.lists.workflow_rows import workflow_row
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.queries.workflow_list import searched, with_steps
 
