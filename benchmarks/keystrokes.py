@@ -94,7 +94,8 @@ def main() -> None:
         page.wait_for_selector('#live[data-state="on"]', state="attached")
         keyboard, last = Keyboard(page), ""
         keyboard.press("j")
-        for _ in range(requests):
+        # The demo brings a few of its own.
+        for _ in range(server.value(WAITING)):
             last, kind = page.wait_for_function(OPEN, arg=last, timeout=20_000).json_value()
             decide(keyboard, kind)
             keys[kind].append(keyboard.pressed)
