@@ -32,7 +32,7 @@ def question(**fields):
 def test_option_is_a_button():
     asked = question()
     client = browser(asked.requested_by)
-    form = forms(client.get("/").text, "decide/")[0]
+    form = forms(client.get(asked.get_absolute_url()).text, "decide/")[0]
     assert press(client, form, "Express").status_code == 302
     assert Decision.objects.get().answer == {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1}
 
@@ -40,7 +40,7 @@ def test_option_is_a_button():
 def test_multiple_choice_uses_checkboxes():
     asked = question(multiple=True, allow_text=True)
     client = browser(asked.requested_by)
-    page = parse(client.get("/").text)
+    page = parse(client.get(asked.get_absolute_url()).text)
     assert [(box.attributes["name"], box.attributes["value"]) for box in page.find("input", type="checkbox")] == [
         ("choice", "0"),
         ("choice", "1"),

@@ -132,7 +132,13 @@ def pages(user: User, *addresses: str) -> list[str]:
 
 def test_pages_of_the_desk_escape_it(bob, desk_of_evil):
     requests, workflows = desk_of_evil
-    addresses = ["/", "/?status=any", "/?group=tool", "/workflows/", *(one.get_absolute_url() for one in [*requests, *workflows])]
+    addresses = [
+        "/",
+        "/?status=any",
+        "/?group=tool",
+        "/workflows/",
+        *(one.get_absolute_url() for one in [*requests, *workflows]),
+    ]
     for html in pages(bob, *addresses):
         assert_harmless(html)
 

@@ -24,8 +24,8 @@ from tests.support.people import alice, bob, make_person
 pytestmark = pytest.mark.django_db
 
 FEW, MANY = 2, 20
-#: The session, the user, and what the user may do, of their own and through groups.
-SIGNED_IN = 4
+#: The session, the user, their preferences, and what the user may do, of their own and through groups.
+SIGNED_IN = 5
 
 
 def queries(work) -> list[str]:
