@@ -160,7 +160,7 @@
   }
 
   // --- If a request has just changed, has just opened by itself or is off screen, the first key only shows it.
-  function ready(row) {
+  function ready(row, reads = true) {
     if (!row) {
       announce(gettext("No request is selected. Press j first."));
       return false;
@@ -171,10 +171,11 @@
       announce(gettext("This request has just changed. Look at it, then press again."));
       return false;
     }
-    if (list && isOpen(row) && (!pane.isLoaded() || !pane.isSettled())) {
+    if (reads && list && isOpen(row) && (!pane.isLoaded() || !pane.isSettled())) {
       announce(gettext("This request has just opened. Look at it, then press again."));
       return false;
     }
+    if (!reads) return true;
     const { top, bottom } = row.getBoundingClientRect();
     if (!(list && isOpen(row)) && (bottom < 60 || top > innerHeight - 20)) {
       focusRow(row);
@@ -220,7 +221,7 @@
     else if (!list) return false;
     else if (key === "j" || key === "k") pane.move(key === "j" ? 1 : -1);
     else if (key === "/") document.getElementById("filter-q").focus();
-    else if (key === "x" || key === "X") { if (ready(row)) select(row, key === "X"); }
+    else if (key === "x" || key === "X") { if (ready(row, false)) select(row, key === "X"); }
     else if (key === "h") window.pausepoint.snooze?.();
     else if (key === "s" || key === "b") follow(key === "s" ? "sort" : "group");
     else if (key === "Escape" && pane.current()) leave(row);
