@@ -49,8 +49,8 @@ for number in range({requests}):
 OPEN = """decided => {
   const pane = window.pausepoint.pane, card = pane.isLoaded() && pane.isSettled() && pane.card();
   if (!card || !card.matches(".is-pending") || pane.current() === decided) return null;
-  const kind = card.matches(".urgency-critical") ? "critical approval" : card.querySelector("button[data-key=a]") ? "plain approval" : "question";
-  return [pane.current(), kind];
+  if (card.matches(".urgency-critical")) return [pane.current(), "critical approval"];
+  return [pane.current(), card.querySelector("button[data-key=a]") ? "plain approval" : "question"];
 }"""
 WAITING = "SELECT count(*) FROM approvals_approvalrequest WHERE status = 'pending'"
 

@@ -31,7 +31,7 @@
 
   // --- In the inbox the selected row has the focus or is open; its card is the one in the pane, once it is there.
   const marked = () => (list ? pane.selected() : alone.querySelector(":scope > .request")) ?? null;
-  const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a, .request-head h4, summary, button");
+  const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a, summary, button");
   const isOpen = (row) => !list || pane.current() === pane.idOf(row);
   const cardOf = (row) => (list ? (isOpen(row) && pane.isLoaded() ? pane.card() : null) : row);
   const detailOf = () => (list ? document.getElementById("detail-body") : document.getElementById("request-detail"));

@@ -110,7 +110,9 @@ def test_requests_are_decided_by_keyboard_and_the_next_opens(windows, people, se
     page.keyboard.type("450")
     page.keyboard.press("Enter")
     page.locator(".review-title:focus").wait_for()
+    # The confirmation of changes takes a second key.
     page.keyboard.press("a")
+    page.keyboard.press("Enter")
     announced(page, "Nothing else is waiting in this list.")
     assert status(server, third) == "approved"
 
