@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.pages import assignees, inbox, request, review, workflows
+from approvals.pages import assignees, confirm, inbox, request, review, workflows
 from approvals.pages.insights import views as insights
 from approvals.pages.lists import palette, snoozes, views
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/", request.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),
+    path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
     path("requests/<uuid:pk>/claim/", assignees.claim, name="claim"),
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),

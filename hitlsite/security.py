@@ -26,6 +26,8 @@ POLICY = "; ".join(
         "img-src 'self' data:",
         "font-src 'self'",
         "connect-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
         "form-action 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
@@ -64,14 +66,22 @@ class LoginRequired(LoginRequiredMiddleware):
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
         if callers.is_for_machines(request.path):
-            known = getattr(request, "caller", None) is not None
-            return None if known else refusal_page(request, callers.refusal_for_unknown(request))
+            if getattr(request, "caller", None) is not None:
+                return None
+            if not _opens_api_page(request):
+                return refusal_page(request, callers.refusal_for_unknown(request))
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})
         if refused is not None and request.method not in {"GET", "HEAD"}:
             return redirect("account_login")  # without `next`: the URL of a form is not a page
         return refused
+
+
+def _opens_api_page(request: HttpRequest) -> bool:
+    """Return whether a browser, which says that it reads HTML, opens the page that explains the API."""
+    named = request.resolver_match.view_name if request.resolver_match is not None else ""
+    return named == "api:index" and "text/html" in request.headers.get("Accept", "")
 
 
 class _BeforeView:

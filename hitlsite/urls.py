@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.utils.translation import gettext_lazy as _
 
-from hitlsite import views
+from hitlsite import installing, views
 from hitlsite.demo import styleguide
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
@@ -15,6 +15,9 @@ admin.site.index_title = _("Records and keys")
 
 urlpatterns = [
     path("favicon.ico", views.favicon),
+    path("manifest.webmanifest", installing.manifest, name="manifest"),
+    path("worker.js", installing.service_worker, name="worker"),
+    path("offline/", installing.offline, name="offline"),
     path("words.js", views.script_words, name="words"),
     path("", include("hitlsite.accounts.urls")),
     path("admin/", admin.site.urls),

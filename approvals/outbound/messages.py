@@ -1,4 +1,7 @@
-"""Render messages about waiting requests: titles, agents and links only, since anybody may read a mail."""
+"""Render messages about waiting requests: titles, agents and links only, since anybody may read a mail.
+
+The links to approve and to reject open a page that asks for a log-in and decides nothing by itself.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,35 @@ import json
 from collections.abc import Sequence
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.urls import reverse
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
 
+from approvals.access import permissions
 from approvals.models import ApprovalRequest
+from approvals.outbound.links import OFFERED, confirm_link
+from approvals.states import Kind, Verdict
 
 #: Requests listed in one message; for the rest it gives their number and a link.
 NAMED = 20
 
 
-def mail(to: str, requests: Sequence[ApprovalRequest]) -> EmailMessage:
+def mail(to: User, requests: Sequence[ApprovalRequest]) -> EmailMessage:
     """Return a plain text mail to one person."""
-    lines = [f"{_line(request)}\n{link(request)}\n" for request in requests[:NAMED]]
+    lines = [f"{_line(request)}\n{link(request)}\n{_offers(request, to)}" for request in requests[:NAMED]]
     more = _more(requests)
     text = "\n".join([f"{_count(requests)}:", "", *lines, *([more] if more else [])])
     subject = f"[Pausepoint] {_line(requests[0])}" if len(requests) == 1 else f"[Pausepoint] {_count(requests)}"
-    return EmailMessage(subject=subject, body=text, from_email=settings.DEFAULT_FROM_EMAIL, to=[to])
+    return EmailMessage(subject=subject, body=text, from_email=settings.DEFAULT_FROM_EMAIL, to=[to.email])
+
+
+def _offers(request: ApprovalRequest, to: User) -> str:
+    """Return a line for each verdict that this person may confirm with a link."""
+    if request.kind != Kind.APPROVAL or not permissions.may_close(to, request):
+        return ""
+    words = {Verdict.APPROVE: gettext("Approve"), Verdict.REJECT: gettext("Reject")}
+    return "".join(f"{words[verdict]}: {confirm_link(request, to, verdict)}\n" for verdict in OFFERED)
 
 
 def slack(requests: Sequence[ApprovalRequest]) -> bytes:

@@ -161,7 +161,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
         return False
     if not settings.HITL_MAIL:
         raise NotSent(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
-    message = messages.mail(person.email, requests)
+    message = messages.mail(person, requests)
     connections.close_all()
     try:
         message.send()

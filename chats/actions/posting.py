@@ -13,12 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals.access import permissions
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.runtime.canonical import clean_text
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Door, Verdict
 from chats import queries
 from chats.actions.attachments import SentFile, store_files
 from chats.actions.ending import stop_turn
@@ -72,16 +71,20 @@ def post_message(
     via: Door,
     context: Mapping[str, Any] | None = None,
     files: Sequence[SentFile] = (),
+    instead: bool = False,
 ) -> Arrival:
     """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
 
     `context` is checked JSON that their page sent along. It is stored with a new message, but not with an answer.
+    With `instead`, stop a suspended turn first and cancel its requests: the message is never an answer.
     Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending.
     """
     text = clean_text(text.strip())
     _check_texts([text], files)
     with transaction.atomic():
-        locked = _lock(chat, by)
+        locked = _lock_to_cut(chat, by) if instead else _lock(chat, by)
+        if instead:
+            _stop_suspended(locked, by=by, via=via)
         current = queries.unfinished_turn(locked)
         if current is None:
             return Arrival(_begin(locked, uuid4().hex, [text] if text else [], agent, via, context, files))
@@ -194,13 +197,19 @@ def _shown(chat: Chat, message_id: str, role: str) -> Message:
 
 def _cut(chat: Chat, position: int, *, by: Actor, via: Door) -> None:
     """Remove the messages from `position` on from the conversation. TurnRunning."""
-    current = queries.unfinished_turn(chat)
-    if current is not None:
-        if current.state != TurnState.SUSPENDED:
-            raise TurnRunning
-        # No request may stay pending without the message that asked it.
-        stop_turn(chat, by=by, via=via)
+    # No request may stay pending without the message that asked it.
+    _stop_suspended(chat, by=by, via=via)
     chat.shown.filter(position__gte=position).update(cut_at=timezone.now())
+
+
+def _stop_suspended(chat: Chat, *, by: Actor, via: Door) -> None:
+    """Stop the chat's turn if it is suspended, and cancel its requests. Raise TurnRunning if it runs."""
+    current = queries.unfinished_turn(chat)
+    if current is None:
+        return
+    if current.state != TurnState.SUSPENDED:
+        raise TurnRunning
+    stop_turn(chat, by=by, via=via)
 
 
 def _refuse_unfinished(chat: Chat) -> None:
@@ -220,14 +229,8 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> Approv
     if turn.state != TurnState.SUSPENDED:
         raise TurnRunning
     waiting = queries.open_requests(turn)
-    if (
-        len(waiting) != 1
-        or waiting[0].kind != Kind.QUESTION
-        or waiting[0].options
-        or not waiting[0].allow_text
-        or not permissions.may_answer(by, waiting[0])
-    ):
+    question = queries.question_for_message(by, waiting)
+    if question is None:
         raise ApprovalPending(waiting) if waiting else TurnRunning
-    question = waiting[0]
     desk.decide(question.pk, Answer(Verdict.RESPOND, answer=text), by=by, via=via, seen=question)
     return question

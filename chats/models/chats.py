@@ -39,6 +39,8 @@ class Chat(models.Model):
     updated_at = models.DateTimeField(default=timezone.now)
     #: Retention has removed the contents. The row stays, so that its pages can say so.
     pruned_at = models.DateTimeField(null=True)
+    #: The state of its last turn, where `queries.filtered_chats_for` has annotated it.
+    state: str | None = None
 
     class Meta:
         constraints: ClassVar = [

@@ -46,6 +46,7 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
         "waiting": waiting,
+        "answers": queries.question_for_message(user, waiting),
         "above": subagents.parent_chat(chat),
         "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
         # An unfinished turn is counted when it pauses or ends.
@@ -53,6 +54,13 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "may_write": may_write,
         "may_continue": may_write and cut,
     }
+
+
+def composer_context(user: User, chat: Chat) -> dict[str, Any]:
+    """Return what the composer says: what waits, and the question that a message would answer."""
+    turn = queries.unfinished_turn(chat)
+    waiting = queries.open_requests(turn) if turn is not None and turn.state == TurnState.SUSPENDED else []
+    return {"waiting": waiting, "answers": queries.question_for_message(user, waiting)}
 
 
 def _is_cut(last: Sequence[Message], message_id: str) -> bool:

@@ -24,26 +24,43 @@ from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import ChatNotFound
 from chats.models import Chat
-from chats.pages.context import chat_context, render_push
+from chats.pages.context import chat_context, composer_context, render_push
 from chats.pages.messages import part_view
 from chats.queries import branches
 from chats.queries.agents import agent_named, agents
+from chats.queries.listing import MAX_WORDS
+from chats.states import TurnState
 
 PAGE = 30
 MESSAGES_SHOWN = 60
 CHECKPOINTS = 200
+#: The states to filter the list by. A turn is queued for a moment only, and counts as running.
+LISTED = (TurnState.SUSPENDED, TurnState.RUNNING, TurnState.COMPLETED, TurnState.STOPPED, TurnState.FAILED)
 
 
 @require_GET
 def chats(request: SignedIn) -> HttpResponse:
-    """List the chats that a person may read, latest first, page by page."""
-    found = queries.listed_chats_for(request.user)
-    if (before := number_from(request.GET.get("before", ""))) is not None:
-        last = found.filter(pk=before).first()
-        found = queries.chats_older_than(found, last) if last is not None else found
+    """List the chats that a person may read and that match the filters, latest first, page by page."""
+    filters = queries.ChatFilters(
+        words=request.GET.get("q", "").replace("\x00", "").strip()[:MAX_WORDS],
+        agent=request.GET.get("agent", "").replace("\x00", ""),
+        state=_state(request.GET.get("state", "")),
+    )
+    found = queries.filtered_chats_for(request.user, filters, after=number_from(request.GET.get("before", "")))
     page = list(found[: PAGE + 1])
-    older = page[PAGE - 1].pk if len(page) > PAGE else None
-    return render(request, "chats/chat/list.html", {"chats": page[:PAGE], "older": older, "agents": agents()})
+    context = {
+        "chats": [(chat, TurnState(chat.state) if chat.state else None) for chat in page[:PAGE]],
+        "older_query": filters.query(before=page[PAGE - 1].pk) if len(page) > PAGE else "",
+        "filters": filters,
+        "states": [(state.value, state.label) for state in LISTED],
+        "agents": agents(),
+    }
+    return render(request, "chats/chat/list.html", context)
+
+
+def _state(value: str) -> str:
+    """Return the state to filter by; "" for one that is unknown."""
+    return value if value in {state.value for state in LISTED} else ""
 
 
 @require_POST
@@ -107,7 +124,8 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
     text = _text(request)
     try:
         files = _files(request)
-        actions.post_message(found, text, by=request.user, agent=agent_named(found.agent), via=Door.CHAT, files=files)
+        agent, instead = agent_named(found.agent), request.POST.get("instead") == "stop"
+        actions.post_message(found, text, by=request.user, agent=agent, via=Door.CHAT, files=files, instead=instead)
     except ChatNotFound:
         raise
     except Refusal as refusal:
@@ -123,8 +141,9 @@ def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> Ht
     return _chat_page(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
 
 
-def _composer(request: HttpRequest, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
-    return render(request, "chats/chat/_composer.html", {"chat": found, **context}, status=status)
+def _composer(request: SignedIn, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
+    context |= {"chat": found, **composer_context(request.user, found)}
+    return render(request, "chats/chat/_composer.html", context, status=status)
 
 
 @require_POST

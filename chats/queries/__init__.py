@@ -2,19 +2,25 @@
 
 from chats.queries.chats import (
     chats_for,
-    chats_older_than,
     get_chat_for,
     get_own_chat,
     is_known_message_id,
     last_cut_messages,
     last_messages,
     last_texts,
-    listed_chats_for,
     with_parts,
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
+from chats.queries.listing import ChatFilters, filtered_chats_for
 from chats.queries.progress import Progress, model_history, progress_of, steps_of
-from chats.queries.requests import calls_of, chain_of, open_requests, own_open_requests, requests_of
+from chats.queries.requests import (
+    calls_of,
+    chain_of,
+    open_requests,
+    own_open_requests,
+    question_for_message,
+    requests_of,
+)
 from chats.queries.steps import call_view, decision_of, step_views, tool_parts_of
 from chats.queries.turns import (
     events_after,
@@ -28,15 +34,16 @@ from chats.queries.turns import (
 )
 
 __all__ = [
+    "ChatFilters",
     "Progress",
     "call_view",
     "calls_of",
     "chain_of",
     "chats_for",
-    "chats_older_than",
     "checkpoints_of",
     "decision_of",
     "events_after",
+    "filtered_chats_for",
     "first_response",
     "get_chat_for",
     "get_checkpoint_for",
@@ -48,12 +55,12 @@ __all__ = [
     "last_seq",
     "last_texts",
     "last_turn",
-    "listed_chats_for",
     "model_history",
     "open_requests",
     "own_open_requests",
     "parts_at",
     "progress_of",
+    "question_for_message",
     "requests_of",
     "running_turn",
     "step_views",

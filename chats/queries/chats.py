@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import BigAutoField, CharField, IntegerField, Q, QuerySet
+from django.db.models import BigAutoField, CharField, IntegerField, QuerySet
 
 from approvals.access.permissions import Person, sees_everything
 from approvals.asking.transcripts import MAX_MESSAGES
@@ -22,17 +22,6 @@ def chats_for(user: Person) -> QuerySet[Chat]:
     """Chats that this person may read: their own, or all for approvers and auditors."""
     found = Chat.objects.select_related("owner").order_by("-updated_at", "-id")
     return found if sees_everything(user) else found.filter(owner=user.pk)
-
-
-def listed_chats_for(user: Person) -> QuerySet[Chat]:
-    """Chats in the list: those that people write in. Sub-agents' chats are linked from their parents."""
-    return chats_for(user).filter(root=None)
-
-
-def chats_older_than(found: QuerySet[Chat], last: Chat) -> QuerySet[Chat]:
-    """The chats of the page after the one that ends with `last`."""
-    found = found.filter(updated_at__lte=last.updated_at)
-    return found.filter(Q(updated_at__lt=last.updated_at) | Q(pk__lt=last.pk))
 
 
 def get_chat_for(user: Person, pk: int) -> Chat:

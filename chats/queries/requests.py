@@ -7,9 +7,12 @@ from typing import Any
 
 from django.db.models import BigAutoField
 
+from approvals.access import permissions
+from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
@@ -31,6 +34,15 @@ def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     asked = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
     # A request may have ended a moment before its call takes the outcome.
     return [request for pair in asked for request in pair if request is not None and request.pending]
+
+
+def question_for_message(user: Person, waiting: Sequence[ApprovalRequest]) -> ApprovalRequest | None:
+    """Return the request that a message of this person answers: the only one, if it is a question in one's own words."""
+    if len(waiting) != 1:
+        return None
+    (asked,) = waiting
+    in_words = asked.kind == Kind.QUESTION and asked.allow_text and not asked.options
+    return asked if in_words and permissions.may_answer(user, asked) else None
 
 
 _CALLS: Prepared[ToolCall] = Prepared(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 
 from approvals.actions.rulings import MAX_COMMENT
-from approvals.api.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId
+from approvals.api.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId, shown_with
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.runtime.canonical import MAX_BYTES, digest
@@ -30,23 +30,42 @@ def _known_verdict(word: str) -> str:
 
 class Option(Document):
     label: Label
+    """What the person reads and chooses."""
     id: Label | None = None
+    """What the answer says in place of the label."""
     description: Annotated[str, Field(max_length=2000)] | None = None
+    """A line below the label."""
 
 
 class Said(Document):
     role: Literal["user", "assistant", "system", "tool"]
+    """Who said it."""
     text: Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
+    """What was said, as plain text."""
 
 
 class NewRequest(Document):
     """A new request. Give `timeout` (milliseconds, 0 for none) or `deadline`, not both."""
 
+    model_config = shown_with(
+        {
+            "kind": "approval",
+            "title": "Refund order 4711?",
+            "tool_name": "refund",
+            "input": {"orderId": "4711", "amount": 250},
+            "message": "The customer says that the parcel never arrived.",
+        }
+    )
+
     kind: Literal["approval", "question", "form"]
+    """`approval` of a tool call, a `question` with or without options, or a `form` with `response_schema`."""
     title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)]
+    """The first line that people see."""
     message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Markdown.")] = ""
     tool_name: Short = ""
+    """The tool that would run. People filter, group and compare by it."""
     tool_call_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Your id of the call. The same id in the same workflow is the same request."""
     input: dict[str, Any] = Field(
         default_factory=dict, description="The input that would run. It cannot be changed later."
     )
@@ -54,10 +73,15 @@ class NewRequest(Document):
         default=None, description="A JSON Schema (2020-12) for the answer, or for changed input."
     )
     options: list[Option] = Field(default_factory=list, max_length=MAX_OPTIONS)
+    """The answers to choose from, for a question."""
     multiple: StrictBool = False
+    """Whether more than one option may be chosen."""
     allow_text: StrictBool = False
+    """Whether an answer in one's own words is accepted beside the options."""
     field_name: Short = ""
+    """What the answer is called in your program; returned as it is."""
     suggestions: list[Label] = Field(default_factory=list, max_length=MAX_SUGGESTIONS)
+    """Texts that fill the answer with one press."""
     context: Any = Field(default=None, description="Anything that helps the person decide; shown with the request.")
     messages: list[Said] = Field(
         default_factory=list,
@@ -65,17 +89,25 @@ class NewRequest(Document):
         description=f"The conversation before the request, oldest first; {MAX_TEXT_BYTES:,} bytes in total.",
     )
     priority: Literal["low", "normal", "high", "critical"] = "normal"
+    """The place in the inbox. A critical approval is confirmed by typing the name of the tool."""
     timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT)] = 0
+    """Milliseconds until it expires; 0 for never."""
     deadline: Moment | None = None
+    """When it expires."""
     default_response: Any = Field(default=None, description="The answer when the deadline passes. Not for approvals.")
     workflow_id: WorkflowId | None = None
+    """Your id of the run that waits; its requests are shown together."""
     workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = Field(
         default=None, description="The title that people see; the first one that is given stays."
     )
     step_path: list[Name] = Field(default_factory=list, max_length=50)
+    """Where in the run it waits, from the outside in."""
     thread_id: Name = ""
+    """Your id of the conversation, to find requests by."""
     agent: Short = ""
+    """The name of the agent that asks."""
     callback_url: WebAddress | None = None
+    """Where the decision is sent, signed (docs: webhooks)."""
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
         default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
@@ -95,29 +127,45 @@ class NewRequest(Document):
 class NewDecision(Document):
     """A person's verdict. `edited_input` goes with `edit`, `answer` with `respond`; `input_digest` is that of the input shown."""
 
+    model_config = shown_with({"verdict": "approve", "comment": "Refund it, and say sorry."})
+
     verdict: Annotated[str, AfterValidator(_known_verdict), Field(json_schema_extra={"enum": list(VERDICT_WORDS)})]
+    """What was decided."""
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
+    """A message to the agent."""
     edited_input: dict[str, Any] | None = None
+    """The whole input that may run in place of the proposed one."""
     answer: Any = None
+    """The answer to a question or form."""
     input_digest: Digest | None = Field(
         None, description="Refused with 409 `changed` if the request has a different one."
     )
 
 
 class NewCancel(Document):
+    model_config = shown_with({"comment": "The customer took the request back."})
+
     comment: Annotated[str, Field(max_length=MAX_COMMENT)] = ""
+    """Why, for the record and the agent."""
 
 
 class NewResult(Document):
     """The result of an approved call: `output` if it succeeded, `error` (not empty) if it failed."""
 
+    model_config = shown_with({"input_digest": f"sha256:{'0' * 64}", "output": {"refunded": 250}})
+
     input_digest: Annotated[Digest, Field(description="`decision.approved_digest` of the input that ran.")]
     output: Any = None
+    """What the tool returned."""
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)] | None = None
+    """Why it failed."""
 
 
 class NewEnd(Document):
+    model_config = shown_with({"outcome": "completed"})
+
     outcome: Literal["completed", "failed", "cancelled"]
+    """How the run ended."""
 
 
 class DecisionDocument(BaseModel):

@@ -25,9 +25,14 @@ from approvals.runtime.translation import translated
 
 
 class Document(BaseModel):
-    """A body or a set of filters; unknown fields are refused."""
+    """A body or a set of filters; unknown fields are refused. The text below a field is its description for clients."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+def shown_with(example: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a body with an example, for OpenAPI and the page that shows the API."""
+    return ConfigDict(json_schema_extra={"examples": [example]})
 
 
 def _moment(value: Any) -> datetime:

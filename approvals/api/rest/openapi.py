@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from approvals.api.rest import examples
 
 PROBLEM = {
     "title": "Problem",
@@ -31,22 +34,35 @@ def with_problems(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def operations(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the operations as the page shows them: method, path, texts, parameters, fields, statuses."""
+def operations(document: Mapping[str, Any], site: str = "") -> list[dict[str, Any]]:
+    """Return the operations as the page shows them: method, path, texts, parameters, fields, statuses, and examples.
+
+    `site` is the address of this installation, without a slash at its end.
+    """
     return [
-        {
-            "id": operation["operationId"],
-            "method": method.upper(),
-            "path": path,
-            "summary": operation["summary"],
-            "description": operation.get("description", ""),
-            "parameters": [_parameter(document, parameter) for parameter in operation["parameters"]],
-            "fields": list(_fields(document, operation)),
-            "statuses": [(str(status), found["description"]) for status, found in operation["responses"].items()],
-        }
+        _operation(document, site, path, method.upper(), operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
+
+
+def _operation(
+    document: Mapping[str, Any], site: str, path: str, method: str, operation: Mapping[str, Any]
+) -> dict[str, Any]:
+    body = _example(document, operation)
+    return {
+        "id": operation["operationId"],
+        "method": method,
+        "path": path,
+        "summary": operation["summary"],
+        "description": operation.get("description", ""),
+        "parameters": [_parameter(document, parameter) for parameter in operation["parameters"]],
+        "fields": list(_fields(document, operation)),
+        "statuses": [(str(status), found["description"]) for status, found in operation["responses"].items()],
+        "body": None if body is None else json.dumps(body, indent=2),
+        "curl": examples.curl(method, site + path, body),
+        "python": examples.python(method, site + path, body),
+    }
 
 
 def _parameter(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,11 +72,25 @@ def _parameter(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> dic
 
 def _fields(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Return the fields of a body."""
-    if "requestBody" not in operation:
-        return
-    body = _resolved(document, operation["requestBody"]["content"]["application/json"]["schema"])
-    for name, schema in body["properties"].items():
+    body = _body(document, operation)
+    for name, schema in body.get("properties", {}).items():
         yield _field(document, name, schema, required=name in body.get("required", ()))
+
+
+def _body(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of an operation's body; empty if it takes none."""
+    if "requestBody" not in operation:
+        return {}
+    return _resolved(document, operation["requestBody"]["content"]["application/json"]["schema"])
+
+
+def _example(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the example of a body, in the order of its fields; None if there is no body."""
+    body = _body(document, operation)
+    if not body:
+        return None
+    (example,) = body["examples"]
+    return {name: example[name] for name in body["properties"] if name in example}
 
 
 def _field(document: Mapping[str, Any], name: str, schema: Mapping[str, Any], *, required: bool) -> dict[str, Any]:

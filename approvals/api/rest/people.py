@@ -35,12 +35,13 @@ MAX_PAGE = 200
 class CommentFilters(Document):
     before: int | None = Field(None, ge=1, le=2**53, description="`next` of the previous page.")
     limit: int = Field(50, ge=1, le=MAX_PAGE)
+    """How many to return."""
 
 
 @router.post(
     "/requests/{uuid:request_id}/claim",
     response=HandlingDocument,
-    summary="Take a request",
+    summary="Claim a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
@@ -55,7 +56,7 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
 @router.post(
     "/requests/{uuid:request_id}/release",
     response=HandlingDocument,
-    summary="Give a request back",
+    summary="Release a claim",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def release_request(
@@ -70,7 +71,7 @@ def release_request(
 @router.post(
     "/requests/{uuid:request_id}/assign",
     response=HandlingDocument,
-    summary="Hand a request over",
+    summary="Assign a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def assign_request(
@@ -90,7 +91,7 @@ def assign_request(
 @router.get(
     "/requests/{uuid:request_id}/comments",
     response=Comments,
-    summary="Read the thread of a request",
+    summary="List internal notes",
     openapi_extra=problems(404),
 )
 def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
@@ -106,7 +107,7 @@ def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[Comme
 @router.post(
     "/requests/{uuid:request_id}/comments",
     response={201: CommentDocument},
-    summary="Comment on a request",
+    summary="Add an internal note",
     openapi_extra=problems(400, 404, 413, 415),
 )
 def create_comment(

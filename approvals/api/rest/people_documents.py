@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from approvals.api.rest.fields import Document, Moment
+from approvals.api.rest.fields import Document, Moment, shown_with
 from approvals.models.comments import MAX_TEXT
 from approvals.models.keys import MAX_ACTOR_NAME
 
@@ -18,21 +18,30 @@ ActorName = Annotated[str, Field(min_length=1, max_length=MAX_ACTOR_NAME)]
 class NewClaim(Document):
     """A claim. To take over the claim of somebody else, name them in `over` (`claimed_by`)."""
 
+    model_config = shown_with({})
+
     over: ActorName | None = None
+    """The current `claimed_by`, to take over their claim."""
 
 
 class NewRelease(Document):
     """The release of a claim; it has no fields."""
 
+    model_config = shown_with({})
+
 
 class NewAssignee(Document):
     """An assignment to somebody, or to nobody. Name the current assignee, so that nobody is overruled by accident."""
+
+    model_config = shown_with({"to": "bob"})
 
     to: UserName | None = Field(description="The name of an active user; null to unassign.")
     instead_of: UserName | None = Field(None, description="The current `assigned_to`, if the request is assigned.")
 
 
 class NewComment(Document):
+    model_config = shown_with({"text": "Asked the warehouse, they will look."})
+
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, description="Markdown.")]
 
 

@@ -28,22 +28,33 @@ class Entries(Document):
     """Filters of entries. `after` is the id of the last entry that the client has."""
 
     format: Literal["jsonl", "csv"] = "jsonl"
+    """One JSON document a line, or CSV."""
     event: Short | None = None
+    """Only this event, such as `request.decided`."""
     scope: Name | None = None
+    """Only of this client's scope."""
     workflow: Name | None = None
+    """Only of the workflow with this id."""
     request: UUID | None = None
+    """Only of this request."""
     thread: Name | None = None
+    """Only of this conversation."""
     tool: Short | None = None
+    """Only of this tool."""
     tool_call_id: Name | None = None
+    """Only of this tool call."""
     person: ActorName | None = Field(None, description="The recorded name: `bob`, or `API key billing of bob`.")
     at_from: Moment | None = None
+    """Recorded at this moment or later."""
     at_until: Moment | None = None
+    """Recorded at this moment or earlier."""
     after: int | None = Field(None, ge=0, le=2**53)
+    """The id of the last entry that you have."""
 
 
 @router.get(
     "/audit",
-    summary="The audit log",
+    summary="Read the audit log",
     openapi_extra=problems(
         **{"200": {"description": "OK", "content": {"application/x-ndjson": LINES, "text/csv": LINES}}}
     ),

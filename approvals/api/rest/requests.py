@@ -37,22 +37,39 @@ MAX_WAIT = 60
 MAX_PAGE = 200
 
 IdempotencyKey = Annotated[
-    str | None, Header(None, alias="Idempotency-Key", min_length=1, max_length=MAX_KEY, pattern=KEY_PATTERN)
+    str | None,
+    Header(
+        None,
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=MAX_KEY,
+        pattern=KEY_PATTERN,
+        description="Your id of this call. Sent again, it returns the same request.",
+    ),
 ]
 
 
 class Filters(Document):
     status: Status | None = None
+    """Only in this status."""
     kind: Kind | None = None
+    """Only of this kind."""
     tool: Short | None = None
+    """Only of this tool."""
     workflow: WorkflowId | None = None
+    """Only of your workflow with this id."""
     thread: Name | None = None
+    """Only of this conversation."""
     priority: Priority | None = None
+    """Only of this priority."""
     text: Name | None = Field(None, description="Words in the title, message, input, context or comments.")
     created_from: Moment | None = None
+    """Created at this moment or later."""
     created_until: Moment | None = None
+    """Created at this moment or earlier."""
     cursor: Name | None = Field(None, description="`next` of the previous page.")
     limit: int = Field(50, ge=1, le=MAX_PAGE)
+    """How many to return."""
 
 
 class Waiting(Document):
@@ -122,7 +139,7 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
 @router.get(
     "/requests/{uuid:request_id}",
     response=RequestDocument,
-    summary="Look at a request, or wait for its decision",
+    summary="Get a request, or wait for its decision",
     openapi_extra=problems(404),
 )
 def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]) -> HttpResponse:
@@ -142,7 +159,7 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
 @router.post(
     "/requests/{uuid:request_id}/decision",
     response=RequestDocument,
-    summary="Decide",
+    summary="Decide a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def decide_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]) -> HttpResponse:
@@ -170,7 +187,7 @@ def decide_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewDe
 @router.post(
     "/requests/{uuid:request_id}/cancel",
     response=RequestDocument,
-    summary="Withdraw a request",
+    summary="Cancel a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def cancel_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
@@ -184,7 +201,7 @@ def cancel_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCa
 @router.post(
     "/requests/{uuid:request_id}/result",
     response={201: ResultDocument, 200: ResultDocument},
-    summary="Report what an approved call did",
+    summary="Report the result of an approved call",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 def report_result(

@@ -55,9 +55,11 @@ def openapi(request: HttpRequest) -> HttpResponse:
 
 
 def index(request: HttpRequest) -> HttpResponse:
-    """Show a page that lists the operations."""
+    """Show a page that explains the operations, and lets a person try them."""
     document = schema()
-    return render(request, "approvals/api.html", {"info": document["info"], "operations": operations(document)})
+    site = request.build_absolute_uri("/").removesuffix("/")
+    context = {"info": document["info"], "operations": operations(document, site)}
+    return render(request, "approvals/api/page.html", context)
 
 
 def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

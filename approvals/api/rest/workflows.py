@@ -31,7 +31,7 @@ class Whose(Document):
 
 
 @router.get(
-    "/workflows/{workflow_id}", response=WorkflowDocument, summary="Look at a workflow", openapi_extra=problems(404)
+    "/workflows/{workflow_id}", response=WorkflowDocument, summary="Get a workflow", openapi_extra=problems(404)
 )
 def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, Query(...)]) -> WorkflowDocument:
     """Needs the scope `read`. Returns its state, and all its requests with their place (`step_path`)."""

@@ -12,7 +12,7 @@ from approvals.api.rest.openapi import operations
 from approvals.api.rest.urls import schema
 from tests.support.machine import Machine
 from tests.support.markup import parse
-from tests.support.people import bob
+from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
@@ -36,9 +36,9 @@ def test_the_page_lists_every_operation_and_every_field():
 
 def test_the_page_works_under_the_content_security_policy():
     html = parse(page())
-    ours = ("/static/", "/words.js")
+    ours = ("/static/", "/words.js", "/manifest.webmanifest")
     assert [one for one in html.find("script") if not one.attributes.get("src", "").startswith(ours)] == []
-    assert [one for one in html.find("link") if not one.attributes["href"].startswith("/static/")] == []
+    assert [one for one in html.find("link") if not one.attributes["href"].startswith(ours)] == []
     assert html.find("style") == []
 
 
@@ -79,3 +79,66 @@ def test_the_document_describes_the_messages_of_a_conversation():
     shown = schema()["components"]["schemas"]
     messages = shown["NewRequest"]["properties"]["messages"]["items"]["$ref"].rpartition("/")[2]
     assert set(shown[messages]["properties"]) == {"role", "text"}
+
+
+def test_a_browser_logs_in_first_and_a_program_gets_a_problem():
+    found = {
+        accept: (answer.status_code, answer.headers.get("Location", answer.headers["Content-Type"]))
+        for accept in ("text/html,application/xhtml+xml,*/*;q=0.8", "*/*", "application/json")
+        for answer in [Client().get("/api/v1/", headers={"Accept": accept})]
+    }
+    assert found == {
+        "text/html,application/xhtml+xml,*/*;q=0.8": (302, "/login/?next=/api/v1/"),
+        "*/*": (401, "application/problem+json"),
+        "application/json": (401, "application/problem+json"),
+    }
+
+
+def test_the_examples_of_the_page_work():
+    """Each body is sent as it stands, in an order in which each call is allowed."""
+    asker, decider = Machine(alice()), Machine(bob())
+    shown = {one["id"]: one for one in operations(schema())}
+    asked = asker.post("/requests", json.loads(shown["create_request"]["body"])).body
+    statuses = {}
+
+    def send(machine: Machine, name: str, **changes: str) -> dict:
+        path = shown[name]["path"].removeprefix("/api/v1")
+        path = path.format(request_id=asked["id"], workflow_id=asked["workflow_id"])
+        answer = machine.post(path, json.loads(shown[name]["body"]) | changes)
+        statuses[name] = answer.status
+        return answer.body
+
+    for name in ("claim_request", "release_request", "assign_request", "create_comment"):
+        send(decider, name)
+    digest = send(decider, "decide_request")["decision"]["approved_digest"]
+    send(asker, "report_result", input_digest=digest)
+    send(asker, "end_workflow")
+    asked = asker.ask()
+    send(asker, "cancel_request")
+    assert statuses == {
+        "claim_request": 200, "release_request": 200, "assign_request": 200, "create_comment": 201,
+        "decide_request": 200, "report_result": 201, "end_workflow": 200, "cancel_request": 200,
+    }  # fmt: skip
+    assert set(statuses) | {"create_request"} == {name for name, one in shown.items() if one["body"] is not None}
+
+
+def test_an_example_names_ids_and_quotes_its_body():
+    one = next(one for one in operations(schema(), "https://desk.example") if one["id"] == "decide_request")
+    assert one["curl"] == (
+        'curl -X POST "https://desk.example/api/v1/requests/$REQUEST_ID/decision" \\\n'
+        '  -H "Authorization: Bearer $PAUSEPOINT_KEY" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        """  -d '{"verdict": "approve", "comment": "Refund it, and say sorry."}'"""
+    )
+    compile(one["python"], "example", "exec")
+    assert 'f"https://desk.example/api/v1/requests/{request_id}/decision"' in one["python"]
+
+
+def test_every_parameter_and_field_has_a_description():
+    shown = operations(schema())
+    assert [
+        f"{one['id']} {field['name']}"
+        for one in shown
+        for field in [*one["parameters"], *one["fields"]]
+        if not field["description"] and field.get("place") != "path"
+    ] == []

@@ -12,6 +12,7 @@ from django.db import IntegrityError
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import notifications
+from approvals.outbound.links import confirm_link
 from approvals.states import Channel, Kind, Priority, Verdict
 from tests.support.desk.carrying import carry, group_of, later, sent, tell, with_address
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -26,8 +27,8 @@ def _public(settings):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
 
 
-def test_a_person_gets_a_mail_with_title_agent_and_link_and_nothing_else():
-    tell(with_address(bob()))
+def test_a_person_gets_a_mail_with_title_agent_and_links_and_nothing_else():
+    tell(reader := with_address(bob()))
     request = make_request(alice(), title="Refund 4711?", message="The customer is called Zoë.", input={"iban": "DE12"})
     carry()
     (message,) = mail.outbox
@@ -35,6 +36,8 @@ def test_a_person_gets_a_mail_with_title_agent_and_link_and_nothing_else():
     assert message.body == (
         "1 request is waiting:\n\nRefund 4711? (support)\n"
         f"https://desk.example.org/requests/{request.pk}/\n"
+        f"Approve: {confirm_link(request, reader, Verdict.APPROVE)}\n"
+        f"Reject: {confirm_link(request, reader, Verdict.REJECT)}\n"
     )  # fmt: skip
     rows = OutboxEvent.objects.order_by("pk")
     assert [(row.target, row.delivered_at is not None) for row in rows] == [
@@ -132,7 +135,7 @@ def test_fifty_requests_within_a_minute_become_two_mails():
     carry()
     assert [subject for _, subject in sent()[1:]] == ["[Pausepoint] 50 requests are waiting"]
     body = mail.outbox[1].body
-    assert body.count("https://desk.example.org/requests/") == 20
+    assert body.count("\nApprove: https://desk.example.org/requests/") == 20
     assert "… and 30 more: https://desk.example.org/" in body
     assert not OutboxEvent.objects.filter(delivered_at=None).exists()
 

@@ -252,7 +252,7 @@ def test_a_sub_agents_chat_takes_no_message_and_is_not_listed():
     below = Chat.objects.get(agent="accountant")
     with pytest.raises(actions.posting.BadMessage, match="the chat that started it"):
         say(below, "and me?")
-    assert [chat.agent for chat in queries.listed_chats_for(asker())] == ["boss"]
+    assert [chat.agent for chat in queries.filtered_chats_for(asker(), queries.ChatFilters())] == ["boss"]
     assert (below.title, below.shown.count()) == ("ask", 2)
 
 

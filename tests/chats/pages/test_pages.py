@@ -9,7 +9,7 @@ from approvals.models import Decision
 from chats import actions
 from chats.actions.posting import MAX_TEXT
 from chats.models import Chat, Message, Turn
-from tests.support.chats.scenes import asked, begin, completed, paused, text, use
+from tests.support.chats.scenes import SHIPPING, asked, begin, completed, paused, text, use
 from tests.support.chats.turns import make_chat, only_request, say
 from tests.support.markup import buttons, forms, parse
 from tests.support.people import alice, bob, carol
@@ -95,7 +95,7 @@ def test_htmx_gets_an_empty_composer_and_the_message(chat):
     client = browser(chat.owner)
     sent = client.post(f"{chat.get_absolute_url()}messages/", {"text": "hello"}, headers=HTMX)
     assert sent.status_code == 200
-    composer, message, turn = parse(sent.text).inside
+    composer, message, turn, _state = parse(sent.text).inside
     assert (composer.attributes["id"], composer.find("textarea")[0].text) == ("composer", "")
     assert (message.attributes["id"], message.words) == (f"message-{Message.objects.get().pk}", "hello")
     assert (turn.attributes["id"], turn.attributes["data-state"]) == ("turn", "queued")
@@ -246,3 +246,45 @@ def test_the_answer_is_shown_with_its_tools(chat):
     assert tool.find("summary")[0].words == "getWeather done"
     assert [shown.words for shown in tool.find("pre")] == ['{ "city": "Rome" }', '"done"']
     assert [emphasis.words for emphasis in page.find("em")] == ["moment"]
+
+
+def test_the_composer_says_what_a_message_does(chat):
+    client, found = browser(chat.owner), {}
+    for tool, value in (("", {"question": ""}), ("askHuman", {"question": "Which colour?"}), ("askUser", SHIPPING)):
+        if tool:
+            chat, _request = asked(chat.owner, tool, value)
+        (composer,) = parse(client.get(f"/chats/{chat.pk}/").text).find("form", id="composer")
+        (state,) = composer.find("div", id="composer-state")
+        words = [line.words for line in state.find("p")]
+        found[value["question"]] = (words, [button.words for button in state.find("button")])
+    waits = f"{SHIPPING['question']} waits for a decision. You can write when that is done."
+    assert found == {
+        "": ([], ["Send"]),
+        "Which colour?": (["Your message answers “Which colour?”."], ["Answer", "Stop and send"]),
+        SHIPPING["question"]: ([waits], ["Stop and send"]),
+    }
+
+
+def test_a_message_may_be_sent_in_place_of_what_waits():
+    chat, request = asked(asker := alice())
+    sent = browser(asker).post(f"/chats/{chat.pk}/messages/", {"text": "Never mind. Hello?", "instead": "stop"})
+    request.refresh_from_db()
+    states = list(chat.turns.order_by("id").values_list("state", flat=True))
+    assert (sent.status_code, request.status, states) == (302, "cancelled", ["stopped", "queued"])
+
+
+def test_a_message_does_not_stop_a_turn_that_runs(chat):
+    begin(say(chat, "hello"))
+    sent = browser(chat.owner).post(f"/chats/{chat.pk}/messages/", {"text": "Stop!", "instead": "stop"})
+    assert (sent.status_code, [turn.state for turn in chat.turns.all()], Turn.objects.get().stopped) == (
+        409,
+        ["running"],
+        False,
+    )
+
+
+def test_nobody_else_stops_a_turn_with_a_message():
+    chat, request = asked(alice())
+    sent = browser(bob()).post(f"/chats/{chat.pk}/messages/", {"text": "Mine!", "instead": "stop"})
+    request.refresh_from_db()
+    assert (sent.status_code, request.status) == (404, "pending")

@@ -36,13 +36,23 @@ POLICY = {
     "img-src": "'self' data:",
     "font-src": "'self'",
     "connect-src": "'self'",
+    "manifest-src": "'self'",
+    "worker-src": "'self'",
     "form-action": "'self'",
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
 LOG_INS = {"/login/", "/admin/login/"}  # the second points to the first
 RESETS = {"/password/reset/", "/password/reset/sent/", "/password/reset/x/x/"}
-OPEN = {"/login/", *RESETS, "/favicon.ico", "/words.js"}  # to everybody: one has to get in somehow
+OPEN = {
+    "/login/",
+    *RESETS,
+    "/favicon.ico",
+    "/words.js",
+    "/manifest.webmanifest",
+    "/worker.js",
+    "/offline/",
+}  # to everybody: one has to get in somehow
 #: Addresses that are no plain route, by their pattern.
 SAMPLES = {
     "(?P<url>.*)$": "absent/",

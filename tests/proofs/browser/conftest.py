@@ -68,7 +68,7 @@ class Windows:
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.complaints: list[str] = []
-        self.expected: list[str] = []
+        self.expected: list[str] = ["Service Worker registration blocked by Playwright"]
         self.contexts: list[BrowserContext] = []
 
     def tolerate(self, *words: str) -> None:
@@ -77,7 +77,8 @@ class Windows:
 
     def open(self, person: Person, path: str = "/", **options: Any) -> Page:
         """Open a window of this person at a page, and wait until it is live."""
-        context = self.browser.new_context(**options)
+        # A service worker would answer in place of the routes that tests set up.
+        context = self.browser.new_context(**{"service_workers": "block", **options})
         self.contexts.append(context)
         context.set_default_timeout(PATIENCE)
         context.add_init_script(PUSHED)

@@ -1,4 +1,4 @@
-"""Forms that the server refuses or does not answer show one error; a message is copied to an edit."""
+"""Forms that the server refuses or does not answer show one error; without a connection the app says so."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
 
+STORED = """async () => {
+    const shell = await caches.open("pausepoint-shell-1");
+    return (await shell.keys()).map((request) => new URL(request.url).pathname).filter((path) => !path.startsWith("/static/"));
+}"""
 LOST = "The server does not respond. Try again in a moment. Nothing is decided twice."
 
 
@@ -90,3 +94,21 @@ def test_message_is_copied_to_the_edit_form_until_it_is_changed(windows, people,
             server.value("SELECT comment FROM approvals_decision WHERE request_id = ?", request.replace("-", ""))
         )
     assert sent == ["Half of it came back", "Another reason", ""]
+
+
+def test_without_a_connection_the_app_shows_a_page_and_has_stored_nothing_else(windows, people):
+    windows.tolerate("ERR_INTERNET_DISCONNECTED", "WebSocket", "net::ERR")
+    _, request = people("requester").pause("Please refund order 961, 500 euros")
+    page = windows.open(people("approver"), f"/requests/{request}/", service_workers="allow")
+    page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+    page.reload()
+    assert page.evaluate("navigator.serviceWorker.controller !== null")
+    page.context.set_offline(True)
+    page.reload()
+    assert page.get_by_role("heading", level=1).inner_text() == "No connection"
+    assert page.evaluate("document.querySelector('.bar nav, .who')") is None
+    assert page.evaluate("getComputedStyle(document.querySelector('.problem')).maxWidth") == "560px"
+    assert page.evaluate(STORED) == ["/offline/"]
+    page.context.set_offline(False)
+    page.reload()
+    page.get_by_role("button", name="Approve", exact=True).wait_for()

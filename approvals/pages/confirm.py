@@ -1,0 +1,32 @@
+"""The page that a link in a mail opens, on which one button sends the verdict of the link."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from approvals import queries
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.outbound.links import verdict_of_link
+from approvals.pages.cards import card_for
+from approvals.states import Kind, Verdict
+
+
+@require_GET
+@refusals_as_pages
+def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
+    """Show the request with a button for the verdict of the link; if it is decided already, show its page."""
+    found = queries.get_request_for(request.user, pk)
+    verdict = verdict_of_link(token, found, request.user)
+    if verdict is None:
+        raise NotFound(_("This link is not valid, or is for somebody else. Open the request from your inbox."))
+    card = card_for(request.user, found)
+    if not card.may_close or found.kind != Kind.APPROVAL:
+        return redirect(found)
+    context = {"card": card, "verdict": verdict, "approves": verdict == Verdict.APPROVE}
+    return render(request, "approvals/request/confirm.html", context)

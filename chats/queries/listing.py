@@ -1,0 +1,73 @@
+"""The list of chats: its filters, and the state of each chat's last turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from approvals.access.permissions import Person
+from chats.models import Chat, Turn
+from chats.queries.chats import chats_for
+from chats.states import TurnState
+
+#: A search for words or for a state of the past looks at so many chats, the latest: neither has an index.
+WINDOW = 5_000
+MAX_WORDS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatFilters:
+    """Which chats to list. An empty value does not filter; `words` are looked for in titles, `state` is of the last turn."""
+
+    words: str = ""
+    agent: str = ""
+    state: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.agent or self.state)
+
+    def query(self, *, before: int) -> str:
+        """Return the query string of the page of chats that are older than the one with this id."""
+        given = {"q": self.words, "agent": self.agent, "state": self.state, "before": before}
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+def filtered_chats_for(user: Person, filters: ChatFilters, *, after: int | None = None) -> QuerySet[Chat]:
+    """Return the chats that people write in, latest first, with the state of the last turn in `state`.
+
+    Sub-agents' chats are linked from their parents. `after` is the id of the last chat of the page before.
+    """
+    found = chats_for(user).filter(root=None)
+    if filters:
+        found = _filtered(found, filters)
+    last = chats_for(user).filter(pk=after).first() if after is not None else None
+    if last is not None:
+        found = found.filter(updated_at__lte=last.updated_at).filter(
+            Q(updated_at__lt=last.updated_at) | Q(pk__lt=last.pk)
+        )
+    return found.annotate(state=_last_state())  # type: ignore[no-redef]  # declared on the model, to be read
+
+
+def _last_state() -> Subquery:
+    return Subquery(Turn.objects.filter(chat=OuterRef("pk")).order_by("-id").values("state")[:1])
+
+
+def _filtered(found: QuerySet[Chat], filters: ChatFilters) -> QuerySet[Chat]:
+    if filters.state in {TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED}:
+        # A chat has at most one such turn, which is its last; an index finds it.
+        states = (
+            [TurnState.SUSPENDED] if filters.state == TurnState.SUSPENDED else [TurnState.QUEUED, TurnState.RUNNING]
+        )
+        found = found.filter(pk__in=Turn.objects.filter(state__in=states).values("chat"))
+    else:
+        found = found.model.objects.select_related("owner").filter(pk__in=found.values("pk")[:WINDOW])
+        found = found.order_by("-updated_at", "-id")
+        if filters.state:
+            found = found.annotate(ended_as=_last_state()).filter(ended_as=filters.state)
+    if filters.agent:
+        found = found.filter(agent=filters.agent)
+    for word in filters.words.split():
+        found = found.filter(title__icontains=word)
+    return found

@@ -1,0 +1,31 @@
+// The service worker. It keeps one page for when there is no connection, with its styles and scripts, and nothing else: no
+// page with a request is ever stored.
+"use strict";
+
+const SHELL = "pausepoint-shell-1", OFFLINE = "/offline/";
+
+async function store() {
+  const shell = await caches.open(SHELL);
+  // Without cookies, so that the page is that of nobody.
+  const page = await fetch(OFFLINE, { credentials: "omit", cache: "reload" });
+  if (!page.ok) throw new Error(`${OFFLINE}: ${page.status}`);
+  const files = [...(await page.clone().text()).matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)].map((found) => found[1]);
+  await Promise.all([shell.put(OFFLINE, page), shell.addAll([...new Set(files)])]);
+}
+
+self.addEventListener("install", (event) => {
+  self.skipWaiting();
+  event.waitUntil(store());
+});
+
+self.addEventListener("activate", (event) => {
+  const old = async () => (await caches.keys()).filter((name) => name !== SHELL);
+  event.waitUntil(old().then((names) => Promise.all(names.map((name) => caches.delete(name)))).then(() => self.clients.claim()));
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event, { origin, pathname } = new URL(request.url);
+  if (request.method !== "GET" || origin !== self.location.origin) return;
+  if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match(OFFLINE)));
+  else if (pathname.startsWith("/static/")) event.respondWith(fetch(request).catch(async () => (await caches.match(request)) ?? Response.error()));
+});
