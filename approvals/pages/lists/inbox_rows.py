@@ -9,6 +9,7 @@ from itertools import groupby
 from django.contrib.auth.models import User
 from django.db.models import F, TextField
 from django.db.models.functions import Substr
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals import queries
@@ -45,6 +46,8 @@ class InboxRow:
     pickable: bool
     section: str
     values: Sequence[tuple[str, str]]
+    kind_label: str = ""
+    address: str = ""
 
     @property
     def version(self) -> str:
@@ -55,6 +58,10 @@ class InboxRow:
     def pick(self) -> str:
         """The value of the checkbox: the request's id and the digest of the input that the row shows."""
         return f"{self.request.pk}:{self.request.input_digest}"
+
+    @property
+    def pick_label(self) -> str:
+        return _("Select: %(title)s") % {"title": self.request.title}
 
     @property
     def words(self) -> str:
@@ -105,6 +112,9 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     requests = list(requests)
     settings = settings_of_tools({one.tool_name for one in requests})
     longer = _longer_beginnings(requests, settings)
+    # Looked up once for all rows: a long list is rendered for every page and push.
+    labels = {kind: str(kind.label) for kind in Kind}
+    home = reverse("approvals:requests")
     return [
         InboxRow(
             request=one,
@@ -112,6 +122,8 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
             pickable=_may_be_picked(user, one),
             section=section_of(user, one),
             values=_values(one, settings.get(one.tool_name), longer.get(str(one.pk), one.gist)),
+            kind_label=labels[Kind(one.kind)],
+            address=f"{home}{one.pk}/",
         )
         for one in requests
     ]

@@ -61,9 +61,10 @@ def refund(windows, server, people, capsys):
     """Ask for a refund while Bob's dashboard is open; return her chat, his dashboard and the card, and measure the delay."""
 
     def ask_for(text: str):
-        desk = windows.open(people("approver"))
-        # A row shows the values of the request, of which the order is one.
-        desk.evaluate(WATCH, re.search(r"\d+", text)[0])
+        # A row shows the values of the request, of which the order is one; after the decision nothing else opens.
+        order = re.search(r"\d+", text)[0]
+        desk = windows.open(people("approver"), f"/?q={order}")
+        desk.evaluate(WATCH, order)
         chat = ask(windows, people, text)
         took = desk.evaluate("window.seen") - asked_at(server, text)
         with capsys.disabled():
