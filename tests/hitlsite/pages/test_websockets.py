@@ -111,19 +111,6 @@ async def test_a_request_is_pushed_when_it_is_asked_and_when_it_is_decided():
         await page.until("state-completed")
 
 
-async def test_workflows_are_pushed_when_they_wait_and_when_they_end():
-    by, owner = await run(bob), await run(alice)
-    async with line("/ws/workflows/?since=0", by) as page, line("/ws/workflows/?q=other", by) as other:
-        request = await run(make_request, owner)
-        seen = await page.until(f'id="workflow-{request.workflow_id}"')
-        assert [one.attributes["data-list"] for one in parse(seen).find("li", class_="workflow-row")] == ["suspended"]
-        await run(desk.decide, request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD)
-        await run(desk.end_workflow, request.workflow, state="completed")
-        seen = await page.until('data-list="completed"')
-        assert [one.words for one in parse(seen).find("span", id="tab-workflows")] == ["0"]
-        assert await other.receive_nothing(QUIET)
-
-
 async def test_each_person_is_pushed_only_what_they_may_see_and_do():
     owner = await run(alice)
     people = {"Alice": owner, "Bob": await run(bob), "Carol": await run(carol), "Mallory": await run(mallory)}
