@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from tests.proofs.browser.test_inbox import ASK, announced, asked, batches, row, status  # noqa: F401 - a fixture
+from tests.proofs.browser.test_inbox import ASK, announced, batches, row, status
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def asked(people):
+    """Return a unique word, and a function that asks for a refund with it and returns the request's id."""
+    word = f"batch{next(batches)}"
+    numbers = itertools.count(1)
+    return word, lambda: people("requester").pause(f"Please refund order {word}-{next(numbers)}, 500 euros")[1]
 
 
 def test_critical_request_asks_for_its_name(windows, people, server, asked):
