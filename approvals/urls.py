@@ -8,12 +8,14 @@ from approvals.pages import assignees, confirm, inbox, request, review, workflow
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
+from approvals.pages.lists import palette, snoozes, views
 
 app_name = "approvals"
 
 urlpatterns = [
-    path("", workflows.dashboard, name="dashboard"),
+    path("", inbox.requests_page, name="dashboard"),
     path("requests/", inbox.requests_page, name="requests"),
+    path("requests/suggestions/", inbox.suggestions, name="suggestions"),
     path("requests/bulk/", inbox.bulk_page, name="bulk"),
     path("requests/<uuid:pk>/", request.request_page, name="request"),
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
@@ -31,6 +33,11 @@ urlpatterns = [
     path("audit/export.jsonl", audit.audit_export, {"kind": "jsonl"}, name="audit-jsonl"),
     path("audit/reports/", audit.save_report, name="save-report"),
     path("audit/reports/delete/", audit.delete_report, name="delete-report"),
+    path("requests/<uuid:pk>/snooze/", snoozes.snooze, name="snooze"),
+    path("views/", views.save, name="save-view"),
+    path("views/counts/", views.counts, name="view-counts"),
+    path("views/<int:pk>/delete/", views.delete, name="delete-view"),
+    path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
     path("settings/", include("approvals.pages.settings.urls")),

@@ -46,7 +46,7 @@ class Origin:
     """Where a client's request comes from.
 
     `scope` is the client, `source` the way the request came, `digest` is over everything that was sent. Without a
-    `workflow` the request gets one of its own, which has its id as key and its title, and ends with it.
+    `workflow` the request gets one of its own, which has its id as key, and ends with it.
     """
 
     scope: str
@@ -142,8 +142,8 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
         workflow = open_workflow(
             scope=origin.scope,
             key=origin.workflow or str(request_id),
-            # The title of a first request would be a poor name for a workflow that its client has named.
-            title=origin.workflow_title or origin.workflow or ask.title,
+            # The title of its first request would be a poor name for a workflow.
+            title=origin.workflow_title or origin.workflow or str(request_id),
             source=origin.source,
             owner=person_behind(by),
             agent=origin.agent,

@@ -16,6 +16,7 @@ from approvals.actions.deciding import expire_if_overdue
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_handling
 from approvals.actions.rulings import too_late
+from approvals.actions.snoozing import end_snoozes
 from approvals.exceptions import CannotBeAssigned, NotAllowed, Taken
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
@@ -92,6 +93,7 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
                     words = _("The assignee has changed: this request is now assigned to %(name)s.") % {"name": name}
                 raise _taken(words, request, claimed_by=request.claimed_name)
             _touch(request, assigned_to=to)
+            end_snoozes(request, by=by)
             if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
                 _free(request)
             record = {"to": to.get_username() if to else None, "from": name or None}

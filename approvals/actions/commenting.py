@@ -12,6 +12,7 @@ from approvals.access import permissions
 from approvals.actions.indexing import add_words
 from approvals.actions.locking import lock_visible_request
 from approvals.actions.publishing import publish_handling
+from approvals.actions.snoozing import end_snoozes
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
@@ -45,6 +46,7 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
             changes["claimed_at"] = locked.now
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
         add_words(request.pk, text)
+        end_snoozes(request, by=by)
         record = {"comment_id": stored.pk, "text": text}
         publish_handling("request.commented", request, record=record, actor=by, via=via, comment=stored.pk)
     return stored

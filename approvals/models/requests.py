@@ -44,6 +44,8 @@ class Workflow(models.Model):
     has_targets: bool = True
     #: The title that the reader may see, where `queries.workflows_for` has annotated it for an assignee.
     seen_title: str | None = None
+    #: The latest requests that the reader may see, where `queries.workflow_list.with_steps` has read them; latest first.
+    steps: list[ApprovalRequest]
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["scope", "key"], name="workflow_scope_key")]

@@ -12,11 +12,11 @@ from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.pages.cards import card_for
-from approvals.pages.context import visible_request, visible_suspended_workflow, workflow_card
+from approvals.pages.context import visible_request
 from approvals.queries import comments
 from approvals.states import Door
 
-ASSIGNED = "request.assigned"
+ASSIGNED, COMMENTED = "request.assigned", "request.commented"
 
 
 def render_change(user: User, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door) -> str:
@@ -30,10 +30,6 @@ def render_change(user: User, shared: BatchCache, event: str, request_id: str, c
     render_keys = [card.render_key]
     if event == ASSIGNED:
         context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == user.pk}
-        if request.pending and door == Door.DASHBOARD:
-            waiting = visible_suspended_workflow(user, shared, request)
-            context["item"] = workflow_card(user, waiting) if waiting is not None else None
-            render_keys += [each.render_key for each in context["item"]["cards"]] if waiting is not None else []
     if comment is not None:
         context["comments"] = comments.comments_of(request).filter(pk=comment)
     return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))

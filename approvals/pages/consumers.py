@@ -27,7 +27,7 @@ from approvals.live.batching import BatchCache, BatchReader
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import assignee_pushes
 from approvals.pages.cards import card_for, named_in
-from approvals.pages.context import counts, visible_request, visible_suspended_workflow, workflow_card
+from approvals.pages.context import tab_counts, visible_request
 from approvals.pages.result_pushes import render_results
 from approvals.runtime import database
 from approvals.runtime.cursors import number_from
@@ -177,7 +177,7 @@ def _live_mark(*, live: bool) -> str:
 
 
 class DeskConsumer(LiveConsumer):
-    """The dashboard, and the pages of one request or workflow."""
+    """The pages of one request or workflow."""
 
     def groups_for(self, user: User) -> list[str]:
         return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_everything(user) else [])]
@@ -190,12 +190,10 @@ class DeskConsumer(LiveConsumer):
         touched = assignee_pushes.render_missed(user, since, limit=CATCH_UP)
         if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_outdated.html")
-        pending = [request.workflow_id for request in missed if request.pending]
-        waiting = {found.pk: found for found in queries.suspended_workflows_for(user).filter(pk__in=pending)}
-        changed = [_changed(user, shared, request, waiting.pop(request.workflow_id, None)) for request in missed]
+        changed = [_changed(user, shared, request) for request in missed]
         over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
-        changed += [_ended(workflow) for workflow in reversed(over)]
-        return "".join(changed) + render_results(missed) + touched + (_counted(user, shared) if changed else "")
+        changed += [_state(workflow) for workflow in reversed(over)]
+        return "".join(changed) + render_results(missed) + touched + (render_counts(user, shared) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a request that was created or decided, or a workflow that ended."""
@@ -212,47 +210,39 @@ def parse_since(query: bytes) -> datetime | None:
 def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_id: str) -> str:
     request = visible_request(user, shared, request_id) if request_id else None
     if request is not None:
-        waiting = visible_suspended_workflow(user, shared, request) if request.pending else None
-        named = {pk for each in (request, *_requests_of(waiting)) for pk in named_in(each)}
-        concerned = {request.requested_by_id, request.assigned_to_id}
+        named, concerned = named_in(request), {request.requested_by_id, request.assigned_to_id}
 
         def changed() -> str:
             result = shared.once(("result", visibility_key(user)), lambda: render_results([request]))
-            return _changed(user, shared, request, waiting) + result + _counted(user, shared, concerned)
+            card = _changed(user, shared, request) + _state(request.workflow)
+            return card + result + render_counts(user, shared, concerned)
 
         return shared.once(("viewer", viewer_key(user, named)), changed)
     cache_key = ("workflow", visibility_key(user))
     workflow = shared.once(cache_key, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:
         return ""
-    return shared.once(("ended", workflow.shown_title), lambda: _ended(workflow)) + _counted(
-        user, shared, {workflow.owner_id}
-    )
+    return shared.once("ended", lambda: _state(workflow)) + render_counts(user, shared, {workflow.owner_id})
 
 
-def _requests_of(waiting: Workflow | None) -> Sequence[ApprovalRequest]:
-    return list(waiting.requests.all()) if waiting is not None else []
-
-
-def _ended(workflow: Workflow) -> str:
+def _state(workflow: Workflow) -> str:
     return render_to_string("approvals/workflows/_push.html", {"workflow": workflow})
 
 
-def _changed(user: User, shared: BatchCache, request: ApprovalRequest, waiting: Workflow | None) -> str:
-    """Render the request's card, and the whole workflow if it is suspended, for pages that do not show it yet."""
-    context: dict[str, Any] = {
-        "card": card_for(user, request),
-        "workflow": request.workflow,
-        "item": workflow_card(user, waiting) if waiting is not None else None,
-    }
-    cards = [context["card"], *(context["item"]["cards"] if waiting is not None else ())]
-    render_key = ("changed", waiting.shown_title if waiting is not None else "", *(card.render_key for card in cards))
-    return shared.once(render_key, lambda: render_to_string("approvals/request/_push.html", context))
-
-
-def _counted(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
-    """Render the counts. Count again what waits for this person only if they are among `concerned` (None: everyone)."""
-    found = counts(user, shared, own=concerned is None or user.pk in concerned)
+def _changed(user: User, shared: BatchCache, request: ApprovalRequest) -> str:
+    """Render the request's card."""
+    card = card_for(user, request)
     return shared.once(
-        tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", {**found, "oob": True})
+        ("changed", card.render_key), lambda: render_to_string("approvals/request/_push.html", {"card": card})
     )
+
+
+def render_counts(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
+    """Render the counts of the tabs; "" if they cannot have changed for this person.
+
+    For those who decide everything they always may; for others, if they are among `concerned` (None: everyone).
+    """
+    if concerned is not None and user.pk not in concerned and not permissions.decides_everything(user):
+        return ""
+    found = tab_counts(user, shared)
+    return shared.once(tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", found))

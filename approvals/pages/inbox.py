@@ -6,23 +6,29 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.exceptions import Invalid
+from approvals.access import permissions
+from approvals.exceptions import Invalid, NotFound
 from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
-from approvals.pages.context import waiting_count_for
-from approvals.pages.inbox_rows import group_rows
+from approvals.pages.context import tab_counts
+from approvals.pages.lists.filter_chips import TYPED, chips_of, kept_fields, order_chips
+from approvals.pages.lists.inbox_rows import Group, group_rows, section_rows
 from approvals.queries import COUNT_LIMIT, request_list
-from approvals.queries.filters import AGES, ANY, GROUPS, OVER, Filters, filters_from, valid_filters_in
-from approvals.states import FINAL, Kind, Priority, Status, Verdict
+from approvals.queries.filters import Filters, ListCursor, filters_from, valid_filters_in
+from approvals.queries.sections import RECENT, sections_of
+from approvals.queries.snoozes import snoozes_of
+from approvals.queries.views import suggested_values, views_for
+from approvals.runtime.text import visible
+from approvals.states import Verdict
 
 
 @require_GET
@@ -32,30 +38,50 @@ def requests_page(request: SignedIn) -> HttpResponse:
     try:
         filters = filters_from(request.GET)
     except Invalid as refusal:
-        context = {
-            "filters": valid_filters_in(request.GET),
-            "refusal": refusal,
-            "choices": choices(),
-            "rendered_at": rendered_at,
-        }
+        context = filter_context(request, valid_filters_in(request.GET)) | {"refusal": refusal}
         return render(request, "approvals/inbox/page.html", context, status=refusal.status)
-    rows, after = request_list.page_of(request.user, filters)
+    shared = BatchCache()
+    groups, after = groups_of(request.user, filters)
+    snoozed, wakes_at = snoozes_of(request.user)
     context = {
+        **filter_context(request, filters),
         "rendered_at": rendered_at,
-        "filters": filters,
-        "choices": choices(),
-        "groups": group_rows(request.user, rows, filters),
-        "rows": rows,
+        "groups": groups,
+        "found_rows": sum(len(group.rows) for group in groups if group.name != RECENT),
         "next": filters.at(after) if after else None,
         "first": filters.at(None),
-        "live_query": replace(filters, after=None, group="").query,
-        "tools": sorted({row.tool_name for row in rows} - {""}),
-        "agents": sorted({row.agent for row in rows} - {""}),
-        "people": sorted({row.requested_by.get_username() for row in rows}),
-        "waiting_count": waiting_count_for(request.user, BatchCache()),
+        "live_query": replace(filters, after=None, sort="", group="").query,
+        "snoozed_count": snoozed,
+        "wakes_at": wakes_at,
+        **tab_counts(request.user, shared),
         **count(request.user, filters),
     }
     return render(request, "approvals/inbox/page.html", context)
+
+
+def groups_of(user: User, filters: Filters) -> tuple[list[Group], ListCursor | None]:
+    """Return a page of the list under its headings, and the cursor of the next page or None."""
+    if filters.sectioned:
+        found = sections_of(user, filters)
+        return section_rows(user, found.rows), found.after
+    rows, after = request_list.page_of(user, filters)
+    return group_rows(user, rows, filters), after
+
+
+def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
+    """Return the context of the filters, of the views, and of the keyboard help."""
+    views, shown = views_for(request.user), replace(filters, after=None).query
+    return {
+        "filters": filters,
+        "chips": chips_of(filters),
+        "orders": order_chips(filters),
+        "views": views,
+        "view": next((view for view in views if view.query == shown), None),
+        "shown_query": shown,
+        "without_search": replace(filters, after=None, q="").query,
+        "search_fields": kept_fields(filters, "q"),
+        "may_decide": permissions.decides_everything(request.user),
+    }
 
 
 def count(user: Any, filters: Filters) -> dict[str, int]:
@@ -63,17 +89,21 @@ def count(user: Any, filters: Filters) -> dict[str, int]:
     return {"found_count": request_list.count_of(user, filters), "count_limit": COUNT_LIMIT}
 
 
-def choices() -> dict[str, list[tuple[str, Any]]]:
-    """Return the options of each filter as (value, label), without the empty option."""
-    over = [(str(one), one.label) for one in Status if one in FINAL]
-    words = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
-    return {
-        "status": [(OVER, _("Decided")), *over, (ANY, _("All"))],
-        "kind": list(Kind.choices),
-        "priority": list(reversed(Priority.choices)),
-        "age": list(AGES.items()),
-        "group": [(group, words[group]) for group in GROUPS],
+@require_GET
+@refusals_as_pages
+def suggestions(request: SignedIn) -> HttpResponse:
+    """Show the most frequent values of one filter as links, for its chip."""
+    query = request.GET.copy()
+    name = query.pop("field", [""])[-1]
+    if name not in TYPED:
+        raise NotFound
+    filters = filters_from(query)
+    found = suggested_values(request.user, filters, name)
+    context = {
+        "values": [(visible(value), filters.with_value(name, value), number) for value, number in found],
+        "home": reverse("approvals:dashboard"),
     }
+    return render(request, "approvals/inbox/_suggestions.html", context)
 
 
 @require_POST
@@ -107,5 +137,6 @@ def bulk_page(request: SignedIn) -> HttpResponse:
 
 def back_to(request: SignedIn) -> str:
     """Return the address of the inbox view that sent the form."""
-    target, home = sent_address(request, "back"), reverse("approvals:requests")
-    return target if target == home or target.startswith(f"{home}?") else home
+    target, home = sent_address(request, "back"), reverse("approvals:dashboard")
+    lists = (home, reverse("approvals:requests"))
+    return target if any(target == one or target.startswith(f"{one}?") for one in lists) else home

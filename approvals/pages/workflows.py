@@ -1,45 +1,64 @@
-"""Pages about workflows: the dashboard, the completed workflows, and one workflow with its requests."""
+"""The tab Workflows, with the suspended and the completed ones, and the page of one workflow with its requests."""
 
 from __future__ import annotations
+
+from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from approvals import queries
+from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
+from approvals.live.batching import BatchCache
 from approvals.pages.cards import card_for
-from approvals.pages.context import counts, ended_cursor, suspended_cursor, workflow_card
+from approvals.pages.context import tab_counts
+from approvals.pages.lists.workflow_rows import duration_words, workflow_row
+from approvals.queries import PAGE, WorkflowCursor
 from approvals.queries.results import results_of
+from approvals.queries.search_words import MAX_SEARCH
+from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, page_of_workflows
 
+#: How many completed workflows are shown below the suspended ones.
 COMPLETED_SHOWN = 20
 
 
 @require_GET
-def dashboard(request: SignedIn) -> HttpResponse:
-    rendered_at = timezone.now()
-    after = queries.WorkflowCursor.parse(request.GET.get("after", ""))
-    page = list(queries.suspended_workflows_for(request.user, after=after)[: queries.PAGE + 1])
-    suspended, more = page[: queries.PAGE], len(page) > queries.PAGE
+@refusals_as_pages
+def workflows(request: SignedIn) -> HttpResponse:
+    """List the suspended workflows and the latest completed ones; with `show`, page by page one of them."""
+    rendered_at, shared, user = timezone.now(), BatchCache(), request.user
+    q, show = request.GET.get("q", "").strip(), request.GET.get("show", "")
+    if len(q) > MAX_SEARCH or "\x00" in q:
+        raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_SEARCH})
+    after = WorkflowCursor.parse(request.GET.get("after", "")) if show in (SUSPENDED, ENDED) else None
+    lists = []
+    for which in (SUSPENDED, ENDED):
+        if show not in ("", which):
+            continue
+        limit = COMPLETED_SHOWN if which == ENDED and not show else PAGE
+        found = page_of_workflows(user, which, q=q, after=after, limit=limit)
+        following = {"show": which, "q": q, "after": str(found.after) if show and found.after else ""}
+        lists.append(
+            {
+                "which": which,
+                "rows": [workflow_row(one) for one in found.workflows],
+                "next": found.after,
+                "next_query": f"?{urlencode({name: value for name, value in following.items() if value})}",
+            }
+        )
     context = {
         "rendered_at": rendered_at,
+        "lists": lists,
+        "q": q,
+        "show": show,
         "after": after,
-        "suspended": [workflow_card(request.user, workflow) for workflow in suspended],
-        "next": suspended_cursor(suspended[-1]) if more else None,
-        "completed": list(queries.ended_workflows_for(request.user)[:COMPLETED_SHOWN]),
-        **counts(request.user),
+        "searched": SEARCHED,
+        **tab_counts(user, shared),
     }
-    return render(request, "approvals/dashboard/page.html", context)
-
-
-@require_GET
-def workflows(request: SignedIn) -> HttpResponse:
-    """List the workflows that ended, page by page."""
-    found = queries.ended_workflows_for(request.user, after=queries.WorkflowCursor.parse(request.GET.get("after", "")))
-    page = list(found[: queries.PAGE + 1])
-    shown, more = page[: queries.PAGE], len(page) > queries.PAGE
-    context = {"completed": shown, "next": ended_cursor(shown[-1]) if more else None}
     return render(request, "approvals/workflows/list.html", context)
 
 
@@ -56,5 +75,6 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
         "workflow": found,
         "steps": [(card_for(request.user, step), results.get(step.pk)) for step in steps],
         "trail": trail,
+        "duration": duration_words((found.ended_at or rendered_at) - found.started_at),
     }
     return render(request, "approvals/workflows/detail.html", context)

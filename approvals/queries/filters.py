@@ -1,12 +1,12 @@
-"""The filters of the inbox at `/requests/`: parsed from its query string, and written back to one."""
+"""The filters of the inbox: parsed from its query string, and written back to one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 from uuid import UUID
 
 from django.http import QueryDict
@@ -22,6 +22,9 @@ from approvals.states import FINAL, Kind, Priority, Status
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
 STATUSES = (WAITING, OVER, *(str(one) for one in Status if one in FINAL), ANY)
 GROUPS = ("agent", "tool", "workflow")
+#: How waiting requests are sorted; empty is by urgency.
+BY_DEADLINE, NEWEST, OLDEST = "deadline", "newest", "oldest"
+SORTS = (BY_DEADLINE, NEWEST, OLDEST)
 #: `under-1h` means requested less than an hour ago, `over-1h` longer ago.
 SPANS = {"1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 AGES = {
@@ -33,6 +36,14 @@ AGES = {
     "over-1d": gettext_lazy("over a day"),
     "over-7d": gettext_lazy("over a week"),
     "over-30d": gettext_lazy("over 30 days"),
+}
+#: `1h` means that the deadline is at most an hour away.
+NO_DEADLINE = "none"
+DEADLINES = {
+    "1h": gettext_lazy("within an hour"),
+    "1d": gettext_lazy("within a day"),
+    "7d": gettext_lazy("within a week"),
+    NO_DEADLINE: gettext_lazy("no deadline"),
 }
 
 
@@ -52,7 +63,11 @@ class ListCursor(Cursor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """One view of the inbox. An empty value does not filter; `person` requested, `by` decided, `mine` means assigned to me."""
+    """One view of the inbox. An empty value does not filter.
+
+    `person` requested, `by` decided, `mine` means assigned to me, `start` and `end` are the first and last day (UTC) on which
+    it was requested, and `snoozed` shows what I have snoozed, which is hidden otherwise.
+    """
 
     status: str = WAITING
     kind: str = ""
@@ -62,8 +77,13 @@ class Filters:
     person: str = ""
     by: str = ""
     age: str = ""
+    deadline: str = ""
+    start: str = ""
+    end: str = ""
     mine: str = ""
+    snoozed: str = ""
     q: str = ""
+    sort: str = ""
     group: str = ""
     after: ListCursor | None = None
 
@@ -81,12 +101,26 @@ class Filters:
     @property
     def narrowed(self) -> bool:
         """Whether any filter other than the status is set."""
-        return replace(self, status=WAITING, group="", after=None) != Filters()
+        return replace(self, status=WAITING, sort="", group="", after=None) != Filters()
 
     @property
-    def uses_more(self) -> bool:
-        """Whether a filter or grouping in the collapsed part of the form is set."""
-        return replace(self, q="").narrowed or bool(self.group)
+    def plain(self) -> bool:
+        """Whether this is the inbox without filters, on whatever page and in whatever order."""
+        return self.waiting and not self.narrowed
+
+    @property
+    def sectioned(self) -> bool:
+        """Whether the list has sections: waiting requests by urgency."""
+        return self.waiting and not (self.group or self.sort or self.snoozed)
+
+    def without(self, *names: str) -> str:
+        """Return the query string of the first page without these filters, to append another one to; it ends with `?` or `&`."""
+        kept = replace(self, after=None, **{name: getattr(Filters(), name) for name in names}).query
+        return kept if kept == "?" else f"{kept}&"
+
+    def with_value(self, name: str, value: str) -> str:
+        """Return the query string of the first page with one filter set to a value."""
+        return f"{self.without(name)}{name}={quote_plus(value)}"
 
     def at(self, cursor: ListCursor | None) -> Filters:
         """Return the same view at the page after a cursor; None is the first page."""
@@ -107,6 +141,14 @@ def _at_most(limit: int) -> Callable[[str], str]:
     return check
 
 
+def _day(value: str) -> str:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return _("is not a date like 2026-11-23")
+    return "" if len(value) == 10 else _("is not a date like 2026-11-23")
+
+
 CHECKS: dict[str, Callable[[str], str]] = {
     "status": _one_of(STATUSES),
     "kind": _one_of(tuple(Kind.values)),
@@ -116,8 +158,13 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "person": _at_most(150),
     "by": _at_most(MAX_ACTOR_NAME),
     "age": _one_of(tuple(AGES)),
+    "deadline": _one_of(tuple(DEADLINES)),
+    "start": _day,
+    "end": _day,
     "mine": _one_of(("1",)),
+    "snoozed": _one_of(("1",)),
     "q": _at_most(MAX_SEARCH),
+    "sort": _one_of(SORTS),
     "group": _one_of(GROUPS),
     "after": lambda value: "" if ListCursor.parse(value) else _("is not a cursor of this list"),
 }
@@ -159,4 +206,9 @@ def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
             found[name] = value
     if "by" in found and found.setdefault("status", OVER) == WAITING:
         errors["by"] = _("only applies to decided requests; choose another status")
+    for name in ("deadline", "snoozed"):
+        if name in found and found.get("status", WAITING) != WAITING:
+            errors[name] = _("only applies to waiting requests; remove the status")
+    if found.get("sort") == BY_DEADLINE and "group" in found:
+        errors["sort"] = _("cannot be combined with groups; remove one of them")
     return found, errors

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,8 +17,19 @@ from django.utils import timezone
 from approvals import queries
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, Decision
-from approvals.queries.filters import OVER, SPANS, WAITING, Filters, ListCursor
+from approvals.queries.filters import (
+    BY_DEADLINE,
+    NEWEST,
+    NO_DEADLINE,
+    OLDEST,
+    OVER,
+    SPANS,
+    WAITING,
+    Filters,
+    ListCursor,
+)
 from approvals.queries.search import with_words
+from approvals.queries.snoozes import snoozed_by
 from approvals.runtime.cursors import number_from
 from approvals.states import Status
 
@@ -37,10 +50,17 @@ class Order:
     fields: tuple[str, ...]
     columns: tuple[str, ...]
 
+    @property
+    def descends(self) -> bool:
+        return self.fields[0].startswith("-")
+
 
 TABLE, DECIDED = ApprovalRequest._meta.db_table, Decision._meta.db_table
 #: Waiting requests: most urgent first, then oldest first.
 MOST_URGENT = Order(("urgency", "created_at", "id"), (f"{TABLE}.urgency", f"{TABLE}.created_at", f"{TABLE}.id"))
+FIRST = Order(("created_at", "id"), (f"{TABLE}.created_at", f"{TABLE}.id"))
+LAST = Order(("-created_at", "-id"), FIRST.columns)
+DUE = Order(("deadline_at", "id"), (f"{TABLE}.deadline_at", f"{TABLE}.id"))
 #: All other lists: latest change first.
 LATEST = Order(("-changed_at", "-id"), (f"{TABLE}.changed_at", f"{TABLE}.id"))
 #: One person's decisions, latest first, which have an index of their own.
@@ -49,10 +69,27 @@ DECISIONS = Order(
 )
 
 
-def order_of(filters: Filters) -> Order:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a list that one index sorts: the rows that fit `rows`, in this order."""
+
+    order: Order
+    rows: Q = field(default_factory=Q)
+
+
+#: By deadline: first what has one, then the rest, oldest first.
+BY_DEADLINES = (Part(DUE, Q(deadline_at__isnull=False)), Part(FIRST, Q(deadline_at__isnull=True)))
+
+
+def parts_of(filters: Filters) -> tuple[Part, ...]:
+    """Return the parts of a list, one after another."""
     if filters.by and not filters.group:
-        return DECISIONS
-    return MOST_URGENT if filters.waiting else LATEST
+        return (Part(DECISIONS),)
+    if not filters.waiting:
+        return (Part(LATEST),)
+    if filters.sort == BY_DEADLINE:
+        return BY_DEADLINES
+    return (Part({NEWEST: LAST, OLDEST: FIRST}.get(filters.sort, MOST_URGENT)),)
 
 
 def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
@@ -94,26 +131,67 @@ def _apply(found: QuerySet[ApprovalRequest], user: User, filters: Filters) -> Qu
         )
     if filters.mine:
         found = found.filter(assigned_to=user.pk)
-    if filters.age:
-        side, _, span = filters.age.partition("-")
-        moment = timezone.now() - SPANS[span]
-        found = found.filter(created_at__gt=moment) if side == "under" else found.filter(created_at__lte=moment)
+    found = found.filter(*_times(filters))
+    if filters.snoozed:
+        found = found.filter(pk__in=snoozed_by(user))
+    elif filters.waiting:
+        found = found.exclude(pk__in=snoozed_by(user))
     return with_words(found, filters.q) if filters.q else found
 
 
-def page_of(user: User, filters: Filters) -> tuple[list[ApprovalRequest], ListCursor | None]:
-    """Return one page, with `gist` and `opening` on each request, and the cursor of the next page or None."""
-    order = [*([COLUMNS[filters.group]] if filters.group else []), *order_of(filters).fields]
-    sides = [side.order_by(*order) for side in _sides(user, filters)]
-    if filters.after is not None:
-        sides = [side.filter(_after(side, filters, filters.after)) for side in sides]
-    if len(sides) > 1:
-        # The first page of the union consists of rows from the first page of each side.
-        first = {pk for side in sides for pk in side.values_list("pk", flat=True)[: PAGE + 1]}
-        sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
-    rows = list(listed(sides[0].select_related(*RELATED))[: PAGE + 1])
+def _times(filters: Filters) -> Iterator[Q]:
+    now = timezone.now()
+    if filters.age:
+        side, _, span = filters.age.partition("-")
+        moment = now - SPANS[span]
+        yield Q(created_at__gt=moment) if side == "under" else Q(created_at__lte=moment)
+    if filters.deadline:
+        soon = filters.deadline != NO_DEADLINE
+        yield Q(deadline_at__lte=now + SPANS[filters.deadline]) if soon else Q(deadline_at__isnull=True)
+    if filters.start:
+        yield Q(created_at__gte=_midnight(filters.start))
+    if filters.end:
+        yield Q(created_at__lt=_midnight(filters.end) + timedelta(days=1))
+
+
+def _midnight(day: str) -> datetime:
+    # A day more than the calendar has cannot be added.
+    return datetime.combine(min(date.fromisoformat(day), date.max - timedelta(days=1)), time(), UTC)
+
+
+def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[list[ApprovalRequest], ListCursor | None]:
+    """Return one page, with `gist` and `opening` on each request, and the cursor of the next page or None.
+
+    `only` leaves out rows that the page shows elsewhere.
+    """
+    parts, rows = parts_of(filters), list[ApprovalRequest]()
+    begun = filters.after.urgency if filters.after and len(parts) > 1 else 0
+    for number, part in enumerate(parts[begun:]):
+        cursor = filters.after if number == 0 else None
+        rows += _rows_of(user, filters, part, cursor, only or Q(), PAGE + 1 - len(rows))
+        if len(rows) > PAGE:
+            break
     shown, more = rows[:PAGE], len(rows) > PAGE
     return shown, cursor_of(shown[-1], filters) if more else None
+
+
+def _rows_of(
+    user: User, filters: Filters, part: Part, cursor: ListCursor | None, only: Q, limit: int
+) -> list[ApprovalRequest]:
+    order = [*([COLUMNS[filters.group]] if filters.group else []), *part.order.fields]
+    sides = [side.filter(part.rows, only).order_by(*order) for side in _sides(user, filters)]
+    if cursor is not None:
+        sides = [side.filter(_after(side, filters, part.order, cursor)) for side in sides]
+    if len(sides) > 1:
+        # The first page of the union consists of rows from the first page of each side.
+        first = {pk for side in sides for pk in side.values_list("pk", flat=True)[:limit]}
+        sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
+    return list(listed(sides[0].select_related(*RELATED))[:limit])
+
+
+def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
+    """Return the first rows of a part of the list, for a section of its own."""
+    return _rows_of(user, filters, part, None, Q(), limit)
 
 
 def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
@@ -137,21 +215,27 @@ def count_of(user: User, filters: Filters) -> int:
 
 
 def cursor_of(request: ApprovalRequest, filters: Filters) -> ListCursor:
-    """Return the cursor of a request in the list."""
-    moment = request.created_at if filters.waiting else request.changed_at
-    if order_of(filters) is DECISIONS:
+    """Return the cursor of a request in the list; of a list in parts, its `urgency` is the number of the part."""
+    parts, number = parts_of(filters), 0
+    if len(parts) > 1:
+        number = 0 if request.deadline_at is not None else 1
+    order = parts[number].order
+    moment: Any = request.created_at
+    if order is DECISIONS:
         moment = request.decision.decided_at
+    elif order in (LATEST, DUE):
+        moment = request.changed_at if order is LATEST else request.deadline_at
     group = str(getattr(request, COLUMNS[filters.group])) if filters.group else ""
-    return ListCursor(request.urgency if filters.waiting else 0, moment, request.pk, group)
+    return ListCursor(request.urgency if order is MOST_URGENT else number, moment, request.pk, group)
 
 
-def _after(found: QuerySet[ApprovalRequest], filters: Filters, cursor: ListCursor) -> Any:
+def _after(found: QuerySet[ApprovalRequest], filters: Filters, order: Order, cursor: ListCursor) -> Any:
     """Return a condition for the rows after a cursor: a row comparison, for which both databases use the index."""
     operations = connections[found.db].ops
-    values: list[Any] = [cursor.urgency] if filters.waiting else []
+    values: list[Any] = [cursor.urgency] if order is MOST_URGENT else []
     values.append(operations.adapt_datetimefield_value(cursor.moment))
     values.append(cursor.pk.hex if connections[found.db].vendor == "sqlite" else cursor.pk)
-    sign, columns = ">" if filters.waiting else "<", ", ".join(order_of(filters).columns)
+    sign, columns = "<" if order.descends else ">", ", ".join(order.columns)
     parameters = ", ".join(["%s"] * len(values))
     after = RawSQL(f"({columns}) {sign} ({parameters})", values, BooleanField())  # noqa: S611 - column names, parameters
     if not filters.group:

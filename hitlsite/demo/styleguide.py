@@ -21,8 +21,9 @@ from approvals import http
 from approvals.access.assignees import Holder
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, Review
-from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.insights import charts
+from approvals.pages.key_fields import key_values
+from approvals.pages.lists.inbox_rows import InboxRow
 from approvals.queries.insights.values import Measure
 from approvals.runtime.json_tables import changes
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
@@ -138,7 +139,16 @@ def context() -> dict[str, Any]:
         "spaces": SPACES,
         "cards": shown,
         "rows": [
-            InboxRow(request=card.request, decision=card.decision, pickable=card.may_close) for _, card in shown[::5]
+            InboxRow(
+                request=card.request,
+                decision=card.decision,
+                pickable=card.may_close,
+                section="waiting",
+                values=key_values(card.request.input, None),
+                kind_label=card.request.get_kind_display(),
+                address=card.request.get_absolute_url(),
+            )
+            for _, card in shown[::5]
         ],
         "days": charts.days_chart(measures),
         "insights": {"since": now - timedelta(days=13), "until": now},

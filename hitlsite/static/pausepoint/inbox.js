@@ -1,155 +1,147 @@
-// The inbox: cards open in place, new requests are inserted on request, and selected rows are counted.
+// The inbox: new requests wait behind a button, changed rows change in place, and selected rows are counted.
 (function () {
   "use strict";
 
   const MAX_PICKS = 50;
-  const page = document.getElementById("inbox");
-  const list = document.getElementById("inbox-list");
-  const bar = document.getElementById("bulk");
-  if (!page || !list) return;
+  const page = document.getElementById("inbox"), bar = document.getElementById("bulk");
+  const pane = window.pausepoint.pane;
+  if (!page || !bar || !pane) return;
 
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
   const withNumber = (words, number) => interpolate(words, [number]);
   const all = (selector, within = page) => [...within.querySelectorAll(selector)];
 
-  // --- A title opens and closes the card of its request; with a modifier key it stays a link. A card with unsent input is only
-  // hidden when it is closed.
-  for (const title of all(".row-title")) title.setAttribute("aria-expanded", "false");
-  document.addEventListener("click", (event) => {
-    const title = event.target.closest?.(".inbox-row .row-title");
-    if (!title || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    const row = title.closest(".inbox-row"), card = row.querySelector(".inbox-card");
-    if (!card.firstElementChild) return;
-    // The card is here already, so htmx must not fetch it again.
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    if (card.hidden) card.hidden = false;
-    else if (hasInput(card)) card.hidden = true;
-    else card.replaceChildren();
-    title.setAttribute("aria-expanded", String(isOpen(row)));
-    if (isOpen(row)) row.scrollIntoView({ block: "nearest" });
-  }, true);
-
-  function isOpen(row) {
-    return row.querySelector(".inbox-card:not([hidden], :empty)") !== null;
-  }
-  function hasInput(card) {
-    const request = card.querySelector(":scope > .request");
-    return request !== null && (window.pausepoint.inUse(request) || request.querySelector(".htmx-request") !== null);
-  }
-
-  document.addEventListener("htmx:afterSwap", (event) => {
-    const row = event.target.closest?.(".inbox-row");
-    if (!row) return;
-    const card = row.querySelector(".inbox-card > .request");
-    row.querySelector(".row-title").setAttribute("aria-expanded", String(isOpen(row)));
-    if (card?.matches(".is-pending") && isOpen(row)) row.scrollIntoView({ block: "nearest" });
-    showDecision(row, card);
-  });
-
-  // Show a decision in its row at once; a push replaces the row later.
-  function showDecision(row, card) {
-    const head = row.querySelector(".row-head"), outcome = card?.querySelector(".outcome p");
-    if (!outcome || !head.matches(".is-pending")) return;
-    head.classList.replace("is-pending", "is-over");
-    head.querySelector(".row-gist").textContent = outcome.textContent.trim();
-    head.querySelector(".pick").replaceChildren();
-    count();
-  }
-
-  // --- A row that is replaced by a push keeps the focus and is marked; the next key on it only removes the mark.
+  // --- A row that a push replaces keeps its place, its focus and its selection. If it is the open one, the next key on it only
+  // removes the mark.
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const shown = event.detail.target, fresh = event.detail.fragment.firstElementChild;
-    const row = shown.closest?.(".inbox-row");
-    if (!row || !fresh || fresh.id !== shown.id) return;
+    if (!fresh || fresh.id !== shown.id || !shown.matches(".inbox-row")) return;
     // A new request that is not shown yet and no longer matches the filters is dropped.
-    if (fresh.dataset.left !== undefined && arrivals.contains(row)) {
+    if (arrivals.contains(shown) && fresh.dataset.left !== undefined) {
       event.detail.shouldSwap = false;
-      row.remove();
+      shown.remove();
       return;
     }
-    if (fresh.dataset.version === shown.dataset.version) return;
-    if (row.contains(document.activeElement)) {
-      row.dataset.touched = "yes";
-      row.classList.add("touched");
+    const id = pane.idOf(shown), focused = shown.contains(document.activeElement);
+    const picked = shown.querySelector('input[name="pick"]')?.checked;
+    const changed = fresh.dataset.version !== shown.dataset.version;
+    fresh.classList.toggle("selected", shown.matches(".selected"));
+    const box = fresh.querySelector('input[name="pick"]');
+    if (box && picked) box.checked = true;
+    if (changed && id === pane.current() && !pane.wasDecidedHere(id)) {
+      fresh.dataset.touched = "yes";
+      fresh.classList.add("touched");
     }
-    const focused = shown.contains(document.activeElement), head = shown.matches(".row-head");
     queueMicrotask(() => {
-      if (head) fresh.querySelector(".row-title").setAttribute("aria-expanded", String(isOpen(row)));
-      if (focused && head) fresh.querySelector(".row-title").focus({ preventScroll: true });
+      if (focused) fresh.querySelector(".row-title").focus({ preventScroll: true });
+      if (id === pane.current()) pane.show();
       count();
     });
   });
-  document.addEventListener("focusin", (event) => {
-    const row = event.target.closest?.(".inbox-row");
-    for (const other of all(".inbox-row.touched")) if (other !== row) untouch(other);
+  document.addEventListener("pausepoint:opened", (event) => {
+    for (const row of all(".inbox-row.touched")) if (pane.idOf(row) !== event.detail.id) untouch(row);
   });
   function untouch(row) {
     delete row.dataset.touched;
     row.classList.remove("touched");
   }
 
-  // --- New requests are announced, and appended to the list when the button is pressed.
-  const arrivals = document.getElementById("arrivals"), note = document.getElementById("arrivals-note");
-  const show = document.getElementById("arrivals-show");
+  // --- New requests are announced, and put into their sections when the button is pressed.
+  const arrivals = document.getElementById("arrivals"), show = document.getElementById("arrivals-show");
   let announced = 0;
   function announceNew() {
+    // While there are more rows to load, a request that is assigned or commented on may just be further down.
+    const more = document.getElementById("more-rows");
+    for (const row of [...arrivals.children]) if (more && row.dataset.quiet !== undefined) row.remove();
     const waiting = arrivals.childElementCount;
-    note.hidden = waiting === 0;
+    show.hidden = waiting === 0;
     show.textContent = withNumber(ngettext("Show %s new request", "Show %s new requests", waiting), waiting);
     if (waiting > announced) announce(withNumber(ngettext("%s new request", "%s new requests", waiting), waiting));
     announced = waiting;
+    document.dispatchEvent(new CustomEvent("pausepoint:counts-soon"));
   }
   new MutationObserver(announceNew).observe(arrivals, { childList: true });
   show.addEventListener("click", () => {
     const rows = [...arrivals.children].sort((one, other) => one.dataset.urgency - other.dataset.urgency);
-    for (const row of rows) row.querySelector(".row-title").setAttribute("aria-expanded", "false");
-    if (rows.length) addHeading();
-    list.append(...rows);
+    for (const row of rows) {
+      const list = listFor(row), after = all(":scope > .inbox-row", list).find((other) => Number(other.dataset.urgency) > Number(row.dataset.urgency));
+      row.classList.add("arrived");
+      list.insertBefore(row, list.id === "list-recent" || list.id === "list-new" ? null : after ?? list.querySelector(":scope > .more-rows"));
+    }
     document.getElementById("inbox-empty")?.remove();
-    rows[0]?.querySelector(".row-title").focus();
+    rows[0]?.scrollIntoView({ block: "nearest" });
+    rows[0]?.querySelector(".row-title").focus({ preventScroll: true });
+    count();
   });
-
-  // In a grouped list, new requests get a heading of their own.
-  function addHeading() {
-    if (list.dataset.heading === undefined) return;
-    const heading = document.createElement("h2");
-    heading.className = "inbox-group";
-    heading.textContent = list.dataset.heading;
-    list.before(heading);
-    delete list.dataset.heading;
+  function listFor(row) {
+    const name = row.dataset.section;
+    return document.getElementById(`list-${name}`) ?? document.getElementById("list-new") ?? document.getElementById("list-waiting");
   }
 
-  // --- Checkboxes: how many are selected, and at most as many as one bulk decision takes.
+  // --- The numbers beside saved views are asked for again a while after something has changed.
+  let later = 0;
+  for (const name of ["htmx:wsAfterMessage", "pausepoint:counts-soon"]) {
+    document.addEventListener(name, () => {
+      clearTimeout(later);
+      later = setTimeout(() => document.dispatchEvent(new CustomEvent("pausepoint:counts")), 3000);
+    });
+  }
+
+  // --- Checkboxes: how many are selected, and at most as many as one bulk decision takes. Shift selects a range.
   const total = document.getElementById("bulk-count"), every = document.getElementById("bulk-all");
   const boxes = () => all('.inbox-list input[name="pick"]');
+  let last = null;
   function count() {
-    const picked = boxes().filter((box) => box.checked).length;
+    const found = boxes(), picked = found.filter((box) => box.checked).length;
     bar.classList.toggle("idle", picked === 0);
     total.textContent = picked ? withNumber(ngettext("%s selected", "%s selected", picked), picked) : "";
-    every.hidden = boxes().length === 0;
-    every.textContent = picked ? gettext("Select none") : gettext("Select all shown");
+    document.getElementById("bulk-every").hidden = found.length === 0;
+    every.checked = picked > 0;
+    every.indeterminate = picked > 0 && picked < Math.min(found.length, MAX_PICKS);
   }
+  function range(box) {
+    const found = boxes(), [one, other] = [found.indexOf(last), found.indexOf(box)];
+    if (one < 0 || other < 0) return;
+    for (const between of found.slice(Math.min(one, other), Math.max(one, other) + 1)) between.checked = box.checked;
+  }
+  page.addEventListener("click", (event) => {
+    const box = event.target.closest('input[name="pick"]');
+    if (box && event.shiftKey && last) range(box);
+    if (box) last = box;
+  });
   page.addEventListener("change", (event) => {
     if (event.target.name !== "pick") return;
-    if (boxes().filter((box) => box.checked).length > MAX_PICKS) {
-      event.target.checked = false;
-      announce(withNumber(ngettext("You can select at most %s request.", "You can select at most %s requests.", MAX_PICKS), MAX_PICKS));
-    }
+    const over = boxes().filter((box) => box.checked).slice(MAX_PICKS);
+    for (const box of over) box.checked = false;
+    if (over.length) announce(withNumber(ngettext("You can select at most %s request.", "You can select at most %s requests.", MAX_PICKS), MAX_PICKS));
     count();
   });
-  every.addEventListener("click", () => {
-    const some = boxes().some((box) => box.checked);
-    boxes().forEach((box, index) => { box.checked = !some && index < MAX_PICKS; });
+  every.addEventListener("change", () => {
+    boxes().forEach((box, index) => { box.checked = every.checked && index < MAX_PICKS; });
     count();
   });
+  document.addEventListener("htmx:afterSettle", count);
   count();
 
-  // --- Leave empty filters out of the query string.
+  // --- One chip is open at a time, and Escape or a press elsewhere closes it.
+  document.addEventListener("click", (event) => {
+    for (const chip of all("details.chip[open]")) if (!chip.contains(event.target)) chip.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    const chip = event.key === "Escape" && document.querySelector("details.chip[open]");
+    if (!chip) return;
+    event.preventDefault();
+    chip.open = false;
+    chip.querySelector("summary").focus();
+  }, true);
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("details.chip[open]")) event.target.querySelector("input:not([type=hidden], [type=date])")?.focus();
+  }, true);
+  // Leave an empty search out of the address.
   document.getElementById("filters").addEventListener("submit", (event) => {
-    const empty = [...event.target.elements].filter((field) => field.name && !field.value);
-    for (const field of empty) field.disabled = true;
-    // Enable the fields again for when the person comes back to this page.
-    addEventListener("pageshow", () => { for (const field of empty) field.disabled = false; }, { once: true });
+    const field = event.target.elements.q;
+    if (field.value.trim()) return;
+    field.disabled = true;
+    addEventListener("pageshow", () => { field.disabled = false; }, { once: true });
   });
 })();

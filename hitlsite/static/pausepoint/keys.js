@@ -1,17 +1,18 @@
-// Keyboard shortcuts of the inbox, where they act on the row with the focus, and of a request's page.
+// Keyboard shortcuts of the inbox, where they act on the selected row, and of a request's page.
 (function () {
   "use strict";
 
   const STORED = "pausepoint.keys";
-  const list = document.getElementById("inbox"), alone = document.querySelector(".request-main");
+  const pane = window.pausepoint.pane, alone = document.querySelector(".request-main");
+  const list = pane ? document.getElementById("inbox") : null;
   const help = document.getElementById("keys"), hint = document.getElementById("keys-hint");
-  if (!help) return;
+  if (!help || !(list || alone)) return;
 
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
 
   // --- On or off, stored in this browser.
   const toggle = document.getElementById("keys-switch");
-  let on = read() !== "off";
+  let on = (read() ?? help.dataset.shortcuts) !== "off";
   function read() {
     try { return localStorage.getItem(STORED); } catch { return null; }
   }
@@ -28,52 +29,24 @@
   hint.hidden = false;
   showState();
 
-  // --- Rows. The row that contains the focus is the selected one.
-  const rows = () => [...list.querySelectorAll(".inbox-list > .inbox-row")];
-  const marked = () => (list ? document.activeElement?.closest?.(".inbox-row") : alone.querySelector(":scope > .request")) ?? null;
-  const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a");
-  const cardOf = (row) => (list ? row.querySelector(".inbox-card:not([hidden]) > .request") : row);
+  // --- In the inbox the selected row has the focus or is open; its card is the one in the pane, once it is there.
+  const marked = () => (list ? pane.selected() : alone.querySelector(":scope > .request")) ?? null;
+  const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a, summary, button");
+  const isOpen = (row) => !list || pane.current() === pane.idOf(row);
+  const cardOf = (row) => (list ? (isOpen(row) && pane.isLoaded() ? pane.card() : null) : row);
+  const detailOf = () => (list ? document.getElementById("detail-body") : document.getElementById("request-detail"));
 
   function focusRow(row) {
-    titleOf(row).focus({ preventScroll: true });
+    (titleOf(row) ?? row).focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   }
 
-  function move(step) {
-    const found = rows(), from = marked();
-    const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
-    if (!next) {
-      announce(step > 0 ? gettext("This is the last request on this page.") : gettext("This is the first request on this page."));
-      return;
-    }
-    // If the card of this row is open, open that of the next one.
-    const reading = from && cardOf(from) !== null;
-    if (reading) {
-      // A card that contains the focus would count as in use and not be closed.
-      titleOf(from).focus({ preventScroll: true });
-      titleOf(from).click();
-    }
-    focusRow(next);
-    if (reading && !cardOf(next)) open(next, () => next.scrollIntoView({ block: "nearest" }));
-  }
-
-  const waiting = new Map();
+  // Runs once the request is in the pane.
   function open(row, then) {
-    waiting.set(row.id, then);
-    titleOf(row).click();
-    opened(row);
+    const id = pane.idOf(row);
+    document.addEventListener("pausepoint:opened", (event) => { if (event.detail.id === id) then(); }, { once: true });
+    pane.open(id);
   }
-  // Runs at once if the card is still on the page, else when it has loaded.
-  function opened(row) {
-    const then = waiting.get(row.id);
-    if (!then || !cardOf(row)) return;
-    waiting.delete(row.id);
-    then();
-  }
-  document.addEventListener("htmx:afterSettle", (event) => {
-    const row = event.target.closest?.(".inbox-row");
-    if (row) opened(row);
-  });
 
   // --- What keys do on an open card.
   function press(row, key) {
@@ -118,17 +91,33 @@
   function edit(row) {
     const button = cardOf(row).querySelector('button[data-key="e"]');
     if (!button) return announce(gettext("This input cannot be edited."));
-    const details = button.closest("details");
-    if (details) details.open = true;
-    (button.form.querySelector("input:not([type=hidden]), textarea, select") ?? button).focus();
+    enter(button.closest("details"), button.form.querySelector("input:not([type=hidden]), textarea, select") ?? button);
   }
 
-  function comment(row) {
-    const field = cardOf(row).querySelector('textarea[name="comment"]');
-    if (!field) return announce(gettext("You cannot send a message for this request."));
-    const details = field.closest("details");
+  function enter(details, field) {
     if (details) details.open = true;
     field.focus();
+    field.scrollIntoView({ block: "nearest" });
+  }
+
+  // The message to the agent; after the decision, an internal note.
+  function comment(row) {
+    const field = cardOf(row).querySelector('textarea[name="comment"]');
+    if (!field) return note(row);
+    enter(field.closest("details"), field);
+  }
+
+  function note() {
+    const field = detailOf().querySelector('form[action$="/comments/"] textarea');
+    if (!field) return announce(gettext("You cannot write a note for this request."));
+    enter(field.closest("details"), field);
+  }
+
+  function assign() {
+    const field = detailOf().querySelector('form[action$="/assign/"] :is(input:not([type=hidden]), select)');
+    const claim = detailOf().querySelector('form[action$="/claim/"] button');
+    if (!field && !claim) return announce(gettext("You cannot assign this request."));
+    enter((field ?? claim).closest("details"), field ?? claim);
   }
 
   function raw(row) {
@@ -138,8 +127,19 @@
     details.querySelector(details.open ? "pre" : "summary").focus();
   }
 
-  function select(row) {
-    row.querySelector('input[name="pick"]')?.click() ?? announce(gettext("This request cannot be selected."));
+  function select(row, range) {
+    const box = row.querySelector('input[name="pick"]');
+    if (!box) return announce(gettext("This request cannot be selected."));
+    box.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: range }));
+  }
+
+  // With selected requests, a and r open the page that shows what will be decided.
+  function bulk(key) {
+    const picked = list?.querySelector('.inbox-list input[name="pick"]:checked');
+    if (!picked) return false;
+    const form = document.getElementById("bulk");
+    form.requestSubmit(form.querySelector(`button[value="${key === "a" ? "approve" : "reject"}"]`));
+    return true;
   }
 
   const ACTS = {
@@ -147,18 +147,20 @@
     r: { does: (row) => press(row, "r"), first: gettext("Opened. Read it, then press r to reject it.") },
     e: { does: edit },
     c: { does: comment },
+    n: { does: note },
+    m: { does: assign },
     v: { does: raw },
   };
 
   function act(key, row) {
     const { does, first } = ACTS[key];
     if (cardOf(row)) return does(row);
-    // Keys that decide only open the card at first, so that no one decides what they have not seen.
+    // Keys that decide only open the request at first, so that no one decides what they have not seen.
     open(row, () => { if (first) announce(first); else does(row); });
   }
 
-  // --- If a request has just changed or is off screen, the first key only shows it.
-  function ready(row) {
+  // --- If a request has just changed, has just opened by itself or is off screen, the first key only shows it.
+  function ready(row, reads = true) {
     if (!row) {
       announce(gettext("No request is selected. Press j first."));
       return false;
@@ -169,14 +171,18 @@
       announce(gettext("This request has just changed. Look at it, then press again."));
       return false;
     }
+    if (reads && list && isOpen(row) && (!pane.isLoaded() || !pane.isSettled())) {
+      announce(gettext("This request has just opened. Look at it, then press again."));
+      return false;
+    }
+    if (!reads) return true;
     const { top, bottom } = row.getBoundingClientRect();
-    if (bottom < 60 || top > innerHeight - 20) {
+    if (!(list && isOpen(row)) && (bottom < 60 || top > innerHeight - 20)) {
       focusRow(row);
       announce(gettext("The selected request was off screen. Look at it, then press again."));
       return false;
     }
-    if (row.querySelector(".htmx-request")) return false;
-    return true;
+    return !(cardOf(row) ?? row).querySelector(".htmx-request");
   }
 
   // On its own page, the whole card is replaced and marked as changed; in the inbox, its row is.
@@ -196,7 +202,8 @@
     if (event.target.matches?.(FIELDS)) {
       if (event.key !== "Escape") return;
       event.preventDefault();
-      if (row && list) focusRow(row);
+      if (list && pane.current() && detailOf().contains(event.target)) detailOf().focus({ preventScroll: true });
+      else if (row && list) focusRow(row);
       else event.target.blur();
       return;
     }
@@ -206,13 +213,30 @@
   });
 
   function run(key, row) {
+    if (window.pausepoint.going?.()) return false;
     if (key === "?") help.showModal();
+    else if (key === "u") document.dispatchEvent(new CustomEvent("pausepoint:undo"));
+    else if ((key === "a" || key === "r") && bulk(key)) return true;
     else if (key in ACTS) { if (ready(row)) act(key, row); }
     else if (!list) return false;
-    else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
+    else if (key === "j" || key === "k") pane.move(key === "j" ? 1 : -1);
     else if (key === "/") document.getElementById("filter-q").focus();
-    else if (key === "x") { if (ready(row)) select(row); }
+    else if (key === "x" || key === "X") { if (ready(row, false)) select(row, key === "X"); }
+    else if (key === "h") window.pausepoint.snooze?.();
+    else if (key === "s" || key === "b") follow(key === "s" ? "sort" : "group");
+    else if (key === "Escape" && pane.current()) leave(row);
     else return false;
     return true;
+  }
+
+  // Sorts or groups in the next way.
+  function follow(name) {
+    list.querySelector(`a[data-following="${name}"]`)?.click() ?? announce(gettext("This list has only one order."));
+  }
+
+  // From the request to its row; in one column, back to the list.
+  function leave(row) {
+    if (pane.isSplit() && row && detailOf().contains(document.activeElement)) focusRow(row);
+    else pane.close();
   }
 })();

@@ -4,6 +4,7 @@
   "use strict";
 
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+  const brief = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always", style: "narrow" });
   const DAY = 86400, UNITS = [["hour", 3600], ["minute", 60]];
 
   // Count calendar days in the person's time zone: what is 25 hours away may be the day after tomorrow.
@@ -20,11 +21,20 @@
     return Math.abs(seconds) < 10 && seconds <= 0 ? gettext("just now") : words.format(Math.trunc(seconds), "second");
   }
 
+  // In few characters, for the rows of a list: “3h ago”, “in 4m”.
+  function briefly(seconds) {
+    for (const [unit, size] of [["day", DAY], ...UNITS]) {
+      if (Math.abs(seconds) >= size) return brief.format(Math.trunc(seconds / size), unit);
+    }
+    return seconds <= 0 ? gettext("just now") : brief.format(1, "minute");
+  }
+
   function refresh() {
     for (const time of document.querySelectorAll("time[data-ago], time[data-in]")) {
       const moment = new Date(time.dateTime);
       const seconds = (moment - Date.now()) / 1000;
-      const text = relative(moment, time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds);
+      const shown = time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds;
+      const text = time.dataset.brief !== undefined ? briefly(shown) : relative(moment, shown);
       if (time.textContent !== text) time.textContent = text;
       if (!time.dataset.zoned) {
         time.title = `${moment.toLocaleString()} (${time.title})`;

@@ -77,7 +77,7 @@ def test_pages_name_the_key(decided):
     workflow = parse(reader.get(Workflow.objects.get().get_absolute_url()).text)
     trail = [row.find("td")[3].words for row in workflow.find("table", class_="list")[0].find("tbody")[0].find("tr")]
     assert trail == [ALICES, BOBS, BOBS, BOBS, ALICES]
-    (row,) = parse(reader.get(f"/requests/?by={BOBS}").text).find("p", class_="row-gist")
+    (row,) = parse(reader.get(f"/requests/?by={BOBS}").text).find("span", class_="row-values")
     assert BOBS in row.words
 
 

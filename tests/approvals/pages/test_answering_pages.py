@@ -32,7 +32,7 @@ def question(**fields):
 def test_option_is_a_button():
     asked = question()
     client = browser(asked.requested_by)
-    form = forms(client.get("/").text, "decide/")[0]
+    form = forms(client.get(asked.get_absolute_url()).text, "decide/")[0]
     assert press(client, form, "Express").status_code == 302
     assert Decision.objects.get().answer == {"fieldName": "delivery", "selected": ["Express"], "selectedIndex": 1}
 
@@ -40,8 +40,8 @@ def test_option_is_a_button():
 def test_multiple_choice_uses_checkboxes():
     asked = question(multiple=True, allow_text=True)
     client = browser(asked.requested_by)
-    page = parse(client.get("/").text)
-    assert [(box.attributes["name"], box.attributes["value"]) for box in page.find("input", type="checkbox")] == [
+    page = parse(client.get(asked.get_absolute_url()).text)
+    assert [(box.attributes["name"], box.attributes["value"]) for box in page.find("input", name="choice")] == [
         ("choice", "0"),
         ("choice", "1"),
     ]
@@ -56,7 +56,7 @@ def test_multiple_choice_uses_checkboxes():
 def test_suggestion_is_a_button_and_free_text_a_field():
     asked = question(options=[], suggestions=["Offer a return", "Say no"], allow_text=True, deadline_at=FUTURE)
     client = browser(asked.requested_by)
-    suggestions, own, decline = forms(client.get("/").text, "decide/")
+    suggestions, own, decline = forms(client.get(asked.get_absolute_url()).text, "decide/")
     assert [words for words, _, _ in suggestions.buttons] == ["Offer a return", "Say no"]
     assert press(client, suggestions, "Say no").status_code == 302
     assert Decision.objects.get().answer == "Say no"
@@ -69,7 +69,7 @@ def test_empty_free_text_is_not_an_answer():
     words = refused(asked, asked.requested_by, {"verdict": "respond", "text": "  "}, 422)
     assert words == "Write an answer first. The answer is empty"
     client = browser(asked.requested_by)
-    own = forms(client.get("/").text, "decide/")[0]
+    own = forms(client.get(asked.get_absolute_url()).text, "decide/")[0]
     assert press(client, own, "Answer", text="Leave it at the door.").status_code == 302
     assert Decision.objects.get().answer == "Leave it at the door."
 
@@ -77,7 +77,7 @@ def test_empty_free_text_is_not_an_answer():
 def test_question_can_be_declined_with_a_message():
     asked = question()
     client = browser(asked.requested_by)
-    form = forms(client.get("/").text, "decide/")[-1]
+    form = forms(client.get(asked.get_absolute_url()).text, "decide/")[-1]
     assert press(client, form, "Decline", comment="Not mine to say.").status_code == 302
     assert decision(asked) == ("reject", "alice", "dashboard", "Not mine to say.")
 

@@ -25,9 +25,10 @@ def refund(db):
 )
 def test_plain_form_decides_and_returns_to_its_page(refund, button, stored_as, status):
     client = browser(bob())
-    form = forms(client.get("/").text, "decide/")[0]
+    page = refund.workflow.get_absolute_url()
+    form = forms(client.get(page).text, "decide/")[0]
     answer = press(client, form, button, comment="Seen the parcel.")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert decision(refund) == (stored_as, "bob", "dashboard", "Seen the parcel.")
     assert stored(refund).status == status
     (outcome,) = parse(client.get(refund.get_absolute_url()).text).find("div", class_="outcome")
@@ -48,7 +49,7 @@ def test_plain_form_approves_with_changes(refund):
 
 def test_requester_cancels_their_request(refund):
     client = browser(stored(refund).requested_by)
-    (form,) = forms(client.get("/").text, "cancel/")
+    (form,) = forms(client.get(refund.get_absolute_url()).text, "cancel/")
     assert press(client, form, "Cancel request").status_code == 302
     assert decision(refund) == ("cancel", "alice", "dashboard", "")
 

@@ -14,6 +14,10 @@ from approvals.asking.answers import Answer
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.consumers import DeskConsumer
+from approvals.pages.lists.inbox_consumer import render_push as render_push_of_inbox
+from approvals.pages.lists.workflows_consumer import WorkflowsConsumer
+from approvals.queries import request_list
+from approvals.queries.filters import Filters
 from approvals.states import Door, Kind, Priority, Verdict
 from chats import actions
 from chats.agent import demo
@@ -130,9 +134,19 @@ def pages(user: User, *addresses: str) -> list[str]:
 
 def test_pages_of_the_desk_escape_it(bob, desk_of_evil):
     requests, workflows = desk_of_evil
-    addresses = ["/", "/workflows/", *(one.get_absolute_url() for one in [*requests, *workflows])]
+    addresses = [
+        "/",
+        "/?status=any",
+        "/?group=tool",
+        "/workflows/",
+        *(one.get_absolute_url() for one in [*requests, *workflows]),
+    ]
     for html in pages(bob, *addresses):
         assert_harmless(html)
+
+
+def listed_requests() -> list[ApprovalRequest]:
+    return list(request_list.listed(ApprovalRequest.objects.all(), whole=True))
 
 
 def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
@@ -143,9 +157,14 @@ def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}
-    html = render_to_string("approvals/workflows/_push.html", {"workflow": Workflow.objects.get(pk=workflows[1].pk)})
+    html = render_push_of_inbox(bob, BatchCache(), Filters(status="any"), listed_requests())
     assert_harmless(html)
     assert parse(html).find("a", class_="row-title")[0].text == evil
+    live = WorkflowsConsumer()
+    live.q, live.scope = "", {"query_string": b"since=0"}
+    html = live.catch_up(bob, BatchCache())
+    assert_harmless(html)
+    assert {one.text for one in parse(html).find("a", class_="row-title")} == {workflows[0].title}
 
 
 def test_a_refused_card_escapes_the_input(bob, desk_of_evil, evil):

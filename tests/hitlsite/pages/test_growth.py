@@ -39,17 +39,26 @@ def reads() -> dict[str, Callable[[], int]]:
     asker, decider = alice(), bob()
     chat = make_chat(asker)
     completed(chat)
-    waiting = [make_request(asker, kind) for kind in (Kind.APPROVAL, Kind.QUESTION)]
+    waiting = [make_request(asker, kind, tool_name="refund") for kind in (Kind.APPROVAL, Kind.QUESTION)]
     decided = make_request(asker, tool_name="refund")
     decide(decided, decider, Verdict.APPROVE)
     # Of these `fill` makes copies: the last request and the last decision.
     last = make_request(asker, tool_name="refund")
     decide(last, decider, Verdict.APPROVE)
     one, workflow = waiting[0], waiting[0].workflow
-    pages = ["/", "/requests/", "/requests/?status=any", "/requests/?status=decided&group=tool", "/requests/?q=may"]
+    pages = [
+        "/",
+        "/workflows/?q=may",
+        "/requests/?status=any",
+        "/?sort=deadline",
+        "/palette/",
+        "/palette/?q=may",
+        "/requests/?status=decided&group=tool",
+        "/requests/?q=may",
+    ]
     pages += [one.get_absolute_url(), decided.get_absolute_url(), workflow.get_absolute_url(), "/workflows/"]
     pages += ["/insights/", "/chats/", chat.get_absolute_url()]
-    own = ["/", "/requests/", one.get_absolute_url(), "/chats/"]
+    own = ["/", "/workflows/", one.get_absolute_url(), "/chats/"]
     calls = ["/requests", "/requests?status=approved&tool=refund", "/requests?text=refund", f"/requests/{one.pk}"]
     calls += [f"/requests/{decided.pk}", f"/requests/{one.pk}/comments"]
     see, mine, machine = browser(decider), browser(asker), Machine(decider)

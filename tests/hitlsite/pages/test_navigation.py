@@ -41,7 +41,7 @@ def test_a_key_that_a_program_chose_is_shown_and_a_uuid_is_short():
     client = browser(bob())
     owner = alice()
     make_request(owner, Kind.APPROVAL, workflow=make_workflow(owner, key="release-2.14.0"))
-    shown = [one.words for one in parse(client.get("/").text).find("span", class_="run")]
+    shown = [one.words for one in parse(client.get("/workflows/").text).find("span", class_="run")]
     assert [words.split()[-1] for words in shown] == ["release-2.14.0"]
 
 

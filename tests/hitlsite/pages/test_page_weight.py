@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
     (request, *_) = open_requests(turns[0])
     client = Client()
     client.force_login(bob())
-    addresses = ["/", "/requests/", f"/requests/{request.pk}/", f"/chats/{turns[0].chat_id}/", "/insights/"]
+    addresses = ["/", "/workflows/", f"/requests/{request.pk}/", f"/chats/{turns[0].chat_id}/", "/insights/"]
     return {address: client.get(address).content.decode() for address in addresses}
 
 

@@ -98,20 +98,17 @@ async def test_a_request_is_pushed_when_it_is_asked_and_when_it_is_decided():
         await turn_of(chat)
         request = await run(only)
         seen = await page.until(f'id="request-{request.pk}"')
-        (workflow,) = parse(seen).find("article", class_="workflow")
-        assert workflow.attributes["id"] == f"workflow-{request.workflow_id}"
         shown = ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"]
         assert cards(seen) == {f"request-{request.pk}": shown}
-        assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["1"]
+        assert [one.words for one in parse(seen).find("span", id="tab-workflows")] == ["1"]
 
         await run(desk.decide, request.pk, Answer(Verdict.REJECT, "No."), by=by, via=Door.DASHBOARD)
         seen = await page.until("Rejected</b>")
         assert cards(seen) == {f"request-{request.pk}": []}
-        assert [one.words for one in parse(seen).find("dd", id="suspended-count")] == ["0"]
+        assert [one.words for one in parse(seen).find("span", id="tab-workflows")] == ["0"]
 
         await turn_of(chat)
-        seen = await page.until(f'id="ended-{request.workflow_id}"')
-        assert [one.words for one in parse(seen).find("dd", id="completed-count")] == ["1"]
+        await page.until("state-completed")
 
 
 async def test_each_person_is_pushed_only_what_they_may_see_and_do():
@@ -216,9 +213,11 @@ async def test_a_reconnecting_page_is_pushed_what_it_missed():
             f"request-{waiting.pk}": 5,
             f"request-{decided.pk}": 0,
         }
-        assert [row.attributes["id"] for row in parse(html).find("li")] == [f"ended-{decided.workflow_id}"]
-        (counts,) = parse(html).find("dl", id="counts")
-        assert counts.words == "Suspended 1 Completed 1"
+        badges = parse(html).find("span", class_="badge")
+        states = {one.attributes.get("id"): one.words for one in badges}
+        assert states[f"state-of-{decided.workflow_id}"] == "Completed"
+        counts = [one.words for name in ("tab-inbox", "tab-workflows") for one in parse(html).find("span", id=name)]
+        assert counts == ["1", "1"]
     async with line(f"/ws/desk/?since={int(time.time()) + 60}", by) as page:
         assert await page.receive_nothing(QUIET)
 

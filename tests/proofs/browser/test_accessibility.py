@@ -52,6 +52,6 @@ def test_new_and_decided_requests_are_announced(windows, people, waits):
     assert (region.get_attribute("role"), region.get_attribute("aria-live")) == ("status", "polite")
     order = next(orders)
     _, request = people("requester").pause(f"Please refund order {order}, 500 euros")
-    page.locator("#announcements", has_text="New:").wait_for(state="attached")
+    page.locator("#announcements", has_text="1 new request").wait_for(state="attached")
     people("approver").decide(request, verdict="approve")
     page.locator("#announcements", has_text=": Approved").wait_for(state="attached")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.proofs.browser.conftest import PATIENCE
-from tests.proofs.browser.test_live import card, tops
+from tests.proofs.browser.test_live import card
 
 pytestmark = pytest.mark.browser
 
@@ -23,6 +23,10 @@ window.Notification = new Proxy(window.Notification, {
 });
 Object.defineProperty(Document.prototype, "hidden", { configurable: true, get: () => window.away === true });
 """
+
+
+def row(page, request: str):
+    return page.locator(f"#row-{request}")
 
 
 def holder(page, request: str):
@@ -41,13 +45,15 @@ def says(page, request: str, text: str) -> None:
 def test_claim_shows_in_the_other_window_and_nothing_moves(windows, people):
     alice = people("requester")
     (_, request), (_, below) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (901, 902))
-    bob, other = windows.open(people("approver")), windows.open(people("admin"))
-    before = tops(other, request, below)
+    bob, other = (windows.open(people(name), f"/#{request}") for name in ("approver", "admin"))
+    rows = [f"#row-{one}" for one in (request, below)]
+    places = "rows => rows.map(row => document.querySelector(row).getBoundingClientRect().top)"
+    before = other.evaluate(places, rows)
     assert words(other, request) == "Unassigned"
     holder(bob, request).get_by_role("button", name="Assign to me").click()
     says(bob, request, r"^\s*Assigned to you")
     says(other, request, r"^\s*Assigned to approver")
-    assert tops(other, request, below) == before
+    assert other.evaluate(places, rows) == before
     assert bob.evaluate("document.activeElement.textContent.trim()") == "Unassign"
     holder(bob, request).get_by_role("button", name="Unassign").click()
     says(other, request, "Unassigned")
@@ -56,7 +62,7 @@ def test_claim_shows_in_the_other_window_and_nothing_moves(windows, people):
 
 def test_reassigning_asks_for_confirmation_and_the_former_assignee_sees_it(windows, people):
     _, request = people("requester").pause("Please refund order 903, 500 euros")
-    bob, other = windows.open(people("approver")), windows.open(people("admin"))
+    bob, other = (windows.open(people(name), f"/#{request}") for name in ("approver", "admin"))
     holder(bob, request).get_by_role("button", name="Assign to me").click()
     take_over = holder(other, request).get_by_role("button", name="Reassign to me")
     take_over.wait_for()
@@ -96,7 +102,8 @@ def test_note_shows_in_the_other_window_and_keeps_drafts(windows, people):
 
 def test_assigned_question_shows_its_buttons_on_the_assignees_dashboard(windows, people):
     _, request = people("requester").pause("ask human")
-    auditor = windows.open(people("auditor"))
+    auditor = windows.open(people("auditor"), f"/#{request}")
+    card(auditor, request).wait_for()
     assert card(auditor, request).get_by_role("button").count() == 0
     bob = windows.open(people("approver"), f"/requests/{request}/")
     bob.get_by_text("Assign to…").first.click()
@@ -121,9 +128,9 @@ def test_title_counts_waiting_requests_on_every_page(windows, people):
     alice.pause("Please refund order 908, 500 euros")
     page = windows.open(people("approver"))
     waiting = int(page.locator("#counts").get_attribute("data-waiting"))
-    assert page.title() == f"({waiting}) Dashboard · Pausepoint"
+    assert page.title() == f"({waiting}) Inbox · Pausepoint"
     _, request = alice.pause("Please refund order 909, 500 euros")
-    expect(page).to_have_title(f"({waiting + 1}) Dashboard · Pausepoint", timeout=PATIENCE)
+    expect(page).to_have_title(f"({waiting + 1}) Inbox · Pausepoint", timeout=PATIENCE)
     page.goto(f"{people('approver').server.address}/requests/{request}/")
     expect(page).to_have_title(re.compile(rf"^\({waiting + 1}\) "), timeout=PATIENCE)
     page.wait_for_selector('#live[data-state="on"]')
@@ -145,17 +152,17 @@ def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidde
     page.wait_for_selector('#notify[aria-pressed="true"]')
     assert switch.inner_text() == "Browser notifications are on"
     _, seen = alice.pause("Please refund order 910, 500 euros")
-    card(page, seen).wait_for()
+    row(page, seen).wait_for(state="attached")
     page.evaluate("window.away = true")
     _, missed = alice.pause("Please refund order 911, 500 euros")
-    card(page, missed).wait_for()
+    row(page, missed).wait_for(state="attached")
     assert page.evaluate("window.notes") == [["Run issueRefund?", "Waiting for you: issueRefund", missed]]
     page.evaluate("window.away = false")
     switch.click()
     page.wait_for_selector('#notify[aria-pressed="false"]')
     page.evaluate("window.away = true")
     _, unheard = alice.pause("Please refund order 912, 500 euros")
-    card(page, unheard).wait_for()
+    row(page, unheard).wait_for(state="attached")
     assert len(page.evaluate("window.notes")) == 1
 
 

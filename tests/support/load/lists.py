@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.pages.context import ended_cursor, suspended_cursor
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
+from approvals.queries.workflow_list import ENDED, SUSPENDED, cursor_of
 
 #: A read of a whole table, as PostgreSQL and SQLite say it; U0 is the table of a subquery.
 SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|chats)_\w+|U\d+)\b(?! USING| VIRTUAL)")
@@ -30,11 +30,11 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     asked = queries.matching_requests_for
     return {
         "desk: first page of what waits": waiting[: PAGE + 1],
-        "desk: deep page of what waits": queries.suspended_workflows_for(decider, after=suspended_cursor(deep_waiting))[
-            : PAGE + 1
-        ],
+        "desk: deep page of what waits": queries.suspended_workflows_for(
+            decider, after=cursor_of(deep_waiting, SUSPENDED)
+        )[: PAGE + 1],
         "desk: first page of what ended": ended[: PAGE + 1],
-        "desk: deep page of what ended": queries.ended_workflows_for(decider, after=ended_cursor(deep_ended))[
+        "desk: deep page of what ended": queries.ended_workflows_for(decider, after=cursor_of(deep_ended, ENDED))[
             : PAGE + 1
         ],
         "desk: count of what waits": waiting.order_by()[:COUNT_LIMIT].values("pk"),

@@ -41,13 +41,12 @@ def seed(waiting: int = 60, ended: int = 60, chats: int = 40) -> tuple[str, dict
     paused(chat, use("issueRefund", REFUND))
     one = ApprovalRequest.objects.filter(kind=Kind.APPROVAL, status="pending", tool_name="refund").latest("created_at")
     return session_of(reader), {
-        "inbox, 50 rows": "/requests/",
+        "inbox, 50 rows": "/",
         "inbox, 50 decided": "/requests/?status=decided",
-        "dashboard, 50 workflows": "/",
+        "Workflows, 50 suspended": "/workflows/",
         "one request": one.get_absolute_url(),
         "one workflow with its audit log": one.workflow.get_absolute_url(),
         "audit log (admin)": "/admin/approvals/auditentry/",
-        "completed workflows": "/workflows/",
         "Insights": "/insights/",
         "chats": "/chats/",
         f"a chat of {TURNS} turns": chat.get_absolute_url(),

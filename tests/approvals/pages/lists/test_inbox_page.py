@@ -1,21 +1,17 @@
-"""The inbox at `/requests/`: order, filters, groups, pages and invalid query strings."""
+"""The inbox: sections, order, filters, groups, pages and invalid query strings."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import QueryDict
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
-from approvals.exceptions import Invalid
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries import request_list
-from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, ListCursor, filters_from
+from approvals.queries.filters import Filters, ListCursor
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow
@@ -26,8 +22,10 @@ pytestmark = pytest.mark.django_db
 
 
 def titles(html: str) -> str:
-    """Return the titles of the rows as one text."""
-    return "".join(one.words for one in parse(html).find("a", class_="row-title"))
+    """Return the titles of the rows as one text, without what was decided recently."""
+    page = parse(html)
+    recent = [link for one in page.find("ol", id="list-recent") for link in one.find("a", class_="row-title")]
+    return "".join(one.words for one in page.find("a", class_="row-title") if one not in recent)
 
 
 def shown(client, **filters: object) -> str:
@@ -61,8 +59,8 @@ def desk():
 @pytest.mark.parametrize(
     ("filters", "rows"),
     [
-        ({}, "cebda"),
-        ({"status": "pending"}, "cebda"),
+        ({}, "dceba"),
+        ({"status": "pending"}, "dceba"),
         ({"status": "decided"}, "fg"),
         ({"status": "rejected"}, "g"),
         ({"status": "any"}, "fgedcba"),
@@ -70,7 +68,7 @@ def desk():
         ({"tool": "refund"}, "cea"),
         ({"tool": "ref"}, ""),
         ({"agent": "billing"}, "ce"),
-        ({"person": "alice"}, "bda"),
+        ({"person": "alice"}, "dba"),
         ({"person": "nobody"}, ""),
         ({"by": "erin"}, "g"),
         ({"by": "erin", "status": "approved"}, ""),
@@ -78,7 +76,7 @@ def desk():
         ({"priority": "critical"}, "c"),
         ({"mine": "1"}, "d"),
         ({"age": "over-7d"}, ""),
-        ({"age": "under-1d"}, "cebda"),
+        ({"age": "under-1d"}, "dceba"),
         ({"age": "under-1h"}, ""),
         ({"q": "parc"}, "b"),
         ({"q": "friday"}, ""),
@@ -89,10 +87,20 @@ def desk():
         ({"group": "workflow"}, "bdace"),
         ({"group": "tool", "status": "decided"}, "fg"),
         ({"tool": "refund", "agent": "billing", "priority": "high", "q": "e"}, "e"),
-        ({"tool": "", "q": " ", "age": ""}, "cebda"),
+        ({"tool": "", "q": " ", "age": ""}, "dceba"),
+        ({"sort": "oldest"}, "abcde"),
+        ({"sort": "newest"}, "edcba"),
+        ({"sort": "deadline"}, "abcde"),
+        ({"sort": "newest", "group": "tool"}, "dbeca"),
+        ({"deadline": "none"}, "dceba"),
+        ({"deadline": "7d"}, ""),
+        ({"start": "2020-01-01"}, "dceba"),
+        ({"start": "2020-01-01", "end": "2020-01-02"}, ""),
+        ({"end": "9999-12-31", "status": "any"}, "fgedcba"),
+        ({"snoozed": "1"}, ""),
     ],
 )
-def test_inbox_applies_filters_and_sorts_by_urgency_and_age(desk, filters, rows):
+def test_inbox_applies_filters_and_sorts(desk, filters, rows):
     assert shown(desk, **filters) == rows
 
 
@@ -100,9 +108,10 @@ def test_groups_have_headings(desk):
     def headings(group: str) -> list[str]:
         return [one.words for one in parse(desk.get(f"/requests/?group={group}").text).find("h2", class_="inbox-group")]
 
-    assert headings("tool") == ["No tool", "mail", "refund"]
-    assert headings("agent") == ["billing", "support"]
-    assert headings("workflow") == ["A refund", "Invoices"]
+    # The last one, for what arrives, is not shown while it is empty.
+    assert headings("tool") == ["No tool", "mail", "refund", "New"]
+    assert headings("agent") == ["billing", "support", "New"]
+    assert headings("workflow") == ["A refund", "Invoices", "New"]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +130,11 @@ def test_groups_have_headings(desk):
         ("tool=" + "x" * 101, "tool is longer than 100 characters"),
         ("q=" + "x" * 201, "q is longer than 200 characters"),
         ("by=bob&status=pending", "by only applies to decided requests"),
+        ("sort=price", "sort must be one of: deadline, newest, oldest"),
+        ("sort=deadline&group=tool", "sort cannot be combined with groups"),
+        ("start=yesterday", "start is not a date like 2026-11-23"),
+        ("end=20261123", "end is not a date like 2026-11-23"),
+        ("snoozed=1&status=any", "snoozed only applies to waiting requests"),
         ("%3Cscript%3E=1", "<script> is unknown"),
     ],
 )
@@ -154,13 +168,17 @@ def test_checkboxes_are_shown_for_bulk_decidable_requests(desk):
 
 def test_decided_row_shows_who_what_and_why_and_still_the_values(desk):
     page = parse(desk.get("/requests/?status=rejected").text)
-    (row,), (values,) = page.find("p", class_="row-gist"), page.find("span", class_="row-values")
-    assert values.words == "amount 120 · orderId 4711"
+    (row,) = page.find("span", class_="row-values")
+    assert [value.words for value in row.find("span", class_="row-value")] == ["amount 120", "orderId 4711"]
     assert row.words.startswith("Rejected by erin")
     assert row.find("q")[0].words == "Only on Friday."
 
 
-@pytest.mark.parametrize("filters", [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}])
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"group": "tool"}, {"group": "workflow"}, {"q": "paged"}, {"person": "alice"}, {"sort": "deadline"},
+     {"sort": "newest"}, {"sort": "oldest", "group": "tool"}],
+)  # fmt: skip
 @pytest.mark.parametrize("status", ["pending", "decided", "any"])
 @pytest.mark.parametrize("person", ["bob", "alice"])
 def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, person):
@@ -175,6 +193,7 @@ def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, per
             title=f"paged {number}",
             tool_name=f"tool{number % 3}",
             priority=list(Priority)[number % 4],
+            deadline_at=now + timedelta(hours=2 + number // 4) if number % 4 else None,
         )
         # Some have the same moment, so their ids decide the order.
         ApprovalRequest.objects.filter(pk=made.pk).update(created_at=now - timedelta(minutes=number // 3))
@@ -200,7 +219,7 @@ def _page(monkeypatch, user, filters, size):
 
 
 def test_next_page_keeps_the_filters_and_links_back(monkeypatch, desk):
-    monkeypatch.setattr(request_list, "PAGE", 2)
+    monkeypatch.setattr(request_list, "PAGE", 1)
     page = parse(desk.get("/requests/?person=alice").text)
     (following,) = page.find("a", rel="next")
     assert following.attributes["href"].startswith("?person=alice&after=")
@@ -210,40 +229,44 @@ def test_next_page_keeps_the_filters_and_links_back(monkeypatch, desk):
     assert [one.attributes["href"] for one in links.find("a")] == ["?person=alice"]
 
 
-@given(
-    st.builds(
-        Filters,
-        status=st.sampled_from(STATUSES),
-        kind=st.sampled_from(["", *Kind.values]),
-        tool=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
-        q=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), max_size=20),
-        age=st.sampled_from(["", *AGES]),
-        mine=st.sampled_from(["", "1"]),
-        group=st.sampled_from(["", *GROUPS]),
-        after=st.none()
-        | st.builds(
-            ListCursor,
-            st.integers(0, 3),
-            st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants it so
-            st.uuids(),
-            st.just("a,b"),
-        ),
-    )
-)
-def test_filters_survive_their_query_string(filters):
-    assert filters_from(QueryDict(filters.query[1:])) == filters
+def sections(html: str) -> dict[str, str]:
+    found = {one.attributes["id"]: one for one in parse(html).find("ol", class_="inbox-list")}
+    return {name: "".join(link.words for link in one.find("a", class_="row-title")) for name, one in found.items()}
 
 
-@given(st.dictionaries(st.sampled_from([*CHECKS, "other"]), st.text(max_size=60), max_size=4))
-def test_any_query_string_shows_a_list_or_errors(query):
-    try:
-        filters = filters_from(QueryDict(urlencode(query, errors="surrogatepass")))
-    except Invalid as refusal:
-        assert set(refusal.errors) <= {name[:40] for name in query}
-    else:
-        request_list.page_of(_someone(), filters)
-        request_list.count_of(_someone(), filters)
+def test_inbox_has_sections_and_what_expires_soon_is_on_top(desk):
+    owner = ApprovalRequest.objects.get(title="a").requested_by
+    soon = make_request(owner, title="h", priority=Priority.LOW, deadline_at=timezone.now() + timedelta(minutes=20))
+    make_request(owner, title="i", deadline_at=timezone.now() + timedelta(hours=20))
+    assert sections(desk.get("/").text) == {
+        "list-expiring": "h",
+        "list-mine": "d",
+        "list-waiting": "cebia",
+        "list-recent": "fg",
+    }
+    # What I am assigned and what expires soon is in one section only, and what is filtered has no recent decisions.
+    ApprovalRequest.objects.filter(pk=soon.pk).update(assigned_to=User.objects.get(username="bob"))
+    assert sections(desk.get("/?mine=1").text) == {
+        "list-expiring": "h",
+        "list-mine": "d",
+        "list-waiting": "",
+        "list-recent": "",
+    }
 
 
-def _someone():
-    return User.objects.filter(username="bob").first() or bob()
+def test_the_first_address_and_the_old_one_show_the_same(desk):
+    pages = [parse(desk.get(f"{address}?tool=refund").text) for address in ("/", "/requests/")]
+    assert next([row.attributes["id"] for row in page.find("li", class_="inbox-row")] for page in pages) == [
+        row.attributes["id"] for row in pages[1].find("li", class_="inbox-row")
+    ]
+
+
+def test_row_shows_the_key_fields_that_an_administrator_chose(desk):
+    ToolSettings.objects.create(tool_name="mail", key_fields=["/to/0", "/subject"])
+    request = ApprovalRequest.objects.get(title="b")
+    for body, values in (({"to": ["a@b.c"], "subject": "Hi"}, "to"), ({"long": "x" * 900, "subject": "Hi"}, "Hi")):
+        ApprovalRequest.objects.filter(pk=request.pk).update(input=body)
+        page = parse(desk.get("/?tool=mail").text)
+        (row,) = page.find("li", id=f"row-{request.pk}")
+        found = [value.words for value in row.find("span", class_="row-value")]
+        assert found == (["0 a@b.c", "subject Hi"] if values == "to" else ["subject Hi"])

@@ -1,0 +1,57 @@
+"""Snooze requests: hide them from one's own inbox for a while, and show them again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals import queries
+from approvals.access.permissions import Person
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest, Snooze
+
+#: Nothing is hidden for longer than this.
+LONGEST = timedelta(days=30)
+
+
+def snooze(request_id: UUID, *, by: User, until: datetime | None) -> Snooze:
+    """Hide a waiting request from this person's inbox until then, or until somebody replies (None).
+
+    A reply always brings it back. It is never hidden for longer than half the time to its deadline, nor than LONGEST.
+    NotFound, Invalid.
+    """
+    request, now = queries.get_request_for(by, request_id), timezone.now()
+    if not request.pending:
+        raise Invalid(_("This request is decided already."), {"until": _("only waiting requests can be snoozed")})
+    if until is not None and until <= now:
+        raise Invalid(_("The request was not snoozed."), {"until": _("is in the past")})
+    latest = latest_end(request, now)
+    end = latest if until is None else min(until, latest)
+    with transaction.atomic():
+        stored, _new = Snooze.objects.update_or_create(
+            person=by, request=request, defaults={"until": end, "until_reply": until is None}
+        )
+    return stored
+
+
+def latest_end(request: ApprovalRequest, now: datetime) -> datetime:
+    """Return until when a request can be hidden."""
+    if request.deadline_at is None:
+        return now + LONGEST
+    return min(now + LONGEST, now + max(request.deadline_at - now, timedelta()) / 2)
+
+
+def unsnooze(request_id: UUID, *, by: User) -> None:
+    """Show a request in this person's inbox again; nothing changes if it is not snoozed."""
+    with transaction.atomic():
+        Snooze.objects.filter(person=by, request=request_id).delete()
+
+
+def end_snoozes(request: ApprovalRequest, *, by: Person) -> None:
+    """Show a request again to everybody who has snoozed it, after somebody else has replied. Called in a transaction."""
+    Snooze.objects.filter(request=request.pk).exclude(person=by.pk or 0).delete()

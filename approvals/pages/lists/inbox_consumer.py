@@ -1,0 +1,110 @@
+"""Live updates of the inbox: changed requests are updated in place, new ones wait behind a button."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.exceptions import SuspiciousOperation
+from django.http import QueryDict
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from approvals import queries
+from approvals.access import permissions
+from approvals.access.visibility import visibility_key
+from approvals.exceptions import Invalid, NotFound
+from approvals.live.batching import BatchCache
+from approvals.models import ApprovalRequest
+from approvals.pages.assignee_pushes import ASSIGNED, COMMENTED
+from approvals.pages.cards import card_for
+from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
+from approvals.pages.lists.inbox_rows import InboxRow, rows_for
+from approvals.queries import COUNT_LIMIT, request_list
+from approvals.queries.filters import Filters, filters_from
+from approvals.queries.sections import section_of
+from approvals.queries.snoozes import snoozers
+
+
+class InboxConsumer(DeskConsumer):
+    """The WebSocket of the inbox. Its query string holds the page's filters, and in `since` when it was rendered."""
+
+    def groups_for(self, user: User) -> list[str]:
+        try:
+            query = QueryDict(self.scope["query_string"], mutable=True)
+            query.pop("since", None)
+            self.filters = filters_from(query)
+        except (Invalid, SuspiciousOperation) as refusal:
+            raise NotFound(_("List not found. It may not exist, or you may not have access.")) from refusal
+        return super().groups_for(user)
+
+    def catch_up(self, user: User, shared: BatchCache) -> str:
+        since = parse_since(self.scope["query_string"])
+        if since is None:
+            return ""
+        missed = list(request_list.listed(queries.changed_since(user, since), whole=True)[: CATCH_UP + 1])
+        if len(missed) > CATCH_UP:
+            return render_to_string("approvals/_outdated.html")
+        return render_push(user, shared, self.filters, missed)
+
+    async def workflow_changed(self, event: dict[str, Any]) -> None:
+        """Push a request that was created, changed or decided, or the counts if a workflow ended."""
+        if event["request"]:
+            await self.push(_changed, self.filters, event["request"], True)
+        else:
+            await self.push(render_counts)
+
+    async def request_handled(self, event: dict[str, Any]) -> None:
+        """Push also the row of a request that was assigned, or that a reply brings back to those who had snoozed it."""
+        await super().request_handled(event)
+        if event["event"] in {ASSIGNED, COMMENTED}:
+            await self.push(_changed, self.filters, event["request"], False)
+
+
+def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, whole: bool) -> str:
+    def read() -> list[ApprovalRequest]:
+        return list(request_list.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
+
+    changed = shared.once(("request", visibility_key(user)), read)
+    return render_push(user, shared, filters, changed, cards=whole)
+
+
+def render_push(
+    user: User, shared: BatchCache, filters: Filters, changed: list[ApprovalRequest], *, cards: bool = True
+) -> str:
+    """Render these requests: their rows, their cards if the page has them open, and the counts; "" for none."""
+    if not changed:
+        return ""
+    # With the filter “assigned to me”, and for people who have snoozed something, no one else sees the same rows.
+    own = filters.mine or user.pk in shared.once("snoozers", snoozers)
+    visibility = user.pk if own else visibility_key(user)
+    matching = shared.once(("matching", visibility), lambda: _matching(user, filters, changed))
+    total = shared.once(("total", visibility), lambda: request_list.count_of(user, filters))
+    context = {"found_count": total, "count_limit": COUNT_LIMIT, "filters": filters, "oob": True}
+    lines = shared.once(("rows", _rights(user)), lambda: {row.request.pk: row for row in rows_for(user, changed)})
+    rows = [_render_row(user, shared, lines[one.pk], matches=one.pk in matching, whole=cards) for one in changed]
+    count = shared.once(("count", total), lambda: render_to_string("approvals/inbox/_count.html", context))
+    concerned = {pk for one in changed for pk in (one.requested_by_id, one.assigned_to_id)}
+    return "".join([*rows, count, render_counts(user, shared, concerned)])
+
+
+def _rights(user: User) -> Hashable:
+    """Return a key that is equal for people to whom rows look the same, but for their section."""
+    return "decides" if permissions.decides_everything(user) else user.pk
+
+
+def _matching(user: User, filters: Filters, changed: list[ApprovalRequest]) -> set[UUID]:
+    found = request_list.matching(user, filters).filter(pk__in=[one.pk for one in changed])
+    return set(found.values_list("pk", flat=True))
+
+
+def _render_row(user: User, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:
+    card = card_for(user, row.request)
+    row = replace(row, section=section_of(user, row.request))
+    context = {"row": row, "rows": [row], "card": card if whole else None, "matches": matches}
+    context["quiet"] = not whole
+    render_key = ("line", card.render_key, row.version, row.section, matches, whole)
+    return shared.once(render_key, lambda: render_to_string("approvals/inbox/_push_row.html", context))

@@ -1,0 +1,188 @@
+"""The rows of the inbox: a request in a few words, and whether it can be selected for a bulk decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.contrib.auth.models import User
+from django.db.models import F, TextField
+from django.db.models.functions import Substr
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from approvals import queries
+from approvals.access import permissions
+from approvals.models import ApprovalRequest, Decision, ToolSettings
+from approvals.pages.key_fields import key_values, read_beginning
+from approvals.queries.filters import Filters
+from approvals.queries.preferences import settings_of_tools
+from approvals.queries.request_list import COLUMNS, GIST
+from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
+from approvals.runtime.text import visible
+from approvals.states import ASKS, Kind, Priority, Status, status_label, verdict_label
+
+#: How many characters of an input are read to find the key fields that an administrator chose.
+MUCH = 8_000
+#: How many characters of a question's message or of a comment a row shows.
+WORDS = 160
+KIND_ICONS = {
+    Kind.APPROVAL: "shield-check",
+    Kind.QUESTION: "circle-question-mark",
+    Kind.FORM: "clipboard-list",
+    Kind.RECOVERY: "triangle-alert",
+}
+PRIORITY_ICONS = {Priority.CRITICAL: "octagon-alert", Priority.HIGH: "chevrons-up", Priority.LOW: "chevron-down"}
+STATUS_ICONS = {Status.APPROVED: "check", Status.ANSWERED: "check", Status.REJECTED: "x", Status.EXPIRED: "hourglass"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxRow:
+    """A row of `approvals/inbox/_rows.html`; `pickable` if the person may decide it now in a bulk decision."""
+
+    request: ApprovalRequest
+    decision: Decision | None
+    pickable: bool
+    section: str
+    values: Sequence[tuple[str, str]]
+    kind_label: str = ""
+    address: str = ""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the request does."""
+        return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.request.assigned_to_id or ''}"
+
+    @property
+    def pick(self) -> str:
+        """The value of the checkbox: the request's id and the digest of the input that the row shows."""
+        return f"{self.request.pk}:{self.request.input_digest}"
+
+    @property
+    def pick_label(self) -> str:
+        return _("Select: %(title)s") % {"title": self.request.title}
+
+    @property
+    def words(self) -> str:
+        """The beginning of a question's message."""
+        if self.request.kind not in ASKS:
+            return ""
+        return visible(" ".join(self.request.opening.split()))[:WORDS]
+
+    @property
+    def icon(self) -> str:
+        return KIND_ICONS[Kind(self.request.kind)]
+
+    @property
+    def priority_icon(self) -> str:
+        """The icon of a priority other than normal."""
+        return PRIORITY_ICONS.get(Priority(self.request.priority), "")
+
+    @property
+    def outcome_icon(self) -> str:
+        return STATUS_ICONS.get(Status(self.request.status), "ban")
+
+    @property
+    def outcome(self) -> str:
+        """Who decided what, in a few words."""
+        if self.decision is None:
+            return status_label(self.request.kind, self.request.status)
+        label = verdict_label(self.request.kind, self.decision.verdict)
+        if not self.decision.by_name:
+            return label
+        return _("%(outcome)s by %(name)s") % {"outcome": label, "name": visible(self.decision.by_name)}
+
+    @property
+    def comment(self) -> str:
+        return visible(self.decision.comment[:WORDS]) if self.decision else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows under one heading, which is empty if the list is neither grouped nor in sections; `name` is that of a section."""
+
+    heading: str
+    rows: list[InboxRow]
+    name: str = ""
+
+
+def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
+    """Return the rows of requests that `request_list.listed` has read."""
+    requests = list(requests)
+    settings = settings_of_tools({one.tool_name for one in requests})
+    longer = _longer_beginnings(requests, settings)
+    # Looked up once for all rows: a long list is rendered for every page and push.
+    labels = {kind: str(kind.label) for kind in Kind}
+    home = reverse("approvals:requests")
+    return [
+        InboxRow(
+            request=one,
+            decision=getattr(one, "decision", None),
+            pickable=_may_be_picked(user, one),
+            section=section_of(user, one),
+            values=_values(one, settings.get(one.tool_name), longer.get(str(one.pk), one.gist)),
+            kind_label=labels[Kind(one.kind)],
+            address=f"{home}{one.pk}/",
+        )
+        for one in requests
+    ]
+
+
+def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
+    return request.pending and not permissions.only_on_own_pages(request) and permissions.may_close(user, request)
+
+
+def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:
+    return [] if request.kind in ASKS else key_values(read_beginning(beginning), settings)
+
+
+def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[str, ToolSettings]) -> dict[str, str]:
+    """Return more of the inputs that were cut off and whose tool has key fields, by id: these may be further back."""
+    wanted = [
+        one.pk
+        for one in requests
+        if len(one.gist) >= GIST and one.tool_name in settings and settings[one.tool_name].key_fields
+    ]
+    if not wanted:
+        return {}
+    found = ApprovalRequest.objects.filter(pk__in=wanted)
+    beginning = Substr(F("input"), 1, MUCH, output_field=TextField())
+    return {str(pk): text for pk, text in found.values_list("pk", beginning)}
+
+
+def headings() -> dict[str, str]:
+    """Return the headings of the sections, in their order on the page."""
+    return {
+        EXPIRING: _("Expiring soon"),
+        MINE: _("Assigned to you"),
+        WAITING: _("Waiting"),
+        RECENT: _("Recently decided"),
+    }
+
+
+def section_rows(user: User, found: Mapping[str, Sequence[ApprovalRequest]]) -> list[Group]:
+    """Return a page of rows in sections; empty ones are there for new requests."""
+    every = rows_for(user, [request for requests in found.values() for request in requests])
+    by_id = {row.request.pk: row for row in every}
+    words = headings()
+    return [Group(words[name], [by_id[one.pk] for one in requests], name) for name, requests in found.items()]
+
+
+def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:
+    """Return the rows of a page under their headings."""
+    rows = rows_for(user, requests)
+    if not filters.group:
+        return [Group("", rows, WAITING)]
+    column = COLUMNS[filters.group]
+    groups = [list(found) for _key, found in groupby(rows, key=lambda row: getattr(row.request, column))]
+    return [Group(_heading(user, found, filters), found) for found in groups]
+
+
+def _heading(user: User, rows: Sequence[InboxRow], filters: Filters) -> str:
+    request = rows[0].request
+    if filters.group == "workflow":
+        return queries.workflow_title_for(user, request, several=len(rows) > 1)
+    if filters.group == "tool":
+        return visible(request.tool_name) or _("No tool")
+    return visible(request.agent) or _("No agent")

@@ -1,0 +1,51 @@
+"""What the command palette offers: views, people and requests, as JSON. The pages and actions are in `palette.js`."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from approvals.exceptions import Invalid
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.queries.filters import Filters
+from approvals.queries.palette import people_for, requests_found
+from approvals.queries.search_words import MAX_SEARCH
+from approvals.queries.views import views_for
+from approvals.runtime.text import visible
+from approvals.states import status_label
+
+
+@require_GET
+@refusals_as_pages
+def palette(request: SignedIn) -> HttpResponse:
+    """Return `{"items": [{"label", "hint", "icon", "url"}]}`: views and people, or with `q` the requests it finds."""
+    q, home = request.GET.get("q", "").strip(), reverse("approvals:dashboard")
+    if len(q) > MAX_SEARCH or "\x00" in q:
+        raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_SEARCH})
+    if q:
+        items = [
+            {
+                "label": one.title,
+                "hint": status_label(one.kind, one.status),
+                "icon": "file-text",
+                "url": one.get_absolute_url(),
+            }
+            for one in requests_found(request.user, q)
+        ]
+        return JsonResponse({"items": items})
+    items = [
+        {"label": view.name, "hint": _("View"), "icon": "list-filter", "url": home + view.query}
+        for view in views_for(request.user)
+    ]
+    items += [
+        {
+            "label": visible(name),
+            "hint": _("Requests of this person"),
+            "icon": "user",
+            "url": home + Filters(person=name, status="any").query,
+        }
+        for name in people_for(request.user)
+    ]
+    return JsonResponse({"items": items})

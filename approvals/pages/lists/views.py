@@ -1,0 +1,37 @@
+"""Save, delete and count the named views of the inbox."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals.actions.views import delete_view, save_view
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.queries import COUNT_LIMIT
+from approvals.queries.views import counts_of, views_for
+
+
+@require_POST
+@refusals_as_pages
+def save(request: SignedIn) -> HttpResponse:
+    sent = request.POST
+    stored = save_view(
+        request.user, name=sent.get("name", ""), query=sent.get("query", ""), shared=sent.get("shared") == "1"
+    )
+    return HttpResponseRedirect(reverse("approvals:dashboard") + stored.query)
+
+
+@require_POST
+@refusals_as_pages
+def delete(request: SignedIn, pk: int) -> HttpResponse:
+    delete_view(request.user, pk)
+    return HttpResponseRedirect(reverse("approvals:dashboard"))
+
+
+@require_GET
+def counts(request: SignedIn) -> HttpResponse:
+    """Return the number beside each view, which the page asks for after it is shown."""
+    context = {"counts": counts_of(request.user, views_for(request.user)), "count_limit": COUNT_LIMIT}
+    return render(request, "approvals/inbox/_view_counts.html", context)

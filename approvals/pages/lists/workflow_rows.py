@@ -1,0 +1,89 @@
+"""The rows of the Workflows page: state, progress by step, and duration of each workflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import ApprovalRequest, Workflow
+from approvals.queries.workflow_list import ENDED, SUSPENDED, steps_shown
+from approvals.states import WorkflowState, status_label
+
+STATE_ICONS = {
+    WorkflowState.RUNNING: "play",
+    WorkflowState.SUSPENDED: "pause",
+    WorkflowState.COMPLETED: "circle-check",
+    WorkflowState.CANCELLED: "ban",
+    WorkflowState.FAILED: "circle-x",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a workflow: what it asks and how that ended."""
+
+    status: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRow:
+    """The context of `approvals/workflows/_row.html`."""
+
+    workflow: Workflow
+    steps: list[Step]
+    #: Whether there are earlier steps than these.
+    more: bool
+    decided: int
+    duration: str
+
+    @property
+    def icon(self) -> str:
+        return STATE_ICONS[WorkflowState(self.workflow.state)]
+
+    @property
+    def list(self) -> str:
+        """The list to which it belongs."""
+        return ENDED if self.workflow.ended else SUSPENDED
+
+    @property
+    def version(self) -> str:
+        """Changes with everything that the row shows."""
+        return f"{self.workflow.state}-{self.workflow.shown_title}-{'-'.join(step.status for step in self.steps)}"
+
+    @property
+    def waits_for(self) -> str:
+        """The title of the request that waits, or of the last one."""
+        return self.steps[-1].words if self.steps else ""
+
+
+def workflow_row(workflow: Workflow) -> WorkflowRow:
+    """Return the row of a workflow from `workflow_list.with_steps`."""
+    steps, more = steps_shown(workflow)
+    return WorkflowRow(
+        workflow=workflow,
+        steps=[Step(step.status, _step_words(step)) for step in steps],
+        more=more,
+        decided=sum(not step.pending for step in steps),
+        duration=duration_words((workflow.ended_at or timezone.now()) - workflow.started_at),
+    )
+
+
+def _step_words(step: ApprovalRequest) -> str:
+    return f"{step.title}: {status_label(step.kind, step.status)}"
+
+
+def duration_words(duration: timedelta) -> str:
+    """Return a duration with its two largest units."""
+    seconds = max(0, int(duration.total_seconds()))
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    if days:
+        return _("%(days)d d %(hours)d h") % {"days": days, "hours": hours}
+    if hours:
+        return _("%(hours)d h %(minutes)d min") % {"hours": hours, "minutes": minutes}
+    if minutes:
+        return _("%(minutes)d min %(seconds)d s") % {"minutes": minutes, "seconds": seconds % 60}
+    return _("%(seconds)d s") % {"seconds": seconds}

@@ -1,0 +1,27 @@
+"""What the command palette finds."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from approvals import queries
+from approvals.access import permissions
+from approvals.models import ApprovalRequest
+from approvals.queries.search import with_words
+
+MAX_FOUND = 8
+MAX_PEOPLE = 200
+
+
+def requests_found(user: User, q: str) -> list[ApprovalRequest]:
+    """Return the newest requests with these words that the person may see."""
+    found = with_words(queries.requests_for(user), q).select_related(None).order_by("-created_at", "-id")
+    return list(found.only("pk", "title", "kind", "status")[:MAX_FOUND])
+
+
+def people_for(user: User) -> list[str]:
+    """Return the usernames of active people, for those who see the requests of all; else only one's own."""
+    if not permissions.sees_everything(user):
+        return [user.get_username()]
+    found = User.objects.filter(is_active=True).order_by("username")
+    return list(found.values_list("username", flat=True)[:MAX_PEOPLE])

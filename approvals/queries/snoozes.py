@@ -1,0 +1,36 @@
+"""What people have snoozed: hidden from their own inbox until a moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Min, QuerySet
+from django.utils import timezone
+
+from approvals.access.permissions import Person
+from approvals.models import Snooze
+from approvals.states import Status
+
+#: More people who snooze at the same time than this do not share what is counted for others.
+MANY = 1000
+
+
+def _active() -> QuerySet[Snooze]:
+    return Snooze.objects.filter(until__gt=timezone.now())
+
+
+def snoozed_by(user: Person) -> QuerySet[Snooze, Any]:
+    """Return the ids of the requests that are hidden from this person's inbox, as a subquery."""
+    return _active().filter(person=user.pk).values("request")
+
+
+def snoozes_of(user: Person) -> tuple[int, datetime | None]:
+    """Return how many waiting requests a person has snoozed, and when the first of them comes back."""
+    found = _active().filter(person=user.pk, request__status=Status.PENDING).aggregate(Count("pk"), Min("until"))
+    return found["pk__count"], found["until__min"]
+
+
+def snoozers() -> set[int]:
+    """Return the ids of the people who have snoozed anything: they do not see the same list as others."""
+    return set(_active().values_list("person", flat=True).distinct()[:MANY])

@@ -1,0 +1,52 @@
+"""The named views of the inbox that a person sees: their own, and those that others share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from django.contrib.auth.models import User
+from django.db.models import Case, Q, Value, When
+from django.http import QueryDict
+
+from approvals.exceptions import Invalid
+from approvals.models import SavedView
+from approvals.queries import COUNT_LIMIT, request_list
+from approvals.queries.filters import Filters, filters_from
+
+#: How many views a page shows.
+MAX_SHOWN = 30
+
+
+def views_for(user: User) -> list[SavedView]:
+    """Return the views of a person, own ones first, each by name."""
+    own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
+    found = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True)).select_related("owner")
+    return list(found.order_by(own, "name", "pk")[:MAX_SHOWN])
+
+
+def filters_of(view: SavedView) -> Filters | None:
+    """Return the filters of a view; None if they are no longer valid."""
+    try:
+        return filters_from(QueryDict(view.query.removeprefix("?")))
+    except Invalid:
+        return None
+
+
+def counts_of(user: User, views: list[SavedView]) -> dict[int, int]:
+    """Return how many requests each view shows this person, at most `queries.COUNT_LIMIT`, by the id of the view."""
+    found = {view.pk: filters_of(view) for view in views}
+    return {pk: request_list.count_of(user, filters) for pk, filters in found.items() if filters is not None}
+
+
+def suggested_values(user: User, filters: Filters, name: str, limit: int = 12) -> list[tuple[str, int]]:
+    """Return the most frequent values of a filter among the requests that the others match, with how many have each.
+
+    Only as many requests as a count counts are looked at.
+    """
+    column = {"tool": "tool_name", "agent": "agent", "person": "requested_by__username", "by": "decision__by_name"}[
+        name
+    ]
+    found = request_list.matching(user, replace(filters, after=None, **{name: ""}))
+    values = found.order_by().values_list(column, flat=True)[:COUNT_LIMIT]
+    return [(value, number) for value, number in Counter(filter(None, values)).most_common(limit)]

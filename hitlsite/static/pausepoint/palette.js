@@ -1,0 +1,186 @@
+// The command palette (Ctrl+K), and the keys that go to a page (g i, g w, g c), on every page.
+(function () {
+  "use strict";
+
+  const PAGES = document.getElementById("palette-pages");
+  if (!PAGES) return;
+
+  const ICONS = PAGES.dataset.icons, MAX = 12, PATIENCE = 1500;
+  const pages = [...PAGES.content.querySelectorAll("a")].map((link) => ({
+    label: link.textContent.trim(), hint: link.dataset.hint ?? "", icon: link.dataset.icon, url: link.getAttribute("href"), key: link.dataset.key,
+  }));
+
+  // --- g and a letter.
+  let going = 0;
+  window.pausepoint.going = () => Date.now() - going < PATIENCE;
+  const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      if (dialog?.open) dialog.close();
+      else show();
+      return;
+    }
+    if (PAGES.dataset.shortcuts === "off" || turnedOff() || event.defaultPrevented || event.repeat) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    if (event.target.matches?.(FIELDS) || document.querySelector("dialog[open]")) return;
+    if (window.pausepoint.going()) {
+      going = 0;
+      const page = pages.find((one) => one.key === event.key);
+      if (page) location.assign(page.url);
+      // Whatever was pressed after g must not do something else.
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else if (event.key === "g") {
+      going = Date.now();
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  }, true);
+  function turnedOff() {
+    try { return localStorage.getItem("pausepoint.keys") === "off"; } catch { return false; }
+  }
+
+  // --- The palette: what fits the words, pages and actions first, requests from the server last.
+  let dialog, field, results, offered = [], loaded = null, found = [], chosen = 0;
+
+  function element(name, attributes = {}, ...inside) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...inside);
+    return made;
+  }
+  function icon(name) {
+    const space = "http://www.w3.org/2000/svg";
+    const svg = document.createElementNS(space, "svg"), use = document.createElementNS(space, "use");
+    svg.setAttribute("class", "icon");
+    svg.setAttribute("width", "16");
+    svg.setAttribute("height", "16");
+    svg.setAttribute("aria-hidden", "true");
+    use.setAttribute("href", `${ICONS}#${name}`);
+    svg.append(use);
+    return svg;
+  }
+
+  function build() {
+    field = element("input", {
+      type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-results", autocomplete: "off", spellcheck: "false",
+      "aria-label": gettext("Find a page, view, person, action or request"), placeholder: gettext("Find a page, view, person, action or request"),
+    });
+    results = element("ul", { id: "palette-results", role: "listbox", "aria-label": gettext("Results") });
+    dialog = element("dialog", { class: "palette", "aria-label": gettext("Command palette") }, element("div", { class: "palette-field" }, icon("search"), field), results);
+    document.body.append(dialog);
+    field.addEventListener("input", () => { chosen = 0; list(); search(); });
+    dialog.addEventListener("keydown", keys);
+    dialog.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]");
+      if (option) run(Number(option.dataset.number), event.ctrlKey || event.metaKey);
+      else if (event.target === dialog) dialog.close();
+    });
+  }
+
+  async function show() {
+    if (!dialog) build();
+    field.value = "";
+    found = [];
+    chosen = 0;
+    list();
+    dialog.showModal();
+    loaded ??= await ask("");
+    list();
+  }
+
+  async function ask(q) {
+    try {
+      const response = await fetch(`${PAGES.dataset.source}?q=${encodeURIComponent(q)}`, { headers: { Accept: "application/json" } });
+      return response.ok && !response.redirected ? (await response.json()).items : [];
+    } catch {
+      return [];
+    }
+  }
+
+  let soon = 0;
+  function search() {
+    clearTimeout(soon);
+    const q = field.value.trim();
+    if (q.length < 2) {
+      found = [];
+      return;
+    }
+    soon = setTimeout(async () => {
+      const items = await ask(q);
+      if (field.value.trim() !== q) return;
+      found = items;
+      list();
+    }, 120);
+  }
+
+  // What can be done here: the buttons of the page that have a key.
+  function actions() {
+    const shown = document.getElementById("detail-body") ?? document.getElementById("request-detail");
+    const buttons = [...(shown?.querySelectorAll("button[data-key]") ?? [])].filter((button) => button.checkVisibility() && !button.closest("[inert]"));
+    const made = buttons.map((button) => ({
+      label: button.textContent.trim(), hint: gettext("Action"), icon: "zap", act: () => button.focus(),
+    }));
+    for (const [id, glyph] of [["detail-snooze", "clock"], ["keys-open", "keyboard"]]) {
+      const button = document.getElementById(id);
+      if (button?.checkVisibility()) made.push({ label: button.querySelector("span").textContent.trim(), hint: gettext("Action"), icon: glyph, act: () => button.click() });
+    }
+    return made;
+  }
+
+  // Every word has to be in the label or hint.
+  function fits(item, words) {
+    const text = `${item.label} ${item.hint}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  }
+
+  function list() {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const known = [...pages, ...actions(), ...(loaded ?? [])].filter((item) => fits(item, words));
+    const begins = (item) => (words.length && item.label.toLowerCase().startsWith(words[0]) ? 0 : 1);
+    known.sort((one, other) => begins(one) - begins(other));
+    offered = [...known.slice(0, MAX), ...found];
+    chosen = Math.min(chosen, Math.max(0, offered.length - 1));
+    results.replaceChildren(...offered.map((item, number) => element(
+      "li", { role: "option", id: `palette-${number}`, "data-number": String(number), "aria-selected": String(number === chosen) },
+      icon(item.icon), element("span", { class: "palette-label" }, item.label), element("span", { class: "palette-hint" }, item.hint, ...(item.key ? [" ", element("kbd", {}, "g"), " ", element("kbd", {}, item.key)] : [])),
+    )));
+    if (!offered.length) results.append(element("li", { class: "palette-none", role: "presentation" }, gettext("Nothing fits.")));
+    mark();
+  }
+
+  function mark() {
+    field.setAttribute("aria-activedescendant", offered.length ? `palette-${chosen}` : "");
+    for (const option of results.querySelectorAll("[role=option]")) {
+      const isChosen = Number(option.dataset.number) === chosen;
+      option.setAttribute("aria-selected", String(isChosen));
+      if (isChosen) option.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  function keys(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && offered.length) {
+      event.preventDefault();
+      chosen = (chosen + step + offered.length) % offered.length;
+      mark();
+    } else if (event.key === "Enter" && !event.isComposing) {
+      event.preventDefault();
+      run(chosen, event.ctrlKey || event.metaKey);
+    }
+  }
+
+  function run(number, elsewhere) {
+    const item = offered[number];
+    if (!item) return;
+    dialog.close();
+    if (item.act) item.act();
+    else if (elsewhere) window.open(item.url, "_blank", "noopener");
+    else location.assign(item.url);
+  }
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("[data-palette]")) show();
+  });
+})();

@@ -1,0 +1,244 @@
+// The pane of the inbox: the request that is open beside the list, or in its place where there is no room for both.
+(function () {
+  "use strict";
+
+  const page = document.getElementById("inbox"), detail = document.getElementById("detail");
+  if (!page || !detail) return;
+
+  const body = document.getElementById("detail-body"), kept = document.getElementById("detail-kept");
+  const none = document.getElementById("detail-none"), wide = matchMedia("(min-width: 900px)");
+  const ID = /^[0-9a-f-]{36}$/;
+  // A key that was meant for the last request must not decide the next one, which has just opened by itself.
+  const PAUSE = 300;
+
+  const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  const idOf = (row) => row.id.replace("row-", "");
+  const rowOf = (id) => page.querySelector(`.inbox-list > [id="row-${id}"]`);
+  const rows = () => [...page.querySelectorAll(".inbox-list > .inbox-row")];
+  const isSplit = () => page.classList.contains("split") && wide.matches;
+  const card = () => body.querySelector(`[id="request-${current}"]`);
+
+  let current = "", loaded = "", asked = null, openedItself = 0;
+  const decided = new Set();
+
+  // --- Open a request. What was open stays until the next one is here; a form with unsent input is only put aside.
+  function open(id, { focus = false, itself = false, history: remember = true } = {}) {
+    if (id === current) {
+      if (focus) enter();
+      return;
+    }
+    current = id;
+    show();
+    if (remember) write(id);
+    const found = [...kept.children].find((one) => one.dataset.kept === id);
+    if (found) {
+      putAside();
+      delete found.dataset.kept;
+      found.id = "request-detail";
+      body.append(found);
+      finish(id, focus, itself);
+      return;
+    }
+    load(id, focus, itself);
+  }
+
+  async function load(id, focus, itself) {
+    asked?.abort();
+    asked = new AbortController();
+    body.inert = true;
+    body.setAttribute("aria-busy", "true");
+    let html = "", words = "";
+    try {
+      const response = await fetch(`/requests/${id}/`, { signal: asked.signal, headers: { Accept: "text/html" } });
+      // A login page instead of the request: the session has ended.
+      if (response.redirected) return location.reload();
+      if (response.ok) html = await response.text();
+      else words = gettext("This request cannot be shown. It may not exist, or you may not have access.");
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      words = gettext("The server does not respond. Try again in a moment.");
+    }
+    if (current !== id) return;
+    putAside();
+    if (words) body.replaceChildren(problem(words));
+    else htmx.swap(body, html, { swapStyle: "innerHTML" }, { select: "#request-detail" });
+    finish(id, focus, itself);
+  }
+
+  function problem(words) {
+    const line = document.createElement("p");
+    line.className = "refusal";
+    line.setAttribute("role", "alert");
+    line.textContent = words;
+    return line;
+  }
+
+  function finish(id, focus, itself) {
+    loaded = id;
+    body.inert = false;
+    body.removeAttribute("aria-busy");
+    body.scrollTop = 0;
+    openedItself = itself ? performance.now() : 0;
+    if (card()?.matches(".is-pending")) decided.delete(id);
+    else decided.add(id);
+    if (focus || !isSplit()) enter();
+    document.dispatchEvent(new CustomEvent("pausepoint:opened", { detail: { id } }));
+  }
+
+  function putAside() {
+    const old = body.firstElementChild;
+    if (!old || !loaded) return;
+    const sending = old.querySelector(".htmx-request") !== null;
+    if (old.matches("article, div, section") && (sending || window.pausepoint.inUse(old))) {
+      old.id = "";
+      old.dataset.kept = loaded;
+      kept.append(old);
+    } else old.remove();
+    loaded = "";
+  }
+
+  function enter() {
+    if (loaded === current) body.focus({ preventScroll: true });
+  }
+
+  function show() {
+    detail.hidden = current === "";
+    none.hidden = current !== "";
+    page.classList.toggle("is-open", current !== "");
+    for (const row of rows()) row.classList.toggle("selected", idOf(row) === current);
+    const row = rowOf(current);
+    if (row) {
+      titleOf(row).setAttribute("aria-current", "true");
+      if (isSplit()) row.scrollIntoView({ block: "nearest" });
+      const place = rows().indexOf(row) + 1;
+      document.getElementById("detail-place").textContent = interpolate(gettext("%s of %s"), [place, rows().length]);
+    }
+    for (const other of page.querySelectorAll(".row-title[aria-current]")) {
+      if (other.closest(".inbox-row") !== row) other.removeAttribute("aria-current");
+    }
+    document.getElementById("detail-whole").href = current ? `/requests/${current}/` : "/";
+  }
+
+  function close({ history: remember = true } = {}) {
+    const row = rowOf(current);
+    asked?.abort();
+    putAside();
+    body.replaceChildren();
+    body.inert = false;
+    current = "";
+    show();
+    if (remember) write("");
+    (row ?? rows()[0])?.querySelector(".row-title").focus();
+    row?.scrollIntoView({ block: "nearest" });
+  }
+
+  const titleOf = (row) => row.querySelector(".row-title");
+
+  // --- The address names the open request, so that a reload shows it again. Where it takes the place of the list, the Back
+  // button of the browser returns to the list.
+  function write(id) {
+    const address = location.pathname + location.search + (id ? `#${id}` : "");
+    if (id && !isSplit() && !ID.test(location.hash.slice(1))) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+  addEventListener("popstate", () => {
+    const id = location.hash.slice(1);
+    if (ID.test(id)) open(id, { history: false });
+    else if (current) close({ history: false });
+  });
+
+  // --- Move from row to row. With both in view, the pane follows; a key that is held down loads only the last one.
+  let soon = 0;
+  function move(step) {
+    const found = rows(), from = selected();
+    const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
+    if (!next) {
+      const more = step > 0 && document.querySelector("#more-rows a");
+      if (more) return more.click();
+      return announce(step > 0 ? gettext("This is the last request on this page.") : gettext("This is the first request on this page."));
+    }
+    choose(next);
+  }
+  function choose(row) {
+    titleOf(row).focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+    if (!isSplit() && !current) return;
+    clearTimeout(soon);
+    soon = setTimeout(() => open(idOf(row)), 60);
+  }
+
+  // The selected row: the one with the focus, else the one that is open.
+  function selected() {
+    return document.activeElement?.closest?.(".inbox-list > .inbox-row") ?? rowOf(current);
+  }
+
+  // --- After a decision the next waiting request opens, if the person wants that.
+  document.addEventListener("pausepoint:decided", (event) => {
+    const id = String(event.detail?.id ?? "");
+    if (id !== current || page.dataset.openNext !== "yes") return;
+    openNext(id);
+  });
+  function openNext(id) {
+    const found = rows(), place = found.findIndex((row) => idOf(row) === id);
+    const waiting = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))]
+      .find((row) => row.matches(".is-pending") && !decided.has(idOf(row)));
+    const more = document.querySelector("#more-rows a");
+    if (more && (!waiting || found.indexOf(waiting) < place)) {
+      document.addEventListener("htmx:afterSettle", () => openNext(id), { once: true });
+      return more.click();
+    }
+    if (!waiting) return announce(gettext("Nothing else is waiting in this list."));
+    titleOf(waiting).focus({ preventScroll: true });
+    open(idOf(waiting), { itself: true });
+  }
+
+  // The one place that tells of a decision made here: a card that the response to a form has replaced. Before it settles, it
+  // has the classes of the old one.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const shown = card();
+    if (event.detail.requestConfig?.verb !== "post" || !shown || loaded !== current || shown.matches(".is-pending") || decided.has(current)) return;
+    decided.add(current);
+    const row = rowOf(current);
+    if (row?.matches(".is-pending")) {
+      row.classList.replace("is-pending", "is-over");
+      row.querySelector(".pick").replaceChildren();
+      row.querySelector(".row-values").textContent = shown.querySelector(".outcome p")?.textContent.trim() ?? "";
+    }
+    const id = current;
+    queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
+  });
+
+  // --- Rows and buttons open and close it. With a modifier key a title stays a link.
+  page.addEventListener("click", (event) => {
+    const row = event.target.closest(".inbox-list > .inbox-row");
+    if (!row || event.target.closest("input, .pick, button")) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    titleOf(row).focus({ preventScroll: true });
+    const byKey = event.detail === 0;
+    open(idOf(row), { focus: byKey && (current === idOf(row) || !isSplit()) });
+  });
+  document.getElementById("detail-close").addEventListener("click", () => close());
+  document.getElementById("detail-next").addEventListener("click", () => step(1));
+  document.getElementById("detail-previous").addEventListener("click", () => step(-1));
+  function step(by) {
+    const found = rows(), next = found[found.indexOf(rowOf(current)) + by];
+    if (next) open(idOf(next));
+    else announce(gettext("There is no other request in this direction."));
+  }
+  wide.addEventListener("change", show);
+
+  const pane = {
+    open, close, move, selected, isSplit, openNext, idOf, rowOf, titleOf, show,
+    current: () => current,
+    isLoaded: () => loaded !== "" && loaded === current,
+    isSettled: () => performance.now() - openedItself > PAUSE,
+    card,
+    wasDecidedHere: (id) => decided.has(id),
+  };
+  window.pausepoint.pane = pane;
+
+  const first = location.hash.slice(1);
+  show();
+  if (ID.test(first)) open(first, { history: false });
+})();

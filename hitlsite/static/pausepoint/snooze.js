@@ -1,0 +1,59 @@
+// Snooze the selected request: the dialog, and a note when a snoozed request is back.
+(function () {
+  "use strict";
+
+  const dialog = document.getElementById("snooze"), form = document.getElementById("snooze-form");
+  const pane = window.pausepoint.pane;
+  if (!dialog || !pane) return;
+
+  const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  form.elements.zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+  function ask() {
+    const id = pane.current() || (pane.selected() && pane.idOf(pane.selected()));
+    if (!id) return announce(gettext("No request is selected. Press j first."));
+    if (pane.rowOf(id)?.matches(":not(.is-pending)")) return announce(gettext("Only waiting requests can be snoozed."));
+    form.action = `/requests/${id}/snooze/`;
+    form.dataset.request = id;
+    dialog.showModal();
+  }
+  window.pausepoint.snooze = ask;
+  document.getElementById("detail-snooze").addEventListener("click", ask);
+
+  dialog.addEventListener("keydown", (event) => {
+    const button = /^[1-4]$/.test(event.key) && form.querySelectorAll("button[name=until]")[Number(event.key) - 1];
+    if (button) {
+      event.preventDefault();
+      button.click();
+    }
+  });
+
+  // The row goes at once and the next request opens; without a connection the form says so.
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const sent = new FormData(form, event.submitter), id = form.dataset.request;
+    dialog.close();
+    let response;
+    try {
+      response = await fetch(form.action, { method: "POST", body: sent, headers: { "HX-Request": "true" } });
+    } catch {
+      return announce(gettext("The server does not respond. Try again in a moment."));
+    }
+    if (!response.ok) return announce(gettext("The request was not snoozed. It may have been decided. Reload the page."));
+    announce(sent.get("until") === "now" ? gettext("Shown in your inbox again.") : gettext("Snoozed."));
+    const row = pane.rowOf(id), here = pane.current() === id;
+    if (here) pane.openNext(id);
+    if (pane.current() === id) pane.close();
+    row?.remove();
+    pane.show();
+  });
+
+  // --- When the first snoozed request comes back.
+  const at = Date.parse(document.getElementById("inbox").dataset.wakes ?? "");
+  const LONGEST = 2 ** 31 - 1;
+  if (at && at - Date.now() < LONGEST) setTimeout(() => {
+    const note = document.getElementById("snooze-back");
+    note.hidden = false;
+    announce(note.textContent.trim());
+  }, Math.max(0, at - Date.now()) + 1000);
+})();
