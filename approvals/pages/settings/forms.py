@@ -32,6 +32,11 @@ SCOPE_WORDS = {
 LIFETIMES = {"": _("Never"), "7": _("In 7 days"), "30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year")}
 
 
+def zone_choices() -> list[tuple[str, str]]:
+    """Return the time zones, without those that have the sign of their offset the other way round."""
+    return [(name, name) for name in sorted(available_timezones()) if not name.startswith("Etc/")]
+
+
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """How pages look and work."""
 
@@ -51,9 +56,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
 class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """When messages wait."""
 
-    time_zone = forms.ChoiceField(
-        label=_("Time zone"), choices=lambda: [(name, name) for name in sorted(available_timezones())]
-    )
+    time_zone = forms.ChoiceField(label=_("Time zone"), choices=zone_choices)
 
     class Meta:
         model = Preferences
