@@ -16,12 +16,11 @@ from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide,
 from approvals.actions.keys import create_key, revoke_key
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
+from approvals.actions.personal.sessions import end_all_sessions, end_other_sessions, record_session
 from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
-from approvals.actions.reports import delete_report, save_report
 from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
-from approvals.actions.sessions import end_all_sessions, end_other_sessions, record_session
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "create_key",
     "create_signing_secret",
     "decide",
-    "delete_report",
     "end_all_sessions",
     "end_old_signing_secrets",
     "end_other_sessions",
@@ -64,7 +62,6 @@ __all__ = [
     "request_approval",
     "resend_events",
     "revoke_key",
-    "save_report",
     "settle",
     "store_password",
 ]

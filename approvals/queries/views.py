@@ -11,6 +11,7 @@ from django.http import QueryDict
 
 from approvals.exceptions import Invalid
 from approvals.models import SavedView
+from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
 
@@ -21,7 +22,7 @@ MAX_SHOWN = 30
 def views_for(user: User) -> list[SavedView]:
     """Return the views of a person, own ones first, each by name."""
     own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
-    found = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True)).select_related("owner")
+    found = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.INBOX).select_related("owner")
     return list(found.order_by(own, "name", "pk")[:MAX_SHOWN])
 
 

@@ -13,11 +13,11 @@ from approvals.access import permissions
 from approvals.actions.administration.roles import give_roles
 from approvals.actions.keys import revoke_key
 from approvals.actions.logins import SUBJECT
-from approvals.actions.sessions import end_all_sessions
+from approvals.actions.personal.sessions import end_all_sessions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models.keys import ApiKey
-from approvals.queries.people import roles_of, teams
+from approvals.queries.administration.people import roles_of, teams
 from approvals.record import audit
 from approvals.runtime import locks
 from approvals.states import Door

@@ -14,10 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals import actions
 from approvals.access import permissions
+from approvals.actions.personal.views import delete_view, save_view
 from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.models.preferences import ListPage
 from approvals.pages.audit.lines import EVENT_LABELS, lines
 from approvals.queries.audit import Page, entries_for, page_of, reports_for, subjects_of
 from approvals.queries.audit_filters import AuditFilters, audit_filters_from, valid_audit_filters_in
@@ -96,8 +97,8 @@ def save_report(request: SignedIn) -> HttpResponse:
     """Store the filters of the page under a name, and show them."""
     query = request.POST.get("query", "")
     filters = audit_filters_from(QueryDict(query)).at(None)
-    shared = request.POST.get("shared") == "1"
-    actions.save_report(request.user, request.POST.get("name", ""), filters.query.removeprefix("?"), shared=shared)
+    name, shared = request.POST.get("name", ""), request.POST.get("shared") == "1"
+    save_view(request.user, ListPage.AUDIT, name=name, query=filters.query.removeprefix("?"), shared=shared)
     return HttpResponseRedirect(reverse("approvals:audit") + filters.query)
 
 
@@ -105,5 +106,5 @@ def save_report(request: SignedIn) -> HttpResponse:
 @for_readers
 def delete_report(request: SignedIn) -> HttpResponse:
     """Delete one of the person's own reports."""
-    actions.delete_report(request.user, number_from(request.POST.get("report", "")) or 0)
+    delete_view(request.user, ListPage.AUDIT, number_from(request.POST.get("report", "")) or 0)
     return HttpResponseRedirect(sent_address(request, "next") or reverse("approvals:audit"))

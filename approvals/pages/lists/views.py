@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.actions.views import delete_view, save_view
+from approvals.actions.personal.views import delete_view, save_view
 from approvals.http import SignedIn, refusals_as_pages
+from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT
+from approvals.queries.filters import filters_from
 from approvals.queries.views import counts_of, views_for
 
 
 @require_POST
 @refusals_as_pages
 def save(request: SignedIn) -> HttpResponse:
+    """Store the filters of the page under a name, and show them."""
     sent = request.POST
-    stored = save_view(
-        request.user, name=sent.get("name", ""), query=sent.get("query", ""), shared=sent.get("shared") == "1"
-    )
-    return HttpResponseRedirect(reverse("approvals:dashboard") + stored.query)
+    query = filters_from(QueryDict(sent.get("query", "").removeprefix("?"))).at(None).query
+    save_view(request.user, ListPage.INBOX, name=sent.get("name", ""), query=query, shared=sent.get("shared") == "1")
+    return HttpResponseRedirect(reverse("approvals:dashboard") + query)
 
 
 @require_POST
 @refusals_as_pages
 def delete(request: SignedIn, pk: int) -> HttpResponse:
-    delete_view(request.user, pk)
+    delete_view(request.user, ListPage.INBOX, pk)
     return HttpResponseRedirect(reverse("approvals:dashboard"))
 
 

@@ -13,12 +13,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
-from approvals.actions.preferences import store_preferences
+from approvals.actions.personal.preferences import store_preferences
 from approvals.http import SignedIn
 from approvals.models import ApprovalRequest, Decision, Preferences
 from approvals.models.keys import ApiKey
 from approvals.pages.settings.guards import administrators_only
-from approvals.queries.people import other_deciders_exist
+from approvals.queries.administration.people import other_deciders_exist
 from approvals.queries.preferences import preferences_of
 
 #: With this status htmx asks no more.

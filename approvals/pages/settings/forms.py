@@ -19,7 +19,7 @@ from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.models.preferences import MAX_HOLD, Preferences
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound.outbox import EVENTS
-from approvals.queries.people import roles_by_group, teams
+from approvals.queries.administration.people import roles_by_group, teams
 from approvals.runtime.text import visible
 
 #: What each scope of a key allows, for people.

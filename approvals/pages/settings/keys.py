@@ -17,7 +17,7 @@ from approvals.http import SignedIn
 from approvals.pages.settings.first_run import first_question
 from approvals.pages.settings.forms import KeyForm
 from approvals.pages.settings.guards import administrators_only, status_of
-from approvals.queries import deliveries
+from approvals.queries.administration import deliveries
 from approvals.runtime.cursors import number_from
 from approvals.states import Door
 

@@ -20,8 +20,8 @@ from approvals.models.keys import ApiKey
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.pages.settings.forms import NewPersonForm, PersonForm, TeamForm
 from approvals.pages.settings.guards import administrators_only, refuse, status_of
-from approvals.queries.people import people as people_by_name
-from approvals.queries.people import roles_of, teams, teams_with_sizes
+from approvals.queries.administration.people import people as people_by_name
+from approvals.queries.administration.people import roles_of, teams, teams_with_sizes
 
 MAX_SEARCH = 150
 

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from approvals.access.rate_limits import Limit
-from approvals.actions import preferences as choosing
-from approvals.actions import push as pushing
-from approvals.actions import sessions as ending
+from approvals.actions.personal import preferences as choosing
+from approvals.actions.personal import push as pushing
+from approvals.actions.personal import sessions as ending
 from approvals.exceptions import BadBody, Conflict, NotFound
 from approvals.http import SignedIn, referring_address, refusals_as_pages
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
@@ -27,8 +27,8 @@ from approvals.outbound.push import public_key
 from approvals.pages.settings.browsers import describe_browser
 from approvals.pages.settings.forms import PreferencesForm, QuietHoursForm
 from approvals.pages.settings.guards import status_of
-from approvals.queries.deliveries import rules_for
-from approvals.queries.people import roles_of, sessions_of, subscriptions_of, teams
+from approvals.queries.administration.deliveries import rules_for
+from approvals.queries.administration.people import roles_of, sessions_of, subscriptions_of, teams
 from approvals.queries.preferences import preferences_of
 from approvals.states import Channel, Kind
 

@@ -14,7 +14,7 @@ from approvals.http import SignedIn
 from approvals.models import NotificationRule
 from approvals.pages.settings.forms import RuleForm
 from approvals.pages.settings.guards import administrators_only, status_of
-from approvals.queries import deliveries
+from approvals.queries.administration import deliveries
 
 
 @administrators_only

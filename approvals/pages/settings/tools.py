@@ -14,8 +14,8 @@ from approvals.http import SignedIn
 from approvals.models import ToolSettings
 from approvals.pages.settings.guards import administrators_only, status_of
 from approvals.pages.settings.tool_form import ToolForm, pointers
+from approvals.queries.administration.tools import agents_seen, latest_of_tool, tools_seen
 from approvals.queries.preferences import settings_of_tools
-from approvals.queries.tools import agents_seen, latest_of_tool, tools_seen
 
 MAX_NAME = 100
 

@@ -16,7 +16,7 @@ from approvals.models import OutboxEvent, WebhookEndpoint
 from approvals.outbound.outbox import EVENTS, undelivered_events
 from approvals.pages.settings.forms import WebhookForm
 from approvals.pages.settings.guards import administrators_only, status_of
-from approvals.queries import deliveries
+from approvals.queries.administration import deliveries
 from approvals.runtime.cursors import number_from
 from approvals.states import Channel, Door
 

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from py_vapid import Vapid02
 
-from approvals.actions.preferences import store_preferences
+from approvals.actions.personal.preferences import store_preferences
 from approvals.models import OutboxEvent, PushSubscription
 from approvals.outbound.push import public_key
 from approvals.states import Channel, Kind, Verdict

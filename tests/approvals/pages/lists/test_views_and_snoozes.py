@@ -8,11 +8,12 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions
-from approvals.actions.snoozing import LONGEST, snooze
-from approvals.actions.views import MAX_VIEWS, save_view
+from approvals.actions.personal.snoozing import LONGEST, snooze
+from approvals.actions.personal.views import MAX_VIEWS, save_view
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, SavedView, Snooze
+from approvals.models.preferences import ListPage
 from approvals.pages.lists.inbox_consumer import render_push
 from approvals.queries import request_list
 from approvals.queries.filters import Filters
@@ -67,16 +68,16 @@ def test_a_view_needs_a_name_and_valid_filters(name, query):
 def test_one_person_has_a_bounded_number_of_views():
     owner = bob()
     for number in range(MAX_VIEWS):
-        save_view(owner, name=f"View {number}", query="?", shared=False)
-    save_view(owner, name="View 0", query="?q=again", shared=False)
+        save_view(owner, ListPage.INBOX, name=f"View {number}", query="?", shared=False)
+    save_view(owner, ListPage.INBOX, name="View 0", query="?q=again", shared=False)
     with pytest.raises(Invalid):
-        save_view(owner, name="One more", query="?", shared=False)
+        save_view(owner, ListPage.INBOX, name="One more", query="?", shared=False)
 
 
 def test_each_person_gets_their_own_counts_of_a_shared_view():
     owner, reader = alice(), bob()
     make_request(owner, tool_name="refund"), make_request(reader, tool_name="refund")
-    save_view(reader, name="Refunds", query="?tool=refund", shared=True)
+    save_view(reader, ListPage.INBOX, name="Refunds", query="?tool=refund", shared=True)
     # A view whose filters are no longer valid has no count.
     SavedView.objects.create(owner=reader, name="Old", query="?colour=red", shared=True)
     found = {
@@ -148,7 +149,7 @@ def test_a_snooze_ends_when_somebody_else_replies_or_assigns_it():
 def test_the_palette_offers_what_the_person_may_see():
     owner, decider = alice(), bob()
     request = make_request(owner, title="Refund the parcel?")
-    save_view(decider, name="Refunds", query="?tool=refund", shared=False)
+    save_view(decider, ListPage.INBOX, name="Refunds", query="?tool=refund", shared=False)
 
     def offered(who, q: str = "") -> list[tuple[str, str]]:
         return [(one["label"], one["url"]) for one in browser(who).get("/palette/", {"q": q}).json()["items"]]

@@ -1,0 +1,1 @@
+"""What people store for themselves: preferences, views, snoozes, devices and sessions."""

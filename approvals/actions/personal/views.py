@@ -1,0 +1,44 @@
+"""Save and delete named filters of a page: views of the inbox, and reports of the audit page."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Invalid, NotFound
+from approvals.models import SavedView
+from approvals.models.preferences import ListPage
+from approvals.runtime.canonical import clean_text
+from approvals.runtime.text import visible_name
+
+MAX_NAME = 60
+#: So many views of one page one person can save.
+MAX_VIEWS = 30
+
+
+def save_view(owner: User, page: ListPage, *, name: str, query: str, shared: bool) -> SavedView:
+    """Save a query string that was checked under a name; what had the same name is replaced. Raise Invalid."""
+    name = visible_name(clean_text(" ".join(name.split()))) if name.strip() else ""
+    if not name or len(name) > MAX_NAME:
+        words = _("is longer than %(most)s characters") % {"most": MAX_NAME} if name else _("is empty")
+        raise Invalid(_("Enter a name of at most %(most)s characters.") % {"most": MAX_NAME}, {"name": words})
+    with transaction.atomic():
+        # The lock keeps two windows of one person from saving one too many.
+        User.objects.select_for_update().get(pk=owner.pk)
+        own = SavedView.objects.filter(owner=owner, page=page)
+        if own.exclude(name=name).count() >= MAX_VIEWS:
+            words = _("You have saved %(most)s already. Delete one of them first.") % {"most": MAX_VIEWS}
+            raise Invalid(words, {"name": words})
+        stored, _new = SavedView.objects.update_or_create(
+            owner=owner, page=page, name=name, defaults={"query": query, "shared": shared}
+        )
+    return stored
+
+
+def delete_view(owner: User, page: ListPage, pk: int) -> None:
+    """Delete one's own. Raise NotFound."""
+    with transaction.atomic():
+        removed, _rows = SavedView.objects.filter(owner=owner, page=page, pk=pk).delete()
+    if not removed:
+        raise NotFound(_("It was not found. It may have been deleted already."))
