@@ -79,7 +79,10 @@ def test_notifications_that_are_not_wanted_and_quiet_hours_are_stored():
         "07:30:00",
         "Europe/Berlin",
     )
-    assert stored.muted == ["mail:question", "mail:form", "mail:recovery", "browser:form", "browser:recovery"]
+    devices = [f"push:{kind}" for kind in ("approval", "question", "form", "recovery")]
+    assert stored.muted == [
+        "mail:question", "mail:form", "mail:recovery", "browser:form", "browser:recovery", *devices,
+    ]  # fmt: skip
     bell = parse(client.get("/").text).find("button", id="notify")[0].attributes
     assert (bell["data-muted"].split(), bell["data-quiet-from"]) == (stored.muted, "22:00")
 

@@ -177,7 +177,7 @@ def test_the_page_takes_as_many_statements_for_one_entry_as_for_many(django_asse
     client.get("/audit/")
     for _ in range(5):
         make_request(refund.requested_by, workflow=make_workflow(refund.requested_by), tool_name="another")
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         assert len(lines(client)) == 8
 
 

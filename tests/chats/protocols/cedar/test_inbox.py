@@ -21,6 +21,6 @@ def test_workflows_of_all_sources_are_listed_together():
     Machine(bob).post("/ask-human", {"question": "Which colour?"})
     browser = Client()
     browser.force_login(bob)
-    desk = browser.get("/").text
+    desk = browser.get("/workflows/").text
     origins = ["chat", "Cedar-OS", "API", "ask-human"]
     assert {origin: desk.count(f"<span>via {origin}</span>") for origin in origins} == dict.fromkeys(origins, 1)
