@@ -44,6 +44,12 @@ EVENT_LABELS = {
     "login.failed": gettext_lazy("Log-in failed"),
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset by email"),
+    "person.created": gettext_lazy("Person added"),
+    "person.changed": gettext_lazy("Person changed"),
+    "team.changed": gettext_lazy("Team changed"),
+    "webhook.changed": gettext_lazy("Webhook changed"),
+    "rule.changed": gettext_lazy("Notification rule changed"),
+    "tool.changed": gettext_lazy("Settings of a tool changed"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),

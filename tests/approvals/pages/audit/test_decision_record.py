@@ -48,3 +48,7 @@ def test_a_long_input_is_cut_and_counted():
 def test_it_is_absent_for_people_who_may_not_see_the_request():
     request = make_request(alice())
     assert browser(mallory()).get(f"{request.get_absolute_url()}record/").status_code == 404
+
+
+def test_every_event_of_the_audit_log_has_words():
+    assert set(EVENT_LABELS) == set(EVENTS)
