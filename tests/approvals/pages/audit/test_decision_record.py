@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
+from approvals.pages.audit.lines import EVENT_LABELS
 from approvals.pages.audit.record import MAX_INPUT
+from approvals.record.audit import EVENTS
 from approvals.states import Door, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, stored
