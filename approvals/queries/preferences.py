@@ -14,7 +14,8 @@ from approvals.runtime.prepared import Parameter, Prepared
 
 def preferences_of(user: Person) -> Preferences:
     """Return a person's preferences; the defaults if they have chosen none or are not logged in."""
-    return Preferences.objects.filter(person=user.pk).first() or Preferences(person_id=user.pk or 0)
+    found = Preferences.objects.filter(person=user.pk).first() if user.pk else None
+    return found or Preferences(person_id=user.pk or 0)
 
 
 _LEAST: Prepared[str] = Prepared(
