@@ -36,7 +36,7 @@ def test_draft_survives_pushes(windows, people):
     page = windows.open(people("admin"), f"/#{mine}")
     card(page, mine).get_by_text("Approve with changes…").click()
     card(page, mine).get_by_label("amount").fill("450")
-    comment = card(page, mine).get_by_placeholder("Message to the agent")
+    comment = card(page, mine).locator("details.edit textarea[name=comment]")
     comment.fill("Half a sen")
     people("approver").decide(other, verdict="reject")
     page.locator(f"#row-{other} .row-outcome").wait_for()

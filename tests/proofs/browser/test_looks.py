@@ -18,9 +18,11 @@ SIZES = {PHONE: 740, 1440: 900}
 SCHEMES = ("light", "dark")
 #: Smaller than a finger on purpose: they stand aside, and there is another way (the summary's own line, the card's page).
 QUIET = "button.quiet"
+#: Seen by nobody: it lets Enter send the search where there are no scripts.
+UNSEEN = ".visually-hidden"
 
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
-TOO_LOW = f"""() => [...document.querySelectorAll('main button:not({QUIET}), main .button')]
+TOO_LOW = f"""() => [...document.querySelectorAll('main button:not({QUIET}, {UNSEEN}), main .button')]
     .filter(one => one.offsetParent && Math.round(one.getBoundingClientRect().height) < 44)
     .map(one => `${{one.innerText}}: ${{one.getBoundingClientRect().height}}`)"""
 #: One press of Tab further: what has the focus now, and whether one can see it.
@@ -35,7 +37,7 @@ FOCUSED = """() => {
     };
 }"""
 INTERACTIVE = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, select, summary')]
-    .filter(one => one.getClientRects().length && !one.disabled && getComputedStyle(one).visibility === 'visible').length"""
+    .filter(one => one.getClientRects().length && one.checkVisibility() && one.tabIndex >= 0 && !one.disabled && getComputedStyle(one).visibility === 'visible').length"""
 #: Texts with less contrast than 4.5 to 1 to what stands behind them (WCAG AA).
 PALE = """() => {
     const numbers = colour => colour.match(/[\\d.]+/g).map(Number);

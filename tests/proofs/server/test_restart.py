@@ -55,7 +55,7 @@ def test_a_suspended_turn_survives_a_restart_and_continues_the_same_message(tmp_
         server.start()
 
         assert (server.turn(refund), server.turn(ask)) == ("suspended", "suspended")
-        assert f'id="request-{approval}"' in bob.get("/").text
+        assert f'id="row-{approval}"' in bob.get("/").text
         assert bob.decide(approval, verdict="approve").status == 302
         assert alice.decide(question, verdict="respond", choice=1).status == 302
         for chat in (refund, ask):

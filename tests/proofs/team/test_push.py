@@ -47,7 +47,7 @@ def test_a_decision_made_at_one_web_process_is_pushed_to_a_dashboard_at_the_othe
     assert bob.decide(str(request), verdict="approve").status == 302
     with_carol.until("Approved</b>", after=asked)
     desk.wait_for_turn(chat, "completed")
-    with_carol.until('id="ended-', after=asked)
+    with_carol.until("state-completed", after=asked)
     assert with_carol.find("Delayed") == 0
     with_carol.close()
 
