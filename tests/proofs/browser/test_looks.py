@@ -37,7 +37,8 @@ FOCUSED = """() => {
     };
 }"""
 INTERACTIVE = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, select, summary')]
-    .filter(one => one.getClientRects().length && one.checkVisibility() && one.tabIndex >= 0 && !one.disabled && getComputedStyle(one).visibility === 'visible').length"""
+    .filter(one => one.getClientRects().length && one.checkVisibility())
+    .filter(one => one.tabIndex >= 0 && !one.disabled && getComputedStyle(one).visibility === 'visible').length"""
 #: Texts with less contrast than 4.5 to 1 to what stands behind them (WCAG AA).
 PALE = """() => {
     const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
