@@ -60,6 +60,9 @@ def prepare(page: Page, name: str) -> None:
         page.get_by_label("amount").fill("945")
         page.get_by_role("button", name="Review changes").click()
         page.locator(".review").wait_for()
+    if name == "desk" and page.locator(".detail-none").is_visible():
+        page.locator(".row-title").nth(2).click()
+        page.locator("#detail-body .request").wait_for()
     if name == "bulk":
         for box in page.locator("[name=pick]").all():
             box.evaluate("one => one.click()")
