@@ -181,8 +181,7 @@ def test_no_page_has_inline_code_or_styles(pages):
         assert (address, inline_code(answer.text)) == (address, [])
 
 
-@pytest.mark.parametrize("half", [0, 1])
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(("known", "half"), [(False, 0), (False, 1), (True, 0), (True, 1)])
 def test_every_form_without_a_csrf_token_is_refused_with_a_page(known, half):
     found, client = pages_and_machines()[0][half::2], browser(bob() if known else None, enforce_csrf_checks=True)
     assert len(found) > 20
