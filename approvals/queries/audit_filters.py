@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.queries.filters import at_most, one_of, read_checked
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.record.audit import EVENTS
 from approvals.runtime.cursors import Cursor, number_from
@@ -89,20 +90,6 @@ def _midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=timezone.get_current_timezone())
 
 
-def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
-
-    return check
-
-
-def _at_most(limit: int) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        return "" if len(value) <= limit else _("is longer than %(limit)d characters") % {"limit": limit}
-
-    return check
-
-
 def _day(value: str) -> str:
     try:
         # No day of a log, and next to the limits of a date there is no midnight in every time zone.
@@ -121,17 +108,17 @@ def _request_id(value: str) -> str:
 
 
 CHECKS: dict[str, Callable[[str], str]] = {
-    "q": _at_most(MAX_SEARCH),
-    "event": _one_of(EVENTS),
-    "verdict": _one_of(tuple(Verdict.values)),
-    "person": _at_most(MAX_ACTOR_NAME),
-    "tool": _at_most(100),
+    "q": at_most(MAX_SEARCH),
+    "event": one_of(EVENTS),
+    "verdict": one_of(tuple(Verdict.values)),
+    "person": at_most(MAX_ACTOR_NAME),
+    "tool": at_most(100),
     "since": _day,
     "until": _day,
     "request": _request_id,
     "workflow": lambda value: _("must be the number of a workflow") if number_from(value) is None else "",
-    "run": _at_most(200),
-    "chat": _at_most(200),
+    "run": at_most(200),
+    "chat": at_most(200),
     "after": lambda value: "" if AuditCursor.parse(value) else _("is not a cursor of this list"),
 }
 
@@ -155,20 +142,7 @@ def _build(values: dict[str, Any]) -> AuditFilters:
 
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the valid parameters, and the errors by parameter."""
-    found: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    for name, values in query.lists():
-        value = values[-1].strip()
-        if name not in CHECKS:
-            errors[name[:40]] = _("is unknown")
-        elif len(values) != 1:
-            errors[name] = _("is given more than once")
-        elif "\x00" in value:
-            errors[name] = _("contains a character that cannot be shown")
-        elif value and (problem := CHECKS[name](value)):
-            errors[name] = problem
-        elif value:
-            found[name] = value
+    found, errors = read_checked(query, CHECKS)
     if found.get("since", "") > found.get("until", "9999"):
         errors["until"] = _("must not be before the first day")
     return found, errors

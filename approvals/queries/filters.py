@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -127,14 +127,18 @@ class Filters:
         return replace(self, after=cursor)
 
 
-def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
+def one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
+    """Return a check of a filter: the error in words, or "" for one of the allowed values."""
+
     def check(value: str) -> str:
         return "" if value in allowed else _("must be one of: %(words)s") % {"words": ", ".join(allowed)}
 
     return check
 
 
-def _at_most(limit: int) -> Callable[[str], str]:
+def at_most(limit: int) -> Callable[[str], str]:
+    """Return a check of a filter: the error in words, or "" for a value of at most so many characters."""
+
     def check(value: str) -> str:
         return "" if len(value) <= limit else _("is longer than %(limit)d characters") % {"limit": limit}
 
@@ -150,22 +154,22 @@ def _day(value: str) -> str:
 
 
 CHECKS: dict[str, Callable[[str], str]] = {
-    "status": _one_of(STATUSES),
-    "kind": _one_of(tuple(Kind.values)),
-    "priority": _one_of(tuple(Priority.values)),
-    "tool": _at_most(100),
-    "agent": _at_most(100),
-    "person": _at_most(150),
-    "by": _at_most(MAX_ACTOR_NAME),
-    "age": _one_of(tuple(AGES)),
-    "deadline": _one_of(tuple(DEADLINES)),
+    "status": one_of(STATUSES),
+    "kind": one_of(tuple(Kind.values)),
+    "priority": one_of(tuple(Priority.values)),
+    "tool": at_most(100),
+    "agent": at_most(100),
+    "person": at_most(150),
+    "by": at_most(MAX_ACTOR_NAME),
+    "age": one_of(tuple(AGES)),
+    "deadline": one_of(tuple(DEADLINES)),
     "start": _day,
     "end": _day,
-    "mine": _one_of(("1",)),
-    "snoozed": _one_of(("1",)),
-    "q": _at_most(MAX_SEARCH),
-    "sort": _one_of(SORTS),
-    "group": _one_of(GROUPS),
+    "mine": one_of(("1",)),
+    "snoozed": one_of(("1",)),
+    "q": at_most(MAX_SEARCH),
+    "sort": one_of(SORTS),
+    "group": one_of(GROUPS),
     "after": lambda value: "" if ListCursor.parse(value) else _("is not a cursor of this list"),
 }
 
@@ -188,22 +192,33 @@ def _build(values: dict[str, Any]) -> Filters:
     return Filters(**{**values, "after": ListCursor.parse(values.get("after", ""))})
 
 
-def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the valid parameters, and the errors by parameter."""
+def read_checked(
+    query: QueryDict, checks: Mapping[str, Callable[[str], str]], *, unstripped: Container[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parameters that pass their checks, and the errors by parameter.
+
+    Spaces around a value are removed, but not around those of `unstripped`.
+    """
     found: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for name, values in query.lists():
-        value = values[-1] if name == "after" else values[-1].strip()
-        if name not in CHECKS:
+        value = values[-1] if name in unstripped else values[-1].strip()
+        if name not in checks:
             errors[name[:40]] = _("is unknown")
         elif len(values) != 1:
             errors[name] = _("is given more than once")
         elif "\x00" in value:
             errors[name] = _("contains a character that cannot be shown")
-        elif value and (problem := CHECKS[name](value)):
+        elif value and (problem := checks[name](value)):
             errors[name] = problem
         elif value:
             found[name] = value
+    return found, errors
+
+
+def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the valid parameters, and the errors by parameter."""
+    found, errors = read_checked(query, CHECKS, unstripped={"after"})
     if "by" in found and found.setdefault("status", OVER) == WAITING:
         errors["by"] = _("only applies to decided requests; choose another status")
     for name in ("deadline", "snoozed"):

@@ -31,7 +31,9 @@ def _create_role(name: RoleName, using: str) -> None:
 
 
 def give_roles(person: User, names: Collection[str]) -> None:
-    """Let a person have exactly these roles; their teams and own permissions stay."""
+    """Let a person have exactly these roles; their teams and own permissions stay. Raises ValueError for another name."""
+    if unknown := set(names) - set(RoleName.values):
+        raise ValueError(f"There is no role {unknown}.")
     with transaction.atomic():
         roles = list(Role.objects.all())
         person.groups.remove(*[role.group_id for role in roles if role.name not in names])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hitlsite.server import handler
 from tests.support.machine import Remote
 from tests.support.processes.server import Server, until
 from tests.support.services import real_processes  # noqa: F401 - a fixture
@@ -18,8 +19,8 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 WAITING = 200
-#: What the server may need beside what it had when idle: the loop's own threads and the database pool.
-THREADS = 12
+#: What the server may need beside what it had when idle: its threads for requests, the loop's own, the database pool.
+THREADS = handler.THREADS + 12
 #: As many as overlapped while they arrived: SQLite keeps those files open. One for each who waits would be 200.
 CONNECTIONS = WAITING // 4
 #: Seconds, on a machine that is loaded; who was forgotten would wait for a minute.
@@ -80,8 +81,7 @@ async def look(agent: Remote, request_id: str) -> None:
 def colleague(server: Server) -> Remote:
     """Another one who decides: no key decides what a key of the same user has asked."""
     server.run(
-        "from hitlsite.management.commands.seed_demo import make_person\n"
-        "make_person('colleague', ('decide_approvalrequest',), False)"
+        "from hitlsite.management.commands.seed_demo import make_person\nmake_person('colleague', 'approver', False)"
     )
     return Remote(server, "colleague", ("decide",))
 
