@@ -115,13 +115,14 @@
     }, 120);
   }
 
-  // What can be done here: the buttons of the page that have a key.
+  // What can be done here: the buttons of the page that have a key. Those that decide follow the rules of their keys.
+  const DECIDES = new Set(["a", "r"]);
   function actions() {
     const shown = document.getElementById("detail-body") ?? document.getElementById("request-detail");
     const buttons = [...(shown?.querySelectorAll("button[data-key]") ?? [])].filter((button) => button.checkVisibility() && !button.closest("[inert]"));
     const made = buttons.map((button) => ({
       label: button.textContent.trim(), hint: gettext("Action"), icon: "zap",
-      act: () => (window.pausepoint.decide ? window.pausepoint.decide(button.dataset.key) : button.focus()),
+      act: () => (DECIDES.has(button.dataset.key) ? window.pausepoint.decide(button.dataset.key) : button.click()),
     }));
     for (const [id, glyph] of [["detail-snooze", "clock"], ["keys-open", "keyboard"]]) {
       const button = document.getElementById(id);
