@@ -25,8 +25,7 @@ def folder(name: str) -> Path:
 
 def ready(name: str) -> bool:
     """Whether the environment exists and was made from the files as they are now."""
-    stamp = folder(name) / "ready"
-    return stamp.is_file() and stamp.read_text() == _digest(name)
+    return (_stamp(name, "packages"), _stamp(name, "client")) == (_packages(name), _client())
 
 
 def python(name: str) -> Path:
@@ -34,17 +33,31 @@ def python(name: str) -> Path:
 
 
 def make(name: str) -> None:
-    """Make the environment, unless it is ready."""
-    if ready(name):
-        return
-    venv.create(folder(name), with_pip=True, clear=True)
+    """Make the environment, or bring it up to date."""
     pip = [str(python(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), str(CLIENT)], check=True)
-    (folder(name) / "ready").write_text(_digest(name))
+    if _stamp(name, "packages") != _packages(name):
+        venv.create(folder(name), with_pip=True, clear=True)
+        subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), str(CLIENT)], check=True)
+    elif _stamp(name, "client") != _client():
+        subprocess.run([*pip, "--force-reinstall", "--no-deps", str(CLIENT)], check=True)
+    (folder(name) / "client").write_text(_client())
+    (folder(name) / "packages").write_text(_packages(name))
 
 
-def _digest(name: str) -> str:
-    files = [HERE / name / "requirements.txt", CLIENT / "pyproject.toml", *sorted((CLIENT / "pausepoint").glob("*.py"))]
+def _stamp(name: str, of: str) -> str:
+    file = folder(name) / of
+    return file.read_text() if file.is_file() else ""
+
+
+def _packages(name: str) -> str:
+    return _digest([HERE / name / "requirements.txt", CLIENT / "pyproject.toml"])
+
+
+def _client() -> str:
+    return _digest(sorted((CLIENT / "pausepoint").glob("*.py")))
+
+
+def _digest(files: list[Path]) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
