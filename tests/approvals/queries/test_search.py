@@ -13,7 +13,6 @@ from hypothesis.extra.django import TestCase
 
 from approvals.actions.indexing import index_result
 from approvals.models import ApprovalRequest, SearchText
-from approvals.models.search import SearchText
 from approvals.queries import search as searching
 from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, parse_search, words_to_index
 from approvals.states import Kind, Verdict
