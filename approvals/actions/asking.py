@@ -27,7 +27,7 @@ from approvals.models.actors import Actor, person_behind
 from approvals.outbound.outbox import has_targets
 from approvals.queries.preferences import least_priority
 from approvals.queries.requests import whole_requests
-from approvals.runtime import locks
+from approvals.runtime import transactions
 from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.text import visible
@@ -131,7 +131,7 @@ def _ask_once(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     with transaction.atomic():
         if ask.tool_call_id is not None:
             # No constraint prevents an approval and a question for the same call, so both take this lock.
-            locks.lock_name(f"{origin.scope} {ask.tool_call_id}")
+            transactions.lock_name(f"{origin.scope} {ask.tool_call_id}")
         known = _known(ask, origin)
         return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
 
