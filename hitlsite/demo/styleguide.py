@@ -145,7 +145,6 @@ def context() -> dict[str, Any]:
                 pickable=card.may_close,
                 section="waiting",
                 values=key_values(card.request.input, None),
-                kind_label=card.request.get_kind_display(),
                 address=card.request.get_absolute_url(),
             )
             for _, card in shown[::5]
