@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connections
 from django.db.models import BooleanField, F, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Substr
+from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from approvals import queries
@@ -123,7 +123,7 @@ def all_rows(
 ) -> QuerySet[ApprovalRequest]:
     """Return the first rows of a part as somebody who sees everything sees them, as a query to be prepared."""
     found = _apply(ApprovalRequest.objects.order_by(), person, filters, now).filter(part.rows)
-    return _with_beginnings(_rows_shown(found.order_by(*part.order.fields), filters))[:limit]
+    return _rows_shown(found.order_by(*part.order.fields), filters)[:limit]
 
 
 def _apply(
@@ -203,7 +203,7 @@ def _rows_of(
         # The first page of the union consists of rows from the first page of each side.
         first = {pk for side in sides for pk in side.values_list("pk", flat=True)[:limit]}
         sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
-    return list(_with_beginnings(_rows_shown(sides[0], filters))[:limit])
+    return list(_rows_shown(sides[0], filters)[:limit])
 
 
 def _rows_shown(found: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
@@ -213,7 +213,7 @@ def _rows_shown(found: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[
         related, columns = [*related, "decision"], [*columns, *SHOWN_OF_DECISION]
     if filters.group == "workflow":
         related, columns = [*related, "workflow"], [*columns, *SHOWN_OF_WORKFLOW]
-    return found.select_related(*related).only(*columns)
+    return _with_beginnings(found.select_related(*related).only(*columns), decided=not filters.waiting)
 
 
 def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
@@ -226,15 +226,20 @@ def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet
 
     Columns that may be large are read only if `whole`.
     """
-    return _with_beginnings(found if whole else found.defer(*HEAVY))
+    return _with_beginnings(found if whole else found.defer(*HEAVY), decided=True)
 
 
-def _with_beginnings(found: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
-    beginnings = {
-        name: Substr(F(column), 1, GIST, output_field=TextField())
-        for name, column in (("gist", "input"), ("opening", "message"))
-    }
-    return found.annotate(**beginnings)
+def _with_beginnings(found: QuerySet[ApprovalRequest], *, decided: bool) -> QuerySet[ApprovalRequest]:
+    opening = Substr(F("message"), 1, GIST, output_field=TextField())
+    return found.annotate(gist=beginning_of_input(GIST, decided=decided), opening=opening)
+
+
+def beginning_of_input(length: int, *, decided: bool) -> Substr | Coalesce:
+    """Return the beginning of the input, as text; if the request may be `decided`, as it was approved."""
+    asked = Substr(F("input"), 1, length, output_field=TextField())
+    if not decided:
+        return asked
+    return Coalesce(Substr(F("decision__edited_input"), 1, length, output_field=TextField()), asked)
 
 
 def count_of(user: User, filters: Filters) -> int:

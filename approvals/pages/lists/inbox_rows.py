@@ -8,8 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F, TextField
-from django.db.models.functions import Substr
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -20,7 +18,7 @@ from approvals.pages.key_fields import key_values, read_beginning
 from approvals.pages.lists.short_times import brief
 from approvals.queries.filters import Filters
 from approvals.queries.preferences import settings_of_tools
-from approvals.queries.request_list import COLUMNS, GIST
+from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
 from approvals.runtime.text import visible
 from approvals.states import ASKS, Kind, Priority, Status, status_label, verdict_label
@@ -171,8 +169,7 @@ def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[st
     if not wanted:
         return {}
     found = ApprovalRequest.objects.filter(pk__in=wanted)
-    beginning = Substr(F("input"), 1, MUCH, output_field=TextField())
-    return {str(pk): text for pk, text in found.values_list("pk", beginning)}
+    return {str(pk): text for pk, text in found.values_list("pk", beginning_of_input(MUCH, decided=True))}
 
 
 def headings() -> dict[str, str]:

@@ -6,16 +6,18 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils.translation import override
 
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.pages.lists.row_shapes import TEMPLATE, rows_html, shape
 from approvals.queries import request_list
+from approvals.queries.filters import OVER, Filters
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.requests import FUTURE, decide, make_request, make_workflow
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
+OVER_ONES = Filters(status=OVER)
 ODD = "<b>title</b> &amp; {{ row.title }} \u202e\"'"
 
 
@@ -54,3 +56,14 @@ def test_rows_with_the_same_parts_share_a_shape():
     html = rows_html(found)
     assert shape.cache_info().misses == 1
     assert [f">{one.title}</a>" in html for one in asked] == [True] * 3
+
+
+@pytest.mark.parametrize("pad", [0, 500])
+def test_a_decided_row_shows_the_input_that_was_approved(pad):
+    owner, decider = alice(), bob()
+    ToolSettings.objects.create(tool_name="refund", key_fields=["/amount"])
+    made = make_request(owner, tool_name="refund", input={"note": "n" * pad, "amount": 13})
+    decide(made, decider, Verdict.EDIT, edited_input={"note": "n" * pad, "amount": 10})
+    (listed,) = rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))
+    (section,) = request_list.first_rows(decider, OVER_ONES, request_list.parts_of(OVER_ONES)[0], 5)
+    assert [listed.values, rows_for(decider, [section])[0].values] == [[("amount", "10")]] * 2
