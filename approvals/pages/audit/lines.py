@@ -32,6 +32,7 @@ EVENT_LABELS = {
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
     "tool.result": gettext_lazy("Result recorded"),
+    "tool.other_input": gettext_lazy("Something else ran than was approved"),
     "turn.stopped": gettext_lazy("Turn stopped"),
     "turn.failed": gettext_lazy("Turn failed"),
     "turn.refused": gettext_lazy("Model refused"),
@@ -67,6 +68,7 @@ TONES = {
     "expire": ("hourglass", "warn"),
     "succeeded": ("circle-check", "good"),
     "failed": ("triangle-alert", "bad"),
+    "tool.other_input": ("triangle-alert", "bad"),
     "request.created": ("inbox", "plain"),
     "turn.failed": ("triangle-alert", "bad"),
     "turn.refused": ("ban", "warn"),
@@ -107,7 +109,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> Line:
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
     state = str(data.get("state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
-    icon, tone = TONES.get(entry.verdict or state) or TONES.get(entry.event) or area
+    icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return Line(
         entry,
         words_of(entry, data, request.kind if request else str(data.get("kind", Kind.APPROVAL))),
