@@ -7,7 +7,7 @@ from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import PersonSession, Role
-from approvals.models.preferences import Preferences, SavedView, Snooze, ToolSettings
+from approvals.models.preferences import Preferences, PrioritySettings, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
@@ -25,6 +25,7 @@ __all__ = [
     "OutboxEvent",
     "PersonSession",
     "Preferences",
+    "PrioritySettings",
     "PushSubscription",
     "RequestComment",
     "Role",

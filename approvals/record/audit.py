@@ -48,6 +48,7 @@ EVENTS = (
     "webhook.changed",
     "rule.changed",
     "tool.changed",
+    "priority.changed",
 )
 
 #: A report of a call that ran with another input than the approved one.

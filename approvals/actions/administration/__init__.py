@@ -10,7 +10,7 @@ from approvals.actions.administration.people import (
 )
 from approvals.actions.administration.roles import create_roles, give_roles
 from approvals.actions.administration.rules import remove_rule, store_rule
-from approvals.actions.administration.tools import store_tool_settings
+from approvals.actions.administration.tools import store_strict_priorities, store_tool_settings
 from approvals.actions.administration.webhooks import remove_endpoint, rotate_secret, store_endpoint
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "set_active",
     "store_endpoint",
     "store_rule",
+    "store_strict_priorities",
     "store_tool_settings",
 ]

@@ -51,6 +51,7 @@ EVENT_LABELS = {
     "webhook.changed": gettext_lazy("Webhook changed"),
     "rule.changed": gettext_lazy("Notification rule changed"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),
+    "priority.changed": gettext_lazy("Settings of priorities changed"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
