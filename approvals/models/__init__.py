@@ -6,7 +6,7 @@ from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
-from approvals.models.people import PersonSession, Role
+from approvals.models.people import Invitation, PersonSession, Role
 from approvals.models.preferences import Preferences, PrioritySettings, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
@@ -20,6 +20,7 @@ __all__ = [
     "AuditEntry",
     "Decision",
     "EventStream",
+    "Invitation",
     "LastNotice",
     "NotificationRule",
     "OutboxEvent",

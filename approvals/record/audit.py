@@ -43,6 +43,8 @@ EVENTS = (
     "password.changed",
     "password.reset",
     "person.created",
+    "person.invited",
+    "invitation.accepted",
     "person.changed",
     "team.changed",
     "webhook.changed",

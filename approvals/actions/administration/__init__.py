@@ -1,5 +1,6 @@
 """What administrators do: people, roles and teams, webhooks, notification rules and tools. Each change is on record."""
 
+from approvals.actions.administration.invitations import invite_person, withdraw_invitation
 from approvals.actions.administration.people import (
     add_person,
     add_team,
@@ -20,6 +21,7 @@ __all__ = [
     "change_team",
     "create_roles",
     "give_roles",
+    "invite_person",
     "remove_endpoint",
     "remove_rule",
     "remove_team",
@@ -29,4 +31,5 @@ __all__ = [
     "store_rule",
     "store_strict_priorities",
     "store_tool_settings",
+    "withdraw_invitation",
 ]

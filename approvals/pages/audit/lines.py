@@ -46,6 +46,8 @@ EVENT_LABELS = {
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset by email"),
     "person.created": gettext_lazy("Person added"),
+    "person.invited": gettext_lazy("Invitation sent or withdrawn"),
+    "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
     "team.changed": gettext_lazy("Team changed"),
     "webhook.changed": gettext_lazy("Webhook changed"),
