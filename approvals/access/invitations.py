@@ -29,7 +29,7 @@ class _Tokens(PasswordResetTokenGenerator):
         # The time limit of passwords does not count: `expires_at` does.
         return self._invitation.sent_at.replace(tzinfo=None)
 
-    def _make_hash_value(self, user: User, timestamp: int) -> str:  # type: ignore[override]  # we have one user model
+    def _make_hash_value(self, user: User, timestamp: int) -> str:
         return f"{super()._make_hash_value(user, timestamp)}{self._invitation.sent_at.isoformat()}"
 
 

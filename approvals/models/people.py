@@ -75,6 +75,8 @@ class PersonSession(models.Model):
     session_key = models.CharField(max_length=40, unique=True)
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     started_at = models.DateTimeField(default=timezone.now)
+    #: When it was last used, to within some minutes; null if it was not used since this column exists.
+    last_active_at = models.DateTimeField(null=True)
     address = models.CharField(max_length=45, blank=True)
     #: What the browser says of itself, as it was sent.
     browser = models.CharField(max_length=300, blank=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from approvals.models import Workflow
 from approvals.states import Kind
@@ -38,9 +39,14 @@ def test_a_workflow_without_a_title_shows_its_key(machine):
     assert titles(machine, {"workflow_id": "deploy-7"}, {"workflow_id": "deploy-7"}) == ["deploy-7"] * 2
 
 
-def test_a_workflow_of_a_single_request_has_its_key_too(machine):
-    shown, named = titles(machine, {}, {"workflow_title": "Refund of 4711"})
-    assert (shown, named) == (str(Workflow.objects.first().key), "Refund of 4711")
+def test_a_workflow_of_a_single_request_says_who_asked_for_what_and_when(machine, settings):
+    settings.TIME_ZONE = "Asia/Tokyo"
+    sent = [{"agent": "billing"}, {"tool_name": ""}, {"workflow_title": "Refund of 4711"}]
+    shown = titles(machine, *sent)
+    at = [f"{timezone.localtime(one.started_at):%Y-%m-%d %H:%M}" for one in Workflow.objects.order_by("pk")]
+    tool = APPROVAL["tool_name"]
+    assert shown == [f"billing · {tool} · {at[0]}", f"Approval · {at[1]}", "Refund of 4711"]
+    assert Workflow.objects.first().key not in shown[0]
 
 
 def test_the_first_given_title_stays(machine):
