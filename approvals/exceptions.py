@@ -270,7 +270,9 @@ class OtherInput(Refusal):
 
     def __init__(self, approved_digest: str) -> None:
         self.approved_digest = approved_digest
-        super().__init__(_("The input that ran is not the input that was approved. Nothing was recorded."))
+        super().__init__(
+            _("The input that ran is not the approved input. This is on record, but not as the result of the call.")
+        )
 
     def members(self) -> dict[str, Any]:
         return {"approved_digest": self.approved_digest}

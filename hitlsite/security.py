@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 from django.utils.translation import gettext as _
 
-from approvals.access import callers
+from approvals.access import activity, callers
 from approvals.exceptions import NotFound
 from approvals.http import problem, refusal_page
 
@@ -71,6 +71,9 @@ class LoginRequired(LoginRequiredMiddleware):
             if not _opens_api_page(request):
                 return refusal_page(request, callers.refusal_for_unknown(request))
         refused: HttpResponseBase | None = super().process_view(request, view_func, view_args, view_kwargs)
+        # Only where the log-in was checked anyway: elsewhere it would be read for this alone.
+        if refused is None and getattr(view_func, "login_required", True) and request.session.session_key:
+            activity.note_session(request.session.session_key)
         if refused is not None and request.headers.get("HX-Request"):
             return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})
         if refused is not None and request.method not in {"GET", "HEAD"}:

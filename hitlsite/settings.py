@@ -156,6 +156,7 @@ ACCOUNT_ADAPTER = "hitlsite.accounts.adapter.Accounts"
 ACCOUNT_FORMS = {
     "login": "hitlsite.accounts.forms.LoginForm",
     "reset_password": "hitlsite.accounts.forms.ResetPasswordForm",
+    "user_token": "hitlsite.accounts.forms.UserTokenForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SESSION_REMEMBER = True
@@ -166,8 +167,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Pausepoint] "
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a path
 #: Seconds for which the link in a mail is valid.
 PASSWORD_RESET_TIMEOUT = 3600
-#: The window of all limits below, and the wait that a refused client is told.
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 300  # The window of all limits below, and the wait that a refused client is told.
 #: Wrong passwords count per account and address (`key`) and per address. A log-in in progress counts until it succeeds.
 ACCOUNT_RATE_LIMITS = {
     "login": None,

@@ -144,7 +144,7 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
             scope=origin.scope,
             key=origin.workflow or str(request_id),
             # The title of its first request would be a poor name for a workflow.
-            title=origin.workflow_title or origin.workflow or str(request_id),
+            title=origin.workflow_title or origin.workflow or _title_of_one(ask, origin),
             source=origin.source,
             owner=person_behind(by),
             agent=origin.agent,
@@ -157,6 +157,13 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
         workflow.save(update_fields=["title"])
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
     return _store(workflow, ask, by=by, **more)
+
+
+def _title_of_one(ask: Ask, origin: Origin) -> str:
+    """Return the title of a workflow that is made for one request: who asked, for which tool or what, and when."""
+    at = timezone.localtime().strftime("%Y-%m-%d %H:%M")
+    named = [origin.agent, ask.tool_name or str(Kind(ask.kind).label), at]
+    return " · ".join(part for part in named if part)
 
 
 def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalRequest:

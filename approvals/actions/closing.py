@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from approvals.actions import publishing
 from approvals.actions.deciding import cancel_requests
 from approvals.actions.locking import lock_visible_request
-from approvals.actions.results import ToolResult, record_tool_result
+from approvals.actions.results import ToolResult, record_other_input, record_tool_result
 from approvals.asking.answers import ABSENT
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, OtherInput
 from approvals.models import ApprovalRequest, Workflow
@@ -71,7 +71,7 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
     """Record what an approved call did, once; False if the same was reported before.
 
     Only for the client (`scope`) that asked. NotFound, NotAllowed, NotApproved, OtherInput (another input ran than was
-    approved), Conflict (another result was reported before).
+    approved, which is recorded, but not as the result), Conflict (another result was reported before).
     """
     with transaction.atomic():
         request = lock_visible_request(request_id, by).request
@@ -79,17 +79,23 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
             raise NotAllowed(_("Only the client that made this request can report its result."))
         if request.kind != Kind.APPROVAL or request.status != Status.APPROVED:
             raise NotApproved(request)
-        if result.input_digest != request.decision.approved_digest:
-            raise OtherInput(request.decision.approved_digest)
         done = _tool_result(request, result)
-        subject = audit.subject_of(request, request.workflow)
-        # A request outside any tool call counts as one of its own.
-        subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
-        known = audit.find_recorded("tool.result", subject)
-        if known is not None and not same_json(known.data, done.data):
-            raise Conflict(_("A different result was already reported for this call."), str(request.pk))
-        event = outbox.request_data(request, request.workflow)
-        return record_tool_result(done, subject, event=event, actor=by, via=via, request=request)
+        if result.input_digest == request.decision.approved_digest:
+            return _record_result(request, done, by, via)
+        record_other_input(done, request, actor=by, via=via)
+    # Outside the transaction: what was just recorded has to stay.
+    raise OtherInput(request.decision.approved_digest)
+
+
+def _record_result(request: ApprovalRequest, done: ToolResult, by: Actor, via: Door) -> bool:
+    subject = audit.subject_of(request, request.workflow)
+    # A request outside any tool call counts as one of its own.
+    subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
+    known = audit.find_recorded("tool.result", subject)
+    if known is not None and not same_json(known.data, done.data):
+        raise Conflict(_("A different result was already reported for this call."), str(request.pk))
+    event = outbox.request_data(request, request.workflow)
+    return record_tool_result(done, subject, event=event, actor=by, via=via, request=request)
 
 
 def _tool_result(request: ApprovalRequest, result: Result) -> ToolResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from approvals.models import Invitation
 from approvals.record import audit
 from approvals.states import Door
 
@@ -24,8 +25,9 @@ def record_failed_login(name: str, *, address: str) -> str:
 
 
 def store_password(user: User, *, reset: bool, address: str) -> None:
-    """Store the password that was set on `user`; `reset` if a mailed link was used."""
-    event = "password.reset" if reset else "password.changed"
+    """Store the password that was set on `user`; `reset` if a link was used, which may be that of an invitation."""
     with transaction.atomic():
+        invited, _rows = Invitation.objects.filter(person=user).delete()
+        event = "invitation.accepted" if invited else "password.reset" if reset else "password.changed"
         user.save(update_fields=["password"])
         audit.record(event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)

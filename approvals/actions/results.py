@@ -8,7 +8,7 @@ from typing import Any
 
 from approvals.actions.indexing import index_result
 from approvals.actions.publishing import notify
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, AuditEntry
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
@@ -33,6 +33,27 @@ class ToolResult:
     @property
     def data(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+#: So many reports of other inputs are recorded for one request, so that a broken client cannot fill the log.
+MAX_OTHER_INPUTS = 10
+
+
+def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: Signatory, via: str) -> None:
+    """Put on record that a call ran with another input than the approved one, once per input that ran.
+
+    It is no result of the call: that can still be reported. The caller holds the lock of the workflow.
+    """
+    key = f"{audit.OTHER_INPUT}:{request.pk}:{result.executed_digest}"
+    known = AuditEntry.objects.filter(request_id=request.pk, event=audit.OTHER_INPUT)
+    if known.count() >= MAX_OTHER_INPUTS and not known.filter(dedup_key=key).exists():
+        return
+    # Without the input: the one that ran is not known, and the approved one did not run.
+    data = {name: value for name, value in result.data.items() if name != "input"}
+    subject = audit.subject_of(request, request.workflow)
+    if audit.record_once(audit.OTHER_INPUT, subject, data=data, actor=actor, via=via, dedup_key=key):
+        add_words(request.pk, result.output, result.error_text)
+    notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 
 def record_tool_result(

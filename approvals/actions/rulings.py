@@ -11,7 +11,7 @@ from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
-from approvals.queries.preferences import tools_with_reason
+from approvals.queries.preferences import reason_rules
 from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
 from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
@@ -45,8 +45,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         )
     answer = normalize(request, answer, via)
     if needs_reason(request, answer):
-        words = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
-        raise Invalid(words % {"tool": request.tool_name}, {"comment": _("is missing")})
+        raise Invalid(_reason_missing(request), {"comment": _("is missing")})
     errors = _comment_errors(answer)
     for name, value, wanted in (
         ("edited_input", answer.edited_input, answer.verdict == Verdict.EDIT),
@@ -64,9 +63,16 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
 
 
 def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
-    """Whether this is a rejection without a message, of a tool whose rejections need one."""
+    """Whether this is a rejection without a message, of a tool or priority whose rejections need one."""
     rejects = answer.verdict == Verdict.REJECT and request.kind == Kind.APPROVAL and not answer.comment
-    return rejects and request.tool_name in tools_with_reason({request.tool_name})
+    return rejects and reason_rules({request.tool_name}).apply_to(request)
+
+
+def _reason_missing(request: ApprovalRequest) -> str:
+    if request.tool_name:
+        words = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
+        return words % {"tool": request.tool_name}
+    return _("A rejection of this request needs a message to the agent. Write why you reject it.")
 
 
 def normalize(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:

@@ -6,12 +6,15 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable
 from uuid import uuid4
 
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access import activity
+from approvals.actions.personal.sessions import store_activity
 from approvals.models.processes import BEAT, WorkerKind
 from approvals.runtime import database
 
@@ -34,10 +37,14 @@ async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
     `running` returns the number of turns that the process runs now.
     """
     name, started_at = new_process_name(), timezone.now()
+    stored_at = time.monotonic()
     try:
         while True:
             try:
                 await database.run(actions.record_heartbeat, name, kind, started_at=started_at, running=running())
+                if time.monotonic() - stored_at >= activity.STORED_EVERY:
+                    stored_at = time.monotonic()
+                    await database.run(store_activity, activity.take_used())
             except database.AWAY as error:
                 database.outage.record_failure(error)
             except Exception:

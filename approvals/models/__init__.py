@@ -6,8 +6,8 @@ from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
-from approvals.models.people import PersonSession, Role
-from approvals.models.preferences import Preferences, SavedView, Snooze, ToolSettings
+from approvals.models.people import Invitation, PersonSession, Role
+from approvals.models.preferences import Preferences, PrioritySettings, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
@@ -20,11 +20,13 @@ __all__ = [
     "AuditEntry",
     "Decision",
     "EventStream",
+    "Invitation",
     "LastNotice",
     "NotificationRule",
     "OutboxEvent",
     "PersonSession",
     "Preferences",
+    "PrioritySettings",
     "PushSubscription",
     "RequestComment",
     "Role",

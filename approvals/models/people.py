@@ -10,6 +10,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from approvals.models.keys import MAX_ACTOR_NAME
+
 User = settings.AUTH_USER_MODEL
 
 
@@ -48,12 +50,33 @@ class Role(models.Model):
         return str(RoleName(self.name).label)
 
 
+class Invitation(models.Model):
+    """An invitation that was not accepted yet. Its link works until it expires; a new one replaces it."""
+
+    person = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="invitation")
+    #: Part of what the link is signed with, so that sending it again makes the previous link invalid.
+    sent_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    invited_by = models.CharField(max_length=MAX_ACTOR_NAME)
+    #: Whether it was mailed; else an administrator was shown the link.
+    mailed = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.sent_at}"
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at <= timezone.now()
+
+
 class PersonSession(models.Model):
     """Whose session this is: Django's own row does not say it where a query could find it."""
 
     session_key = models.CharField(max_length=40, unique=True)
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     started_at = models.DateTimeField(default=timezone.now)
+    #: When it was last used, to within some minutes; null if it was not used since this column exists.
+    last_active_at = models.DateTimeField(null=True)
     address = models.CharField(max_length=45, blank=True)
     #: What the browser says of itself, as it was sent.
     browser = models.CharField(max_length=300, blank=True)

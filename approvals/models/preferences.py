@@ -110,6 +110,19 @@ class Snooze(models.Model):
         return f"{self.person}: {self.request_id}"
 
 
+class PrioritySettings(models.Model):
+    """How requests of one priority are decided. Without a row, nothing is special about the priority."""
+
+    priority = models.CharField(max_length=8, choices=Priority, primary_key=True)
+    reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
+
+    class Meta:
+        verbose_name_plural = "priority settings"
+
+    def __str__(self) -> str:
+        return self.priority
+
+
 class ToolSettings(models.Model):
     """How requests of one tool are shown and decided. Without a row, nothing is special about the tool."""
 

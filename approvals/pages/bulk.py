@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.models import ApprovalRequest
 from approvals.pages.comparison import Comparison, compare_inputs
-from approvals.queries.preferences import settings_of_tools, tools_with_reason
+from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
 from approvals.runtime.canonical import clean_text
 from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
@@ -81,9 +81,9 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
         not_shown = [name for name in HEAVY if name != "input"]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     found = {request.pk: request for request in wanted}
-    strict: set[str] = set()
+    strict = ReasonRules()
     if order.verdict == Verdict.REJECT and not order.comment:
-        strict = tools_with_reason({request.tool_name for request in found.values()})
+        strict = reason_rules({request.tool_name for request in found.values()})
     return [_plan_step(user, order, found.get(pk), f"{pk}:{digest}", strict) for pk, digest in order.picks.items()]
 
 
@@ -104,8 +104,8 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
     return [compare_inputs(tool, requests, keys.get(tool, ())) for tool, requests in most_first]
 
 
-def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: str, strict: Set[str]) -> Step:
-    """Plan one request; `strict` are the tools that cannot be rejected without a message, if this order has none."""
+def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: str, strict: ReasonRules) -> Step:
+    """Plan one request; `strict` says what cannot be rejected without a message, if this order has none."""
     if request is None:
         return Step(None, pick, NotFound.code, str(NotFound()))
     if (reason := _individual_only(request)) is not None:
@@ -120,8 +120,8 @@ def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: 
         return Step(request, pick, Invalid.code, _("This needs an answer. Open it to answer."))
     if order.picks[request.pk] != request.input_digest:
         return Step(request, pick, "changed", _("This request changed after you loaded the page. Review it again."))
-    if request.kind == Kind.APPROVAL and request.tool_name in strict:
-        return Step(request, pick, "reason", _("A rejection of this tool needs a message. Go back and write one."))
+    if strict.apply_to(request):
+        return Step(request, pick, "reason", _("A rejection of this request needs a message. Go back and write one."))
     return Step(request, pick)
 
 

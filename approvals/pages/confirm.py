@@ -14,6 +14,7 @@ from approvals.exceptions import NotFound
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.outbound.links import verdict_of_link
 from approvals.pages.cards import card_for
+from approvals.queries.preferences import reason_rules
 from approvals.states import Kind, Verdict
 
 
@@ -28,5 +29,7 @@ def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     card = card_for(request.user, found)
     if not card.may_close or found.kind != Kind.APPROVAL:
         return redirect(found)
-    context = {"card": card, "verdict": verdict, "approves": verdict == Verdict.APPROVE}
+    rejects = verdict == Verdict.REJECT
+    strict = rejects and reason_rules({found.tool_name}).apply_to(found)
+    context = {"card": card, "verdict": verdict, "approves": not rejects, "reason_required": strict}
     return render(request, "approvals/request/confirm.html", context)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from approvals.access.permissions import Person
-from approvals.models import ToolSettings
+from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values
 from approvals.queries.messages import last_messages
 from approvals.queries.precedents import Precedents, precedents_of
-from approvals.queries.preferences import settings_of_tools
+from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.states import Kind
 
 #: How many messages are offered, prepared ones first, and how long one may be.
@@ -38,8 +38,12 @@ def detail_of(user: Person, card: Card) -> Detail:
         key_values=key_values(request.input, settings) if settings is not None and settings.key_fields else (),
         precedents=precedents_of(user, request),
         offers=_offers(user, request.tool_name, settings) if decides else (),
-        reason_required=decides and settings is not None and settings.reason_required,
+        reason_required=decides and _needs_reason(request, settings),
     )
+
+
+def _needs_reason(request: ApprovalRequest, settings: ToolSettings | None) -> bool:
+    return (settings is not None and settings.reason_required) or request.priority in strict_priorities()
 
 
 def _offers(user: Person, tool_name: str, settings: ToolSettings | None) -> list[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from django.db.models import CharField
+from django.db.models import CharField, Value
 
 from approvals.access.permissions import Person
-from approvals.models import Preferences, ToolSettings
+from approvals.models import ApprovalRequest, Preferences, PrioritySettings, ToolSettings
 from approvals.runtime.many import any_of
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.states import Kind
 
 
 def preferences_of(user: Person) -> Preferences:
@@ -36,10 +38,30 @@ def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:
     return {found.tool_name: found for found in ToolSettings.objects.filter(tool_name__in=any_of(wanted, str))}
 
 
-def tools_with_reason(names: Collection[str]) -> set[str]:
-    """Return which of these tools can be rejected only with a message."""
-    wanted = {name for name in names if name}
-    if not wanted:
-        return set()
-    found = ToolSettings.objects.filter(tool_name__in=any_of(wanted, str), reason_required=True)
-    return set(found.values_list("tool_name", flat=True))
+@dataclass(frozen=True, slots=True)
+class ReasonRules:
+    """The tools and the priorities whose approvals can be rejected only with a message."""
+
+    tools: Collection[str] = ()
+    priorities: Collection[str] = ()
+
+    def apply_to(self, request: ApprovalRequest) -> bool:
+        """Whether a rejection of this request needs a message."""
+        named = request.tool_name in self.tools or request.priority in self.priorities
+        return named and request.kind == Kind.APPROVAL
+
+
+def reason_rules(tool_names: Collection[str]) -> ReasonRules:
+    """Return which of these tools and which priorities can be rejected only with a message, in one statement."""
+    tools = ToolSettings.objects.filter(tool_name__in=any_of(set(tool_names), str), reason_required=True)
+    wanted = tools.order_by().values_list(Value("tool"), "tool_name")
+    priorities = PrioritySettings.objects.filter(reason_required=True).order_by()
+    found = list(wanted.union(priorities.values_list(Value("priority"), "priority"), all=True))
+    return ReasonRules(
+        {name for kind, name in found if kind == "tool" and name}, {name for kind, name in found if kind == "priority"}
+    )
+
+
+def strict_priorities() -> list[str]:
+    """Return the priorities that can be rejected only with a message."""
+    return list(PrioritySettings.objects.filter(reason_required=True).values_list("priority", flat=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,13 +16,30 @@ from approvals.queries.insights.values import duration
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
 from approvals.runtime.file_references import FileReference, references_in
-from approvals.runtime.json_tables import Row, has_more_than_rows, rows
+from approvals.runtime.json_tables import Row, has_more_than_rows, pretty, rows
 from approvals.runtime.text import visible_json
 from approvals.states import Kind, Status, Verdict
 
 #: A result that is not reported this long after the approval is missing, and the pages say so in red.
 EXPECTED_WITHIN = timedelta(minutes=10)
 STATE_LABELS = {"succeeded": _("Succeeded"), "failed": _("Failed"), "cancelled": _("Cancelled"), "denied": _("Denied")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherRun:
+    """A report that the call ran with another input than the approved one; `times` says how often it was sent."""
+
+    at: datetime
+    by: str
+    ran_digest: str
+    state: str
+    times: int
+    output_json: str
+    error: str
+
+    @property
+    def words(self) -> str:
+        return str(STATE_LABELS.get(self.state, self.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +64,8 @@ class Result:
     executions: int = 0
     output: Any = None
     error: str = ""
+    #: Reports that something else ran than was approved.
+    other_runs: Sequence[OtherRun] = ()
 
     @property
     def ran(self) -> bool:
@@ -60,7 +79,12 @@ class Result:
     def missing(self) -> bool:
         """Whether a result should have been reported by now, and was not."""
         late = self.approved_at is not None and self.approved_at < timezone.now() - EXPECTED_WITHIN
-        return self.at is None and late and not self.others_wait
+        return self.at is None and late and not self.others_wait and not self.other_runs
+
+    @property
+    def alarming(self) -> bool:
+        """Whether people have to look at it: nothing was reported in time, or something else ran."""
+        return self.missing or self.exact is False or bool(self.other_runs)
 
     @property
     def waited(self) -> str:
@@ -86,12 +110,15 @@ class Result:
 
 
 def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None) -> Mapping[UUID, Result]:
-    """Return the results of the requests that allowed a call to run, in one read. For `among`, see `audit.results_of`."""
+    """Return the results of the requests that allowed a call to run, in one read. For `among`, see `audit.reports_of`."""
     approved = {request.pk: request for request in requests if _allows_run(request)}
     if not approved:
         return {}
-    entries = audit.results_of(approved.values(), among)
-    return {pk: _result(request, entries.get(pk)) for pk, request in approved.items()}
+    found = audit.reports_of(approved.values(), among)
+    return {
+        pk: replace(_result(request, found[pk].result), other_runs=tuple(map(_other_run, found[pk].other_inputs)))
+        for pk, request in approved.items()
+    }
 
 
 def _allows_run(request: ApprovalRequest) -> bool:
@@ -111,6 +138,19 @@ def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
         by=entry.actor_name,
         executions=data["executions"],
         output=data["output"],
+        error=data["error_text"],
+    )
+
+
+def _other_run(entry: AuditEntry) -> OtherRun:
+    data = entry.data
+    return OtherRun(
+        at=entry.at,
+        by=entry.actor_name,
+        ran_digest=data["executed_digest"],
+        state=data["state"],
+        times=1 + entry.retry_count,
+        output_json=visible_json(pretty(data["output"])) if data["state"] == "succeeded" else "",
         error=data["error_text"],
     )
 

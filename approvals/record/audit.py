@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
@@ -29,6 +29,7 @@ EVENTS = (
     "request.assigned",
     "request.commented",
     "tool.result",
+    "tool.other_input",
     "turn.stopped",
     "turn.failed",
     "turn.refused",
@@ -42,12 +43,18 @@ EVENTS = (
     "password.changed",
     "password.reset",
     "person.created",
+    "person.invited",
+    "invitation.accepted",
     "person.changed",
     "team.changed",
     "webhook.changed",
     "rule.changed",
     "tool.changed",
+    "priority.changed",
 )
+
+#: A report of a call that ran with another input than the approved one.
+OTHER_INPUT = "tool.other_input"
 
 #: The events that end a request, whose data has a verdict.
 VERDICTS = ("request.decided", "request.cancelled", "request.expired")
@@ -116,9 +123,20 @@ def record(
     AuditEntry.objects.create(**row, open_after=open_after)
 
 
-def record_once(event: str, subject: Subject, *, data: Mapping[str, Any], actor: Signatory | None, via: str) -> bool:
-    """As `record`, but once per scope and toolCallId: a repeat only counts as a retry. Return whether it is new."""
-    dedup_key = repeat_key(event, subject)
+def record_once(
+    event: str,
+    subject: Subject,
+    *,
+    data: Mapping[str, Any],
+    actor: Signatory | None,
+    via: str,
+    dedup_key: str = "",
+) -> bool:
+    """As `record`, but once per `dedup_key`, by default of the scope and toolCallId: a repeat only counts as a retry.
+
+    Return whether it is new.
+    """
+    dedup_key = dedup_key or repeat_key(event, subject)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
         with transaction.atomic():
@@ -138,18 +156,32 @@ def find_recorded(event: str, subject: Subject) -> AuditEntry | None:
     return AuditEntry.objects.filter(dedup_key=repeat_key(event, subject)).first()
 
 
-def results_of(
-    requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
-) -> Mapping[UUID, AuditEntry]:
-    """Return the `tool.result` entries of these requests, by request id; one outside any tool call counts as its own.
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What is recorded of a call: its result if it has one, and reports that it ran with another input."""
 
-    `among` are entries that were read already and contain them.
+    result: AuditEntry | None
+    other_inputs: Sequence[AuditEntry]
+
+
+def reports_of(
+    requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] | None = None
+) -> Mapping[UUID, Reported]:
+    """Return what is recorded of the calls of these requests, by request id, in one read.
+
+    A request outside any tool call counts as its own. `among` are entries that were read already and contain them.
     """
     calls = {one.pk: Subject(scope=one.scope, tool_call_id=one.tool_call_id or str(one.pk)) for one in requests}
     keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
-    found = AuditEntry.objects.filter(dedup_key__in=keys.values()) if among is None else among
-    entries = {entry.dedup_key: entry for entry in found}
-    return {pk: entries[key] for pk, key in keys.items() if key in entries}
+    # `endswith`, because SQLite would read all entries of the event for an equality, and not those of the requests.
+    wanted = Q(dedup_key__in=keys.values()) | Q(request_id__in=calls, event__endswith=OTHER_INPUT)
+    found = list(AuditEntry.objects.filter(wanted).order_by("pk") if among is None else among)
+    results = {entry.dedup_key: entry for entry in found}
+    others: dict[object, list[AuditEntry]] = {}
+    for entry in found:
+        if entry.event == OTHER_INPUT:
+            others.setdefault(entry.request_id, []).append(entry)
+    return {pk: Reported(results.get(key), others.get(pk, ())) for pk, key in keys.items()}
 
 
 def repeat_key(event: str, subject: Subject) -> str:

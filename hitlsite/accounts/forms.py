@@ -7,6 +7,9 @@ from typing import Any
 from allauth.account import forms
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+
+from approvals.access.invitations import is_invited
 
 
 class LoginForm(forms.LoginForm):
@@ -19,6 +22,19 @@ class LoginForm(forms.LoginForm):
 
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)
+
+
+class _Tokens:
+    """Accepts the links of new passwords and those of invitations."""
+
+    def check_token(self, user: User, token: str) -> bool:
+        return default_token_generator.check_token(user, token) or is_invited(user, token)
+
+
+class UserTokenForm(forms.UserTokenForm):
+    """Checks the link with which somebody sets a password. Unknown, used, withdrawn and expired ones are refused alike."""
+
+    token_generator = _Tokens()
 
 
 class ResetPasswordForm(forms.ResetPasswordForm):

@@ -47,6 +47,11 @@ class SetPasswordFromMail(views.PasswordResetFromKeyView):
 
     success_url = reverse_lazy("account_login")
 
+    @property
+    def invited(self) -> bool:
+        """Whether the person has had no password so far."""
+        return self.reset_user is not None and not self.reset_user.has_usable_password()
+
 
 @login_not_required
 def admin_login(request: HttpRequest) -> HttpResponse:

@@ -1,5 +1,6 @@
 """What administrators do: people, roles and teams, webhooks, notification rules and tools. Each change is on record."""
 
+from approvals.actions.administration.invitations import invite_person, withdraw_invitation
 from approvals.actions.administration.people import (
     add_person,
     add_team,
@@ -10,7 +11,7 @@ from approvals.actions.administration.people import (
 )
 from approvals.actions.administration.roles import create_roles, give_roles
 from approvals.actions.administration.rules import remove_rule, store_rule
-from approvals.actions.administration.tools import store_tool_settings
+from approvals.actions.administration.tools import store_strict_priorities, store_tool_settings
 from approvals.actions.administration.webhooks import remove_endpoint, rotate_secret, store_endpoint
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "change_team",
     "create_roles",
     "give_roles",
+    "invite_person",
     "remove_endpoint",
     "remove_rule",
     "remove_team",
@@ -27,5 +29,7 @@ __all__ = [
     "set_active",
     "store_endpoint",
     "store_rule",
+    "store_strict_priorities",
     "store_tool_settings",
+    "withdraw_invitation",
 ]

@@ -16,6 +16,7 @@ from approvals.actions.logins import SUBJECT
 from approvals.actions.personal.sessions import end_all_sessions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
+from approvals.models import Invitation
 from approvals.models.keys import ApiKey
 from approvals.queries.administration.people import roles_of, teams
 from approvals.record import audit
@@ -27,7 +28,7 @@ LOCK = "administrators"
 
 
 def add_person(*, username: str, email: str, roles: Collection[str], by: User) -> User:
-    """Create a person without a password, on record; a link lets them set one. Conflict if the name is taken."""
+    """Create a person without a password, on record; an invitation lets them choose one. Conflict if the name is taken."""
     with transaction.atomic():
         transactions.lock_name(LOCK)
         if User.objects.filter(username__iexact=username).exists():
@@ -44,7 +45,7 @@ def change_person(person_id: int, *, email: str, roles: Collection[str], team_id
     """Change a person's mail address, roles and teams, on record. NotFound, NotAllowed, Conflict."""
     with transaction.atomic():
         transactions.lock_name(LOCK)
-        person = _changeable(person_id, by)
+        person = changeable_person(person_id, by)
         before = _described(person)
         person.email = email
         person.save(update_fields=["email"])
@@ -63,7 +64,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
     """Activate a person, or deactivate them, which ends their sessions and revokes their keys. NotFound, Conflict."""
     with transaction.atomic():
         transactions.lock_name(LOCK)
-        person = _changeable(person_id, by)
+        person = changeable_person(person_id, by)
         if not active and person.pk == by.pk:
             raise Conflict(_("You cannot deactivate yourself. Ask another administrator."))
         if person.is_active == active:
@@ -75,6 +76,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
         if not active:
             for key_id in ApiKey.objects.filter(user=person, revoked_at=None).values_list("pk", flat=True):
                 revoke_key(key_id, by=by, via=Door.DASHBOARD)
+            Invitation.objects.filter(person=person).delete()
             data["sessions_ended"] = end_all_sessions(person)
             message = {"type": "session.ended"}
             transaction.on_commit(partial(doorbell.notify, doorbell.user_group(person.pk), message))
@@ -121,7 +123,8 @@ def remove_team(team_id: int, *, by: User) -> None:
         _record_team(team.name, {"change": "removed", "people": people}, by)
 
 
-def _changeable(person_id: int, by: User) -> User:
+def changeable_person(person_id: int, by: User) -> User:
+    """Return the locked person if this administrator may change them. NotFound, NotAllowed."""
     person = User.objects.select_for_update(no_key=True).filter(pk=person_id).first()
     if person is None:
         raise NotFound(_("Person not found."))

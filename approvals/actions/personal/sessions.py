@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 
 from django.contrib.auth.models import User
@@ -10,6 +12,8 @@ from django.db import transaction
 
 from approvals.live import doorbell
 from approvals.models.people import PersonSession
+from approvals.runtime.many import any_of
+from approvals.runtime.transactions import async_commit
 
 MAX_BROWSER = 300
 
@@ -20,6 +24,19 @@ def record_session(person: User, session_key: str, *, address: str, browser: str
     PersonSession.objects.update_or_create(
         session_key=session_key, defaults={"person": person, "address": address, "browser": shown}
     )
+
+
+def store_activity(used: Mapping[str, datetime]) -> None:
+    """Store when sessions were last used. If the write is lost, the next one follows some minutes later."""
+    if not used:
+        return
+    with transaction.atomic():
+        async_commit()
+        sessions = list(PersonSession.objects.filter(session_key__in=any_of(set(used), str)))
+        for session in sessions:
+            # Another process may have stored a later use.
+            session.last_active_at = max(used[session.session_key], session.last_active_at or session.started_at)
+        PersonSession.objects.bulk_update(sessions, ["last_active_at"], batch_size=500)
 
 
 def end_session(person: User, session_id: int) -> bool:

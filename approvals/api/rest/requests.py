@@ -208,7 +208,8 @@ def report_result(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
 ) -> Reply[ResultDocument]:
     """Needs the scope `ask`, and the key that asked. The report becomes the only `tool.result` of the call in the audit log.
-    Refused if the input that was run is not the input that was approved.
+    409 `other_input` if the input that ran is not the approved one: the audit log and the page of the request then say that
+    something else ran, and the result can still be reported.
     """
     caller = client_of(request, "ask")
     only_known(request, set())

@@ -32,6 +32,7 @@ EVENT_LABELS = {
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
     "tool.result": gettext_lazy("Result recorded"),
+    "tool.other_input": gettext_lazy("Something else ran than was approved"),
     "turn.stopped": gettext_lazy("Turn stopped"),
     "turn.failed": gettext_lazy("Turn failed"),
     "turn.refused": gettext_lazy("Model refused"),
@@ -45,11 +46,14 @@ EVENT_LABELS = {
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset by email"),
     "person.created": gettext_lazy("Person added"),
+    "person.invited": gettext_lazy("Invitation sent or withdrawn"),
+    "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
     "team.changed": gettext_lazy("Team changed"),
     "webhook.changed": gettext_lazy("Webhook changed"),
     "rule.changed": gettext_lazy("Notification rule changed"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),
+    "priority.changed": gettext_lazy("Settings of priorities changed"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -67,6 +71,7 @@ TONES = {
     "expire": ("hourglass", "warn"),
     "succeeded": ("circle-check", "good"),
     "failed": ("triangle-alert", "bad"),
+    "tool.other_input": ("triangle-alert", "bad"),
     "request.created": ("inbox", "plain"),
     "turn.failed": ("triangle-alert", "bad"),
     "turn.refused": ("ban", "warn"),
@@ -107,7 +112,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> Line:
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
     state = str(data.get("state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
-    icon, tone = TONES.get(entry.verdict or state) or TONES.get(entry.event) or area
+    icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return Line(
         entry,
         words_of(entry, data, request.kind if request else str(data.get("kind", Kind.APPROVAL))),

@@ -13,15 +13,19 @@ from django.utils.http import int_to_base36
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from approvals.access.invitations import VALID_FOR, invitation_link
 from approvals.actions import administration
 from approvals.exceptions import NotAllowed, NotFound, Refusal
 from approvals.http import SignedIn
+from approvals.models import Invitation
 from approvals.models.keys import ApiKey
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+from approvals.outbound.invitations import mail_invitation
 from approvals.pages.settings.forms import NewPersonForm, PersonForm, TeamForm
 from approvals.pages.settings.guards import administrators_only, refuse, status_of
 from approvals.queries.administration.people import people as people_by_name
 from approvals.queries.administration.people import roles_of, teams, teams_with_sizes
+from approvals.runtime.text import visible
 
 MAX_SEARCH = 150
 
@@ -40,7 +44,7 @@ def people(request: SignedIn) -> HttpResponse:
         except Refusal as refusal:
             refuse(form, refusal)
         else:
-            return _with_link(request, person)
+            return _invite(request, person.pk)
     search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
     rows, more = people_by_name(search=search, after=request.GET.get("after", "").replace("\0", "")[:MAX_SEARCH])
     context = {
@@ -50,6 +54,7 @@ def people(request: SignedIn) -> HttpResponse:
         "search": search,
         "teams": teams_with_sizes(),
         "team_form": TeamForm(),
+        "mail": settings.HITL_MAIL,
         "roles": [(name.label, ROLE_DESCRIPTIONS[name]) for name in RoleName],
         "here": "people",
     }
@@ -86,6 +91,8 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         "form": form,
         "own": sorted(found.user_permissions.values_list("name", flat=True)),
         "keys": ApiKey.objects.filter(user=found, revoked_at=None).count(),
+        "invitation": Invitation.objects.filter(person=found).first(),
+        "mail": settings.HITL_MAIL and found.email,
         "changeable": request.user.is_superuser or not found.is_superuser,
         "here": "people",
     }
@@ -113,6 +120,36 @@ def new_link(request: SignedIn, pk: int) -> HttpResponse:
     if found.is_superuser and not request.user.is_superuser:
         raise NotAllowed(_("Only another superuser can change a superuser."))
     return _with_link(request, found)
+
+
+@administrators_only
+@require_POST
+def invite(request: SignedIn, pk: int) -> HttpResponse:
+    """Invite a person who has no password yet, once more if they were invited already; or withdraw the invitation."""
+    if request.POST.get("do") != "withdraw":
+        return _invite(request, pk)
+    found = administration.withdraw_invitation(pk, by=request.user)
+    words = _("The invitation of %(name)s is withdrawn. Its link no longer works.")
+    messages.success(request, words % {"name": visible(found.get_username())})
+    return redirect("approvals:person", pk)
+
+
+def _invite(request: SignedIn, pk: int) -> HttpResponse:
+    """Mail an invitation; show its link instead if no mail can be sent."""
+    address = User.objects.filter(pk=pk).values_list("email", flat=True).first()
+    invitation = administration.invite_person(pk, mailed=bool(settings.HITL_MAIL and address), by=request.user)
+    if invitation.mailed and mail_invitation(invitation):
+        words = _("An invitation is on its way to %(address)s.")
+        messages.success(request, words % {"address": visible(invitation.person.email)})
+        return redirect("approvals:people")
+    context = {
+        "person": invitation.person,
+        "link": invitation_link(invitation),
+        "days": VALID_FOR.days,
+        "failed": invitation.mailed,
+        "here": "people",
+    }
+    return render(request, "approvals/settings/person_link.html", context)
 
 
 def _with_link(request: SignedIn, person: User) -> HttpResponse:

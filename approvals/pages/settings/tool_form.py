@@ -76,6 +76,18 @@ class ToolForm(forms.Form):
         return found
 
 
+class PrioritiesForm(forms.Form):
+    """Of which priorities an approval can be rejected only with a message."""
+
+    priorities = forms.MultipleChoiceField(
+        label=_("A rejection needs a message for the priorities"),
+        required=False,
+        choices=Priority.choices,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Applies to approvals of every tool, wherever people decide them."),
+    )
+
+
 def _lines(text: str) -> list[str]:
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 

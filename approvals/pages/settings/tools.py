@@ -6,28 +6,43 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from approvals.actions import administration
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
 from approvals.models import ToolSettings
 from approvals.pages.settings.guards import administrators_only, status_of
-from approvals.pages.settings.tool_form import ToolForm, pointers
+from approvals.pages.settings.tool_form import PrioritiesForm, ToolForm, pointers
 from approvals.queries.administration.tools import agents_seen, latest_of_tool, tools_seen
-from approvals.queries.preferences import settings_of_tools
+from approvals.queries.preferences import settings_of_tools, strict_priorities
 
 MAX_NAME = 100
 
 
 @administrators_only
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 def tools(request: SignedIn) -> HttpResponse:
+    """The tools and agents, and of which priorities a rejection needs a message."""
+    form = PrioritiesForm(
+        request.POST if request.method == "POST" else None, initial={"priorities": strict_priorities()}
+    )
+    if form.is_bound and form.is_valid():
+        administration.store_strict_priorities(form.cleaned_data["priorities"], by=request.user)
+        messages.success(request, _("The changes are saved."))
+        return redirect("approvals:tools")
     after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
     shown, more = tools_seen(after=after)
     agents, more_agents = agents_seen(after=agents_after)
-    context = {"tools": shown, "next": more, "agents": agents, "next_agents": more_agents, "here": "tools"}
-    return render(request, "approvals/settings/tools.html", context)
+    context = {
+        "tools": shown,
+        "next": more,
+        "agents": agents,
+        "next_agents": more_agents,
+        "form": form,
+        "here": "tools",
+    }
+    return render(request, "approvals/settings/tools.html", context, status=status_of(form))
 
 
 @administrators_only

@@ -21,6 +21,7 @@ urlpatterns = [
     path("people/<int:pk>/", people.person, name="person"),
     path("people/<int:pk>/active/", people.activate, name="person-active"),
     path("people/<int:pk>/link/", people.new_link, name="person-link"),
+    path("people/<int:pk>/invite/", people.invite, name="invite"),
     path("teams/", people.add_team, name="teams"),
     path("teams/<int:pk>/", people.change_team, name="team"),
     path("keys/", keys.keys, name="keys"),

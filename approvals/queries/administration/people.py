@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from approvals.access.rights import DECIDE, holds
 from approvals.models import PushSubscription
-from approvals.models.people import PersonSession, Role
+from approvals.models.people import Invitation, PersonSession, Role
 
 PAGE = 50
 
@@ -25,6 +25,8 @@ class PersonRow:
     roles: Sequence[str]
     teams: Sequence[str]
     own: bool
+    #: The invitation that this person has not accepted yet.
+    invitation: Invitation | None = None
 
 
 def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
@@ -37,13 +39,15 @@ def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
     roles = roles_by_group()
     direct = User.user_permissions.through._default_manager.filter(user__in=[user.pk for user in shown])
     own = set(direct.values_list("user_id", flat=True).distinct())
-    return [_row(user, roles, user.pk in own) for user in shown], shown[-1].username if len(page) > PAGE else ""
+    invitations = Invitation.objects.in_bulk([user.pk for user in shown if not user.last_login])
+    rows = [_row(user, roles, user.pk in own, invitations.get(user.pk)) for user in shown]
+    return rows, shown[-1].username if len(page) > PAGE else ""
 
 
-def _row(user: User, roles: Mapping[int, str], own: bool) -> PersonRow:
+def _row(user: User, roles: Mapping[int, str], own: bool, invitation: Invitation | None) -> PersonRow:
     groups = sorted(user.groups.all(), key=lambda group: group.name)
     names = [roles[group.pk] for group in groups if group.pk in roles]
-    return PersonRow(user, names, [group.name for group in groups if group.pk not in roles], own)
+    return PersonRow(user, names, [group.name for group in groups if group.pk not in roles], own, invitation)
 
 
 def roles_of(person: User) -> list[str]:

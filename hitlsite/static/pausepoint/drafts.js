@@ -19,6 +19,12 @@
     recent.sort(([, one], [, other]) => other.at - one.at);
     try { localStorage.setItem(STORED, JSON.stringify(Object.fromEntries(recent.slice(0, MOST)))); } catch { /* Full or forbidden. */ }
   }
+  // Nothing that was typed stays in the browser of somebody who has logged out.
+  function eraseAll() {
+    try { localStorage.removeItem(STORED); } catch { /* Forbidden. */ }
+  }
+  for (const form of document.querySelectorAll("form[data-logout]")) form.addEventListener("submit", eraseAll);
+
   function change(id, act) {
     const all = read(), draft = all[id] ?? { fields: {} };
     act(draft.fields);

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
 
 from approvals import actions
+from approvals.actions.administration import store_strict_priorities
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid
-from approvals.models import ToolSettings
-from approvals.states import Door, Kind, Verdict
+from approvals.models import AuditEntry, ToolSettings
+from approvals.outbound.links import confirm_link
+from approvals.states import Door, Kind, Priority, Verdict
 from tests.support.desk.pressing import browser, refused
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.markup import parse
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
+
+
+def root():
+    return User.objects.create_superuser("root")
+
 
 WORDS = "A rejection of “refund” needs a message to the agent. Write why you reject it."
 
@@ -60,12 +69,54 @@ def test_the_page_says_it_at_the_field(refund):
     assert words == f"{WORDS} The message to the agent is missing"
 
 
+@pytest.mark.parametrize("via", [Door.DASHBOARD, Door.CHAT, Door.REST, Door.AI_SDK, Door.CEDAR])
+def test_a_priority_may_need_a_message_too_whatever_the_tool(via):
+    store_strict_priorities(["high"], by=root())
+    owner, decider = alice(), bob()
+    for tool in ("other", ""):
+        strict = make_request(owner, tool_name=tool, priority=Priority.HIGH)
+        with pytest.raises(Invalid) as found:
+            actions.decide(strict.pk, Answer(Verdict.REJECT), by=decider, via=via)
+        assert found.value.errors == {"comment": "is missing"}
+        decide(strict, decider, Verdict.REJECT, comment="No budget.")
+        normal = make_request(owner, tool_name=tool)
+        actions.decide(normal.pk, Answer(Verdict.REJECT), by=decider, via=via)
+    question = make_request(owner, Kind.QUESTION, priority=Priority.HIGH)
+    decide(question, decider, Verdict.REJECT)
+
+
+def test_pages_say_before_that_the_priority_needs_a_message():
+    store_strict_priorities(["high"], by=root())
+    request, decider = make_request(alice(), tool_name="other", priority=Priority.HIGH), bob()
+    client = browser(decider)
+    assert "A rejection needs a message." in client.get(request.get_absolute_url()).text
+    link = confirm_link(request, decider, Verdict.REJECT).removeprefix(settings.PUBLIC_URL)
+    page = parse(client.get(link).text)
+    assert "required" in page.find("textarea", id="confirm-comment")[0].attributes
+    order = {"verdict": "reject", "pick": [f"{request.pk}:{request.input_digest}"]}
+    client.post("/requests/bulk/", order | {"confirmed": "yes"})
+    assert stored(request).pending
+
+
+def test_administrators_choose_the_priorities_on_record():
+    client, own = browser(root()), "/settings/tools/"
+    for sent in (["high", "critical"], ["high", "critical"], []):
+        assert client.post(own, {"priorities": sent}).status_code == 302
+    entries = AuditEntry.objects.filter(event="priority.changed").order_by("pk")
+    assert [entry.data for entry in entries] == [
+        {"reason_required": ["high", "critical"]},
+        {"reason_required": []},
+    ]
+    assert client.post(own, {"priorities": ["urgent"]}).status_code == 422
+    assert browser(bob()).post(own, {"priorities": []}).status_code == 404
+
+
 def test_a_bulk_rejection_leaves_the_tool_out_and_says_why(refund):
     owner, client = refund.requested_by, browser(bob())
     plain = make_request(owner, tool_name="other")
     order = {"verdict": "reject", "pick": [f"{one.pk}:{one.input_digest}" for one in (refund, plain)]}
     page = parse(client.post("/requests/bulk/", order).text)
-    assert "A rejection of this tool needs a message. Go back and write one." in page.words
+    assert "A rejection of this request needs a message. Go back and write one." in page.words
     client.post("/requests/bulk/", order | {"confirmed": "yes"})
     assert [stored(one).status for one in (refund, plain)] == ["pending", "rejected"]
     client.post("/requests/bulk/", order | {"confirmed": "yes", "comment": "No budget."})

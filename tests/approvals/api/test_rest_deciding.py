@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from approvals.actions.results import MAX_OTHER_INPUTS
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.runtime.canonical import digest
 from approvals.states import ALIASES
@@ -201,9 +202,33 @@ def test_the_reported_input_must_be_the_approved_one():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask()
     decider.decide(asked, "edit", edited_input={"amount": 100})
-    reply = agent.post(f"/requests/{asked['id']}/result", {"input_digest": asked["input_digest"], "output": 1})
-    assert (reply.refusal, reply.body["approved_digest"]) == ((409, "other_input"), digest({"amount": 100}))
+    approved, other = digest({"amount": 100}), {"input_digest": asked["input_digest"], "output": 1}
+    for repeats in range(2):
+        reply = agent.post(f"/requests/{asked['id']}/result", other)
+        assert (reply.refusal, reply.body["approved_digest"]) == ((409, "other_input"), approved)
+        (entry,) = AuditEntry.objects.filter(event="tool.other_input")
+        assert (entry.retry_count, str(entry.request_id), entry.via) == (repeats, asked["id"], "rest")
+    assert entry.data == {
+        "state": "succeeded",
+        "input_digest": approved,
+        "executed_digest": asked["input_digest"],
+        "output": 1,
+        "error_text": "",
+        "executions": 1,
+    }
     assert results() == []
+    assert agent.post(f"/requests/{asked['id']}/result", {"input_digest": approved, "output": 2}).status == 201
+    assert len(results()) == 1
+
+
+def test_a_broken_client_cannot_fill_the_log_with_reports_of_other_inputs():
+    agent, decider = Machine(alice()), Machine(bob())
+    asked = agent.ask()
+    decider.decide(asked, "approve")
+    for number in range(MAX_OTHER_INPUTS + 2):
+        said = {"input_digest": digest({"ran": number}), "error": "no"}
+        assert agent.post(f"/requests/{asked['id']}/result", said).refusal == (409, "other_input")
+    assert AuditEntry.objects.filter(event="tool.other_input").count() == MAX_OTHER_INPUTS
 
 
 def test_only_approved_requests_have_results_and_only_the_asking_key_reports_them():

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.django_db
 
 GETS = ("people", "people/{bob}", "keys", "webhooks", "rules", "tools", "tools/refund", "system", "first-run")
 POSTS = (
-    "people", "people/{bob}", "people/{bob}/active", "people/{bob}/link", "teams", "teams/1", "keys", "keys/1/revoke",
+    "people", "people/{bob}", "people/{bob}/active", "people/{bob}/link", "people/{bob}/invite",
+    "teams", "teams/1", "keys", "keys/1/revoke",
     "webhooks", "webhooks/1/secret", "webhooks/1/remove", "webhooks/1/resend/1", "rules", "rules/1/remove",
     "tools/refund", "first-run/dismiss",
 )  # fmt: skip
@@ -75,9 +76,10 @@ def test_roles_are_made_once_and_leave_a_group_of_the_same_name_alone():
     assert (own.permissions.count(), Role.objects.count()) == (0, 4)
 
 
-def test_a_new_person_gets_roles_and_a_link_that_sets_a_password_once():
+def test_a_new_person_gets_roles_and_a_link_that_sets_a_password_once(settings):
     dora = administrator()
     sent = {"username": "eve", "email": "eve@example.org", "roles": ["approver", "auditor"]}
+    settings.HITL_MAIL = False
     page = browser(dora).post("/settings/people/", sent)
     link = parse(page.text).find("pre")[0].words
     eve = User.objects.get(username="eve")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
+from approvals.access import activity
+from approvals.actions.personal.sessions import store_activity
 from approvals.models import Preferences
 from approvals.models.people import PersonSession
 from tests.support.desk.pressing import HTMX, browser
@@ -117,6 +123,27 @@ def test_people_see_their_own_sessions_and_end_all_but_this_one():
     assert here.post("/settings/sessions/end-others/").status_code == 302
     assert [one.get("/chats/").status_code for one in (here, third)] == [200, 302]
     assert PersonSession.objects.filter(person__username="alice").count() == 1
+
+
+def test_sessions_say_when_they_were_last_active_without_a_write_per_request():
+    alice()
+    here, there = log_in("alice"), log_in("alice")
+    mine = PersonSession.objects.get(session_key=there.session.session_key)
+    activity.take_used()
+    there.get("/chats/")
+    with CaptureQueriesContext(connection) as found:
+        there.get("/chats/")
+    assert [query for query in found.captured_queries if "approvals_personsession" in query["sql"]] == []
+    used = activity.take_used()
+    assert (list(used), activity.take_used()) == ([mine.session_key], {})
+    store_activity(used)
+    mine.refresh_from_db()
+    assert mine.last_active_at == used[mine.session_key]
+    store_activity({mine.session_key: mine.last_active_at - timedelta(minutes=5), "gone": mine.last_active_at})
+    mine.refresh_from_db()
+    assert mine.last_active_at == used[mine.session_key]
+    shown = [one.words for one in parse(here.get("/settings/sessions/").text).find("p", class_="meta")]
+    assert ["last active" in one for one in shown] == [True, False]
 
 
 def test_nobody_ends_a_session_of_somebody_else():

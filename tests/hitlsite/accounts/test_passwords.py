@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 NEW = "a wholly new battery"
 CHANGE = {"oldpassword": people.PASSWORD, "password1": NEW, "password2": NEW}
-NOT_VALID = "This link is no longer valid. A link works once, for one hour, and stops working when you log in."
+NOT_VALID = "This link is no longer valid. A link works once, for a limited time, and stops working when you log in."
 NOTE = "Your password was changed. Your other sessions were logged out."
 
 

@@ -142,7 +142,7 @@ def test_the_desk_costs_the_same_for_any_number_of_pending_requests(rows):
     made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
     assert of_page(bob_once(), "/") == SIGNED_IN + 9
     assert of_page(bob_once(), "/workflows/") == SIGNED_IN + 5
-    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 4
+    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 5
     assert of_push(made.workflow, str(made.pk)) == PUSHED + 3
     decide(made, made.requested_by, Verdict.APPROVE)
     # One of them is for its result.
@@ -157,7 +157,7 @@ def test_a_request_costs_the_same_for_any_number_of_earlier_decisions(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
     said = [{"role": "user", "text": "Please."}]
     made = make_request(owner, tool_name="refund", said_before=said)
-    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 8
+    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 9
     assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 6
 
 

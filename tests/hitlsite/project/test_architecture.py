@@ -89,6 +89,7 @@ MAY_LACK = {
     "decision": "Django raises where a one-to-one row is missing",
     "error": "only filters of ours can be wrong",
     "ipv4_mapped": "only IPv6 addresses have it",
+    "login_required": "views have it if they say whether",
     "model_admin": "only views of the admin have it",
     "problems": "only some providers know what their models refuse",
     "text": "only some events carry one",

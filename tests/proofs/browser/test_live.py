@@ -71,14 +71,18 @@ def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, 
             assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
 
 
-def test_logout_in_one_tab_shows_in_the_others(windows, server):
+def test_logout_in_one_tab_shows_in_the_others_and_erases_drafts(windows, server):
     bob = server.person("approver")
     page = windows.open(bob)
     other = page.context.new_page()
     other.goto(server.address + "/workflows/")
+    drafts = "`pausepoint.drafts.${document.body.dataset.person}`"
+    key = other.evaluate(f"localStorage.setItem({drafts}, '{{}}'), {drafts}")
     other.locator(".user").click()
     other.get_by_role("button", name="Log out").click()
     other.wait_for_url("**/login/")
+    # What was typed does not stay in the browser.
+    assert other.evaluate("key => localStorage.getItem(key)", key) is None
     page.wait_for_selector('#live[data-state="out"]')
     assert live(page) == ("out", "You are logged out: reload to log in")
 

@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from approvals import actions
+from approvals.exceptions import OtherInput
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.pages.result_pushes import render_results
 from approvals.queries.results import Result, results_of
@@ -94,6 +95,29 @@ def test_both_digests_are_shown(approved):
     report(approved, output=1)
     digests = [cell.words for cell in shown(carol(), approved.get_absolute_url()).find("dd")]
     assert digests == [approved.decision.approved_digest, approved.decision.approved_digest]
+
+
+def test_a_report_of_another_input_is_shown_in_red_beside_the_result(approved):
+    other = digest({"amount": 9})
+    for error in ("<b>Wrong account</b>", ""):
+        said = actions.Result(input_digest=other, error_text=error)
+        with pytest.raises(OtherInput):
+            actions.report_result(approved.pk, said, scope=approved.scope, by=approved.requested_by, via=Door.REST)
+    auditor = carol()
+    result = shown(auditor, approved.get_absolute_url())
+    (ran,) = result.find("div", class_="other-run")
+    assert result.attributes["class"] == "result result-alarm"
+    assert ran.find("p", class_="refusal")[0].words == "Something else ran than was approved."
+    assert ran.find("p", class_="meta")[0].words.endswith("reported by alice reported 2 times")
+    assert (ran.find("pre")[0].words, ran.find("dd")[0].words) == ("<b>Wrong account</b>", other)
+    assert "No result" not in result.words
+    report(approved, output=1)
+    for path in paths(approved):
+        result = shown(approved.requested_by, path)
+        assert result.find("p", class_="exact")[0].words == "Ran exactly what was approved."
+        assert len(result.find("div", class_="other-run")) == 1
+    record = browser(auditor).get(f"{approved.get_absolute_url()}record/").text
+    assert other in parse(record).words
 
 
 def test_a_request_is_found_by_the_words_of_its_result(approved):
