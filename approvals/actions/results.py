@@ -52,7 +52,7 @@ def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: S
     data = {name: value for name, value in result.data.items() if name != "input"}
     subject = audit.subject_of(request, request.workflow)
     if audit.record_once(audit.OTHER_INPUT, subject, data=data, actor=actor, via=via, dedup_key=key):
-        add_words(request.pk, result.output, result.error_text)
+        index_result(request, result.output, result.error_text)
     notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connections
-from django.db.models import BooleanField, F, Q, QuerySet, TextField
+from django.db.models import BooleanField, F, Func, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
@@ -230,11 +230,14 @@ def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet
 
 
 def _with_beginnings(found: QuerySet[ApprovalRequest], *, decided: bool) -> QuerySet[ApprovalRequest]:
-    opening = Substr(F("message"), 1, GIST, output_field=TextField())
-    return found.annotate(gist=beginning_of_input(GIST, decided=decided), opening=opening)
+    beginnings = {
+        "gist": beginning_of_input(GIST, decided=decided),
+        "opening": Substr(F("message"), 1, GIST, output_field=TextField()),
+    }
+    return found.annotate(**beginnings)
 
 
-def beginning_of_input(length: int, *, decided: bool) -> Substr | Coalesce:
+def beginning_of_input(length: int, *, decided: bool) -> Func:
     """Return the beginning of the input, as text; if the request may be `decided`, as it was approved."""
     asked = Substr(F("input"), 1, length, output_field=TextField())
     if not decided:
