@@ -41,11 +41,12 @@ class Database(Protocol):
 
 
 class File:
-    """SQLite's: a copy of the seeded one."""
+    """SQLite's: a copy of the seeded one, or none yet, which the server has to migrate."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, seeded: bool = True) -> None:
         self.path = path
-        shutil.copy(_seeded_file(), path)
+        if seeded:
+            shutil.copy(_seeded_file(), path)
 
     @property
     def url(self) -> str:
@@ -83,8 +84,8 @@ class Clone:
 
 
 def make(kind: str, path: Path) -> Database:
-    """A new database: "sqlite", in the file `path`, or "postgresql"."""
-    return {"sqlite": lambda: File(path), "postgresql": Clone}[kind]()
+    """A new database: "sqlite", in the file `path`, "postgresql", or "none": the file is missing."""
+    return {"sqlite": lambda: File(path), "postgresql": Clone, "none": lambda: File(path, seeded=False)}[kind]()
 
 
 def prepare(url: str) -> None:
