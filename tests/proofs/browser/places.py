@@ -141,7 +141,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
 
 
 def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
-    """Visit every page, in one window per person, with all details open."""
+    """Visit every page, in one window per person, with all details open, except menus, of which one is open at a time."""
     windows.tolerate(" 404 ")
     opened = {}
     for name, (who, path) in places.items():
@@ -151,5 +151,5 @@ def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
         if opened[who].locator("[ws-connect^='/ws/chats/']").count():
             # Wait for the first push to a chat, because swapping it in takes the focus.
             opened[who].wait_for_selector("html[data-pushed]", state="attached")
-        opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        opened[who].evaluate("document.querySelectorAll('details:not([name])').forEach(one => { one.open = true; })")
         yield name, opened[who]
