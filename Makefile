@@ -5,7 +5,7 @@ PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo key test proofs everything check messages format docs docs-serve pictures clean
+.PHONY: demo key test proofs contract everything check messages format docs docs-serve pictures clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/ready: requirements.txt
@@ -45,8 +45,14 @@ FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
 proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
-	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED))
+	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) --ignore tests/contract/frameworks)
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
+
+# Agent frameworks, each in an environment of its own: make contract NAME=langchain, or all of them.
+NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
+contract: $(VENV)/ready-for-tests
+	$(PY) -m tests.contract.frameworks.environments $(NAME)
+	REQUIRE_SERVICES=1 $(PY) -m pytest $(addprefix tests/contract/frameworks/,$(NAME))
 
 # Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
 everything: test proofs

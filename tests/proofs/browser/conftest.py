@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.proofs.browser.axe_core import axe  # noqa: F401
-from tests.proofs.browser.places import places  # noqa: F401
+from tests.proofs.browser.places import axe, places  # noqa: F401
 from tests.support.processes.server import Person, Server
 from tests.support.services import find_chromium, real_processes  # noqa: F401
 

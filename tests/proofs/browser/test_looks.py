@@ -10,8 +10,7 @@ import itertools
 
 import pytest
 
-from tests.proofs.browser.axe_core import violations
-from tests.proofs.browser.places import each_page
+from tests.proofs.browser.places import each_page, violations
 
 pytestmark = pytest.mark.browser
 

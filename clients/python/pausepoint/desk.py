@@ -1,4 +1,6 @@
-"""Ask people from an agent: a client for Pausepoint, in one file that you can copy. Needs Python 3.11 and httpx.
+"""Ask people from an agent: the client of the package `pausepoint`, in one file that you can copy.
+
+It needs Python 3.11 and httpx.
 
     desk = Desk("https://desk.example.com", key)
     outcome = desk.await_human(
@@ -24,10 +26,13 @@ import uuid
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
+from urllib.parse import quote, urlencode
 
 import httpx
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
 __all__ = ["Asked", "AsyncDesk", "Desk", "DeskError", "Outcome", "Refused", "StillWaiting", "Unreachable"]
 
@@ -273,6 +278,26 @@ def _report(patience: float, outcome: Outcome, said: Mapping[str, Any]) -> Talk[
     yield from _sure(Call("POST", _place("requests", outcome.request_id, "/result"), body), patience)
 
 
+def _get(patience: float, request_id: str) -> Talk[dict[str, Any]]:
+    return (yield from _sure(Call("GET", _place("requests", request_id)), patience))
+
+
+def _list(patience: float, filters: Mapping[str, Any]) -> Talk[list[dict[str, Any]]]:
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, Any] = {}
+    while True:
+        page = yield from _sure(Call("GET", f"/requests?{urlencode({**filters, **cursor})}"), patience)
+        found += page["items"]
+        if not page["next"]:
+            return found
+        cursor = {"cursor": page["next"]}
+
+
+def _decide(patience: float, request_id: str, verdict: str, comment: str, given: Mapping[str, Any]) -> Talk[Outcome]:
+    body = {"verdict": verdict, "comment": comment, **given}
+    return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
+
+
 def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]]:
     return (yield from _sure(Call("POST", _place("workflows", workflow_id, "/end"), {"outcome": outcome}), patience))
 
@@ -351,6 +376,25 @@ class Desk(_Settings):
         """Record the output or the error of the approved call. Raise Refused or Unreachable."""
         self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
 
+    def get(self, request_id: str) -> dict[str, Any]:
+        """Return a request. Raise Refused or Unreachable."""
+        return self._carry_out(_get(self.patience, request_id))
+
+    def list(self, **filters: str) -> list[dict[str, Any]]:
+        """Return the requests that the key's user may see, newest first: `status="pending"`, `tool="refund"`, ...
+
+        Raise Refused or Unreachable.
+        """
+        return self._carry_out(_list(self.patience, filters))
+
+    def decide(self, request_id: str, verdict: str, *, comment: str = "", **given: Any) -> Outcome:
+        """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
+
+        It needs a key with the scope `decide`, of another user than the one that asked. Raise Refused (`already_decided`:
+        somebody was first) or Unreachable.
+        """
+        return self._carry_out(_decide(self.patience, request_id, verdict, comment, given))
+
     def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """End a workflow as `completed`, `failed` or `cancelled`, and cancel its waiting requests.
 
@@ -417,9 +461,29 @@ class AsyncDesk(_Settings):
         """Like `Desk.report`."""
         await self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
 
+    async def get(self, request_id: str) -> dict[str, Any]:
+        """Like `Desk.get`."""
+        return await self._carry_out(_get(self.patience, request_id))
+
+    async def list(self, **filters: str) -> list[dict[str, Any]]:
+        """Like `Desk.list`."""
+        return await self._carry_out(_list(self.patience, filters))
+
+    async def decide(self, request_id: str, verdict: str, *, comment: str = "", **given: Any) -> Outcome:
+        """Like `Desk.decide`."""
+        return await self._carry_out(_decide(self.patience, request_id, verdict, comment, given))
+
     async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """Like `Desk.end_workflow`."""
         return await self._carry_out(_end(self.patience, workflow_id, outcome))
+
+    async def can_use_tool(
+        self, name: str, input: dict[str, Any], context: ToolPermissionContext
+    ) -> PermissionResultAllow | PermissionResultDeny:
+        """Answer the Claude Agent SDK, as its `can_use_tool`. Needs `pip install "pausepoint[claude]"`."""
+        from pausepoint.claude import can_use_tool  # noqa: PLC0415 - an extra of the package
+
+        return await can_use_tool(self, name, input, context)
 
     async def close(self) -> None:
         await self._http.aclose()

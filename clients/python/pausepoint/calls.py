@@ -1,0 +1,153 @@
+"""What all adapters share: a framework's tool call as a request, and a person's decision as words for a model."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pausepoint.desk import Asked, AsyncDesk, Desk, DeskError, Outcome
+
+logger = logging.getLogger("pausepoint")
+
+AnyDesk = Desk | AsyncDesk
+
+#: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
+MAX_CALL_ID, MAX_TITLE = 200, 200
+#: Characters of an output that is reported; the rest is for the model only.
+MAX_OUTPUT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that waits for a person. `id` is the framework's own, `thread` its conversation, if it has one."""
+
+    name: str
+    id: str
+    input: Mapping[str, Any]
+    thread: str = ""
+    agent: str = ""
+
+    @property
+    def key(self) -> str:
+        """What Pausepoint recognizes the call by. Models repeat ids in other conversations, so the thread is part of it."""
+        key = f"{self.thread}:{self.id}" if self.thread else self.id
+        return key if len(key) <= MAX_CALL_ID else hashlib.sha256(key.encode()).hexdigest()
+
+    def approval(self) -> Asked:
+        """Return the fields of a request that asks whether the call may run."""
+        return {**self._of_thread(), "tool_name": self.name, "tool_call_id": self.key, "input": dict(self.input)}
+
+    def question(self) -> Asked:
+        """Return the fields of a request that asks what the input of the call asks; its `options` are offered."""
+        asked: Asked = {**self._of_thread(), "kind": "question", "tool_call_id": self.key}
+        options = self.input.get("options")
+        if isinstance(options, list) and options and all(isinstance(option, str) for option in options):
+            asked["options"] = options
+            asked["allow_text"] = True
+        return asked
+
+    @property
+    def title(self) -> str:
+        return shortened(f"Run {self.name}?", MAX_TITLE)
+
+    @property
+    def question_title(self) -> str:
+        """The text of the question: the first text of the input."""
+        texts = (value for value in self.input.values() if isinstance(value, str) and value.strip())
+        return shortened(next(texts, f"{self.name} needs an answer."), MAX_TITLE)
+
+    def _of_thread(self) -> Asked:
+        asked: Asked = {}
+        if self.thread:
+            asked["thread_id"] = shortened(self.thread, 200)
+        if self.agent:
+            asked["agent"] = shortened(self.agent, 100)
+        return asked
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return the text with at most `limit` characters; an ellipsis stands for the rest."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def refusal(outcome: Outcome) -> str:
+    """Return what a model is told about a call that was not approved."""
+    if outcome.status == "expired":
+        return "Nobody decided in time, so this call was not run."
+    if outcome.status == "cancelled":
+        return f"This call was cancelled{_words(outcome)} Do not repeat it."
+    return f"A person declined this call{_words(outcome)} Do not repeat it."
+
+
+def change(outcome: Outcome) -> str:
+    """Return what a model is told about a call that was approved with changes."""
+    return f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}."
+
+
+def answer_text(outcome: Outcome) -> str:
+    """Return the answer to a question as text, or why there is none."""
+    answer = outcome.answer
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, dict) and "selected" in answer:
+        return str(answer.get("text") or ", ".join(answer["selected"]))
+    if answer is not None:
+        return json.dumps(answer, ensure_ascii=False)
+    if outcome.status == "rejected":
+        return f"A person declined to answer{_words(outcome)}"
+    return "Nobody answered in time." if outcome.status == "expired" else f"The question was cancelled{_words(outcome)}"
+
+
+def _words(outcome: Outcome) -> str:
+    comment = outcome.comment.strip()
+    if not comment:
+        return "."
+    return f": {comment}" if comment.endswith((".", "!", "?")) else f": {comment}."
+
+
+async def await_human(desk: AnyDesk, title: str, **asked: Any) -> Outcome:
+    """Ask and wait without blocking the event loop, with either kind of desk."""
+    if isinstance(desk, AsyncDesk):
+        return await desk.await_human(title, **asked)
+    return await asyncio.to_thread(desk.await_human, title, **asked)
+
+
+def blocking(desk: AnyDesk) -> Desk:
+    """Return a desk that may be called without an event loop, or raise TypeError."""
+    if isinstance(desk, AsyncDesk):
+        raise TypeError("This runs without an event loop: give a Desk instead of an AsyncDesk.")
+    return desk
+
+
+def report(desk: Desk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
+    """Report what an approved call did. If that fails, log it: the call has run, and the agent has to know its result."""
+    try:
+        desk.report(outcome, **_result(output, error))
+    except DeskError:
+        logger.exception("The result of request %s could not be reported.", outcome.request_id)
+
+
+async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
+    """Like `report`, without blocking the event loop."""
+    if not isinstance(desk, AsyncDesk):
+        await asyncio.to_thread(report, desk, outcome, output=output, error=error)
+        return
+    try:
+        await desk.report(outcome, **_result(output, error))
+    except DeskError:
+        logger.exception("The result of request %s could not be reported.", outcome.request_id)
+
+
+def _result(output: Any, error: BaseException | None) -> dict[str, Any]:
+    if error is not None:
+        return {"error": shortened(f"{type(error).__name__}: {error}", 2000)}
+    try:
+        text = json.dumps(output, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError):
+        output = text = str(output)
+    return {"output": output if len(text) <= MAX_OUTPUT else shortened(text, MAX_OUTPUT)}

@@ -1,0 +1,61 @@
+"""Claude Agent SDK: people answer what Claude Code would ask its user, `AskUserQuestion` included.
+
+    options = ClaudeAgentOptions(can_use_tool=desk.can_use_tool)
+
+Only calls that the permission rules would ask about arrive here. Install with `pip install "pausepoint[claude]"`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
+
+from pausepoint import calls
+from pausepoint.calls import AnyDesk, ToolCall
+
+QUESTIONS = "AskUserQuestion"
+
+
+async def can_use_tool(
+    desk: AnyDesk, name: str, input: dict[str, Any], context: ToolPermissionContext
+) -> PermissionResultAllow | PermissionResultDeny:
+    """Ask a person about a call; for `AskUserQuestion`, put its questions to people."""
+    call = ToolCall(name, context.tool_use_id or "", input, agent="Claude Code")
+    if name == QUESTIONS:
+        return await _answer(desk, call)
+    asked: dict[str, Any] = {**call.approval()}
+    if reason := context.description or context.decision_reason:
+        asked["message"] = reason
+    outcome = await calls.await_human(desk, calls.shortened(context.title or call.title, calls.MAX_TITLE), **asked)
+    if not outcome.approved:
+        return PermissionResultDeny(message=calls.refusal(outcome))
+    # Always sent, because it replaces the input as a whole.
+    return PermissionResultAllow(updated_input=dict(outcome.input or {}))
+
+
+async def _answer(desk: AnyDesk, call: ToolCall) -> PermissionResultAllow | PermissionResultDeny:
+    questions = call.input["questions"]
+    outcomes = await asyncio.gather(*(_put(desk, call, place, each) for place, each in enumerate(questions)))
+    for outcome in outcomes:
+        if outcome.answer is None:
+            return PermissionResultDeny(message=calls.answer_text(outcome))
+    answers = {each["question"]: calls.answer_text(outcome) for each, outcome in zip(questions, outcomes, strict=True)}
+    return PermissionResultAllow(updated_input={**call.input, "answers": answers})
+
+
+async def _put(desk: AnyDesk, call: ToolCall, place: int, question: dict[str, Any]) -> Any:
+    options = [
+        {name: option[name] for name in ("label", "description") if option.get(name)} for option in question["options"]
+    ]
+    return await calls.await_human(
+        desk,
+        calls.shortened(question["question"], calls.MAX_TITLE),
+        kind="question",
+        options=options,
+        multiple=bool(question.get("multiSelect")),
+        allow_text=True,
+        agent=call.agent,
+        tool_call_id=f"{call.key[: calls.MAX_CALL_ID - 4]}:{place}",
+    )

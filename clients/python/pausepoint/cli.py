@@ -1,0 +1,195 @@
+"""The command `pausepoint`: ask people from a shell, answer them, and watch the inbox.
+
+It reads PAUSEPOINT_URL and PAUSEPOINT_KEY. It exits with 0 if the request was approved or answered, 1 if it was not, 2 if the
+command is wrong or was refused, and 3 if nobody has decided yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from pausepoint.calls import answer_text
+from pausepoint.desk import Desk, DeskError, Outcome, StillWaiting
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+#: Seconds between two looks at the inbox.
+LOOK = 2.0
+#: Erases the screen and goes to its first place.
+CLEAR = "\x1b[2J\x1b[H"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = parser().parse_args(arguments)
+    try:
+        with Desk(given.url, given.key, patience=30) as desk:
+            return int(given.run(desk, given))
+    except StillWaiting as waiting:
+        print(waiting, file=sys.stderr)
+        return 3
+    except (DeskError, ValueError) as error:
+        print(f"pausepoint: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(prog="pausepoint", description="Ask people, and answer them, through Pausepoint.")
+    found.add_argument("--url", default="", help="address of Pausepoint (default: PAUSEPOINT_URL)")
+    found.add_argument("--key", default="", help="API key (default: PAUSEPOINT_KEY)")
+    commands = found.add_subparsers(required=True, metavar="command")
+
+    asking = commands.add_parser("ask", help="ask a question or for an approval, and wait")
+    asking.add_argument("title")
+    asking.add_argument("--option", action="append", default=[], metavar="TEXT", help="an answer to choose from")
+    asking.add_argument("--multiple", action="store_true", help="more than one option may be chosen")
+    asking.add_argument("--tool", default="", help="ask for an approval of this tool")
+    asking.add_argument("--input", type=_object, default={}, metavar="JSON", help="the input that would run")
+    asking.add_argument("--message", default="", help="more to read, in Markdown")
+    asking.add_argument("--priority", choices=("low", "normal", "high", "critical"), default="normal")
+    asking.add_argument("--timeout", type=_duration, metavar="10m", help="deadline of the request: 30s, 10m, 2h, 1d")
+    asking.add_argument("--name", default="", help="your name of the request: the same name finds the same request")
+    asking.add_argument("--no-wait", action="store_true", help="print the request's id and end")
+    _waits(asking)
+    asking.set_defaults(run=ask)
+
+    waiting = commands.add_parser("wait", help="wait for the decision of a request")
+    waiting.add_argument("id")
+    _waits(waiting)
+    waiting.set_defaults(run=wait)
+
+    for verdict, words in (("approve", "approve a request"), ("reject", "reject a request, or decline a question")):
+        deciding = commands.add_parser(verdict, help=words)
+        deciding.add_argument("id")
+        deciding.add_argument("--comment", default="", help="a message to the agent")
+        deciding.set_defaults(run=decide, verdict=verdict)
+
+    answering = commands.add_parser("answer", help="answer a question")
+    answering.add_argument("id")
+    answering.add_argument("answer", nargs="+", help="the text, or the labels of the options")
+    answering.add_argument("--comment", default="", help="a message to the agent")
+    answering.set_defaults(run=answer)
+
+    listing = commands.add_parser("inbox", help="show what waits, live")
+    listing.add_argument("--once", action="store_true", help="print it once and end")
+    listing.set_defaults(run=inbox)
+    return found
+
+
+def _waits(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--give-up-after", type=_duration, metavar="10m", help="end waiting after this; exit code 3")
+    command.add_argument("--json", action="store_true", help="print the whole request")
+
+
+def _duration(text: str) -> timedelta:
+    if not (found := re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration like 30s, 10m, 2h or 1d")
+    return timedelta(seconds=int(found[1]) * UNITS[found[2]])
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"this is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError("this is not a JSON object")
+    return found
+
+
+def ask(desk: Desk, given: argparse.Namespace) -> int:
+    asked: dict[str, Any] = {"message": given.message, "priority": given.priority, "agent": "pausepoint"}
+    if given.tool or given.input:
+        if given.option or given.multiple:
+            raise ValueError("An approval has no options: leave out --tool and --input to ask a question.")
+        asked |= {"kind": "approval", "tool_name": given.tool, "input": given.input}
+    else:
+        asked |= {
+            "kind": "question",
+            "options": given.option,
+            "multiple": given.multiple,
+            "allow_text": bool(given.option),
+        }
+    if given.timeout:
+        asked["timeout"] = given.timeout
+    found = desk.ask(given.title, idempotency_key=given.name, **asked)
+    if given.no_wait:
+        print(json.dumps(found) if given.json else found["id"])
+        return 0
+    print(f"Waiting for an answer: {found['url']}", file=sys.stderr)
+    return _ended(_waited(desk, found["id"], given), given)
+
+
+def wait(desk: Desk, given: argparse.Namespace) -> int:
+    return _ended(_waited(desk, given.id, given), given)
+
+
+def decide(desk: Desk, given: argparse.Namespace) -> int:
+    outcome = desk.decide(given.id, given.verdict, comment=given.comment)
+    print(f"{outcome.document['title']}: {outcome.status}")
+    return 0
+
+
+def answer(desk: Desk, given: argparse.Namespace) -> int:
+    chosen: Any = given.answer if desk.get(given.id)["multiple"] else " ".join(given.answer)
+    outcome = desk.decide(given.id, "respond", comment=given.comment, answer=chosen)
+    print(f"{outcome.document['title']}: {answer_text(outcome)}")
+    return 0
+
+
+def inbox(desk: Desk, given: argparse.Namespace) -> int:
+    if given.once:
+        print(_table(desk.list(status="pending")))
+        return 0
+    shown = ""
+    while True:
+        table = _table(desk.list(status="pending"))
+        if table != shown:
+            print(f"{CLEAR if sys.stdout.isatty() else ''}{table}\n", flush=True)
+            shown = table
+        time.sleep(LOOK)
+
+
+def _waited(desk: Desk, request_id: str, given: argparse.Namespace) -> Outcome:
+    limit: timedelta | None = given.give_up_after
+    return desk.wait(request_id, give_up_after=None if limit is None else limit.total_seconds())
+
+
+def _ended(outcome: Outcome, given: argparse.Namespace) -> int:
+    if given.json:
+        print(json.dumps(dict(outcome.document)))
+    elif outcome.approved:
+        print(json.dumps(dict(outcome.input or {})))
+    elif outcome.answer is not None:
+        print(answer_text(outcome))
+    else:
+        print(f"{outcome.status}{f': {visible(outcome.comment)}' if outcome.comment else ''}", file=sys.stderr)
+    return 0 if outcome.approved or outcome.answer is not None else 1
+
+
+def _table(requests: Sequence[dict[str, Any]]) -> str:
+    if not requests:
+        return "Nothing is waiting."
+    rows = [
+        (one["id"], one["priority"], one["kind"], one["tool_name"] or "", visible(one["title"])) for one in requests
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def visible(text: str) -> str:
+    """Return the text without characters that a terminal would obey: a title may come from anybody."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

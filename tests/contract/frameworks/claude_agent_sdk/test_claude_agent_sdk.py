@@ -1,0 +1,66 @@
+"""Claude Agent SDK: `can_use_tool=desk.can_use_tool`, with the real Claude Code and a stand-in of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+from tests.support.anthropic_server import KEY, AnthropicServer, says, text, tool_use
+
+pytestmark = pytest.mark.server
+
+QUESTION = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "multiSelect": False,
+    "options": [{"label": "Red", "description": "like a rose"}, {"label": "Blue", "description": "like the sea"}],
+}
+
+
+class AnyAccount:
+    """Takes every request: Claude Code uses betas of the API that the rules of our own provider's tests do not know."""
+
+    def objection(self, body: dict[str, Any]) -> str:
+        return ""
+
+    def answer(self, body: dict[str, Any], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
+        return {"input_tokens": 1, "output_tokens": 1}
+
+
+def test_claude_code_runs_what_was_approved_and_is_told_the_rest(agent, tmp_path):
+    asked = agent.thread
+    with AnthropicServer() as claude:
+        claude.account = AnyAccount()
+        claude.will(
+            says(
+                tool_use(f"toolu_write-{asked}", "Write", file_path=str(tmp_path / "a.txt"), content="one"),
+                tool_use(f"toolu_rm-{asked}", "Bash", command="rm -rf /srv/data", description="Clean up"),
+                tool_use(f"toolu_ask-{asked}", "AskUserQuestion", questions=[QUESTION]),
+                stop_reason="tool_use",
+            ),
+            says(text("done")),
+        )
+        agent.command.append(str(tmp_path))
+        agent.environment |= {
+            "ANTHROPIC_BASE_URL": claude.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "HOME": str(tmp_path / "home"),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "IS_SANDBOX": "1",
+        }
+        program = agent.start()
+        write = agent.waiting(1)["Write"]
+        edited = {"file_path": str(tmp_path / "a.txt"), "content": "two"}
+        agent.decide(write, "edit", edited_input=edited)
+        agent.decide(agent.waiting(1)["Bash"], "reject", comment="Not this folder")
+        agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="Red")
+        found = told(program)
+    assert (tmp_path / "a.txt").read_text() == "two"
+    assert found["messages"]["toolu_rm"] == "A person declined this call: Not this folder. Do not repeat it."
+    assert '"Which colour?"="Red"' in found["messages"]["toolu_ask"]
+    assert found["last"] == "done"

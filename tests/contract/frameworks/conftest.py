@@ -1,0 +1,101 @@
+"""Agent frameworks as their users install them, each in an environment of its own, asking a real server."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.frameworks import environments
+from tests.support.machine import Remote
+from tests.support.processes.server import Server, until
+from tests.support.services import missing
+
+HERE = Path(__file__).parent
+SOON = 120
+
+
+class Agent:
+    """A program in the environment of a framework, with a key of the demo's requester; the demo's approver answers it."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.asker, self.approver, self.auditor = people(server)
+        self.thread = uuid.uuid4().hex
+        # Also the model's ids: those of a real model are unique.
+        self.command = [str(environments.python(name)), str(HERE / name / "agent.py"), self.thread]
+        self.environment = os.environ | {
+            "PAUSEPOINT_URL": server.address,
+            "PAUSEPOINT_KEY": self.asker.key,
+            # Not the folder above it, whose packages have the names of the frameworks.
+            "PYTHONPATH": str(HERE / "shared"),
+        }
+
+    def start(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        self.program = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
+        return self.program
+
+    def waiting(self, how_many: int) -> dict[str, dict[str, Any]]:
+        """The waiting requests by the name of their tool, or by their title, once there are so many."""
+
+        def found() -> list[dict[str, Any]]:
+            assert self.program.poll() is None, self.program.communicate()[1][-4000:]
+            items = self.approver.send("GET", "/requests?status=pending").body["items"]
+            mine = [one for one in items if self.thread in (one["tool_call_id"] or one["thread_id"])]
+            return mine if len(mine) == how_many else []
+
+        requests = until(found, f"{how_many} requests wait", SOON)
+        return {one["tool_name"] or one["title"]: one for one in requests}
+
+    def decide(self, request: dict[str, Any], verdict: str, **said: Any) -> None:
+        reply = self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
+        assert reply.status == 200, reply
+
+    def whole(self, request: dict[str, Any]) -> dict[str, Any]:
+        return self.approver.send("GET", f"/requests/{request['id']}").body
+
+    def result(self, request: dict[str, Any]) -> Any:
+        """What the audit log says that an approved call has returned."""
+        lines = self.auditor.send("GET", f"/audit?event=tool.result&request={request['id']}").body.splitlines()
+        (entry,) = map(json.loads, lines)
+        return entry["data"]["output"]
+
+
+@functools.cache
+def people(server: Server) -> tuple[Remote, Remote, Remote]:
+    """Somebody who asks, one who decides and one who reads the audit log."""
+    return (
+        Remote(server, "requester", ("ask", "read")),
+        Remote(server, "approver", ("decide", "read")),
+        Remote(server, "auditor", ("audit",)),
+    )
+
+
+def told(program: subprocess.Popen[str]) -> dict[str, Any]:
+    """What the program has told in its last line."""
+    out, errors = program.communicate(timeout=SOON)
+    assert program.returncode == 0, errors[-4000:]
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="package")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("frameworks")) as running:
+        yield running
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest, desk: Server) -> Agent:
+    """The program beside the test's module."""
+    name = request.path.parent.name
+    if not environments.ready(name):
+        missing(f"no environment for {name}", f"make contract NAME={name}")
+    return Agent(desk, name)

@@ -1,0 +1,66 @@
+"""Environments of their own for agent frameworks, whose requirements exclude each other.
+
+    python -m tests.contract.frameworks.environments langchain
+
+makes one in .venv-contract/langchain, with the packages of tests/contract/frameworks/langchain/requirements.txt and the client
+of clients/python, as built: what `pip install pausepoint` would install.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+HERE = Path(__file__).parent
+CLIENT = ROOT / "clients" / "python"
+
+
+def folder(name: str) -> Path:
+    return ROOT / ".venv-contract" / name
+
+
+def ready(name: str) -> bool:
+    """Whether the environment exists and was made from the files as they are now."""
+    return (_stamp(name, "packages"), _stamp(name, "client")) == (_packages(name), _client())
+
+
+def python(name: str) -> Path:
+    return folder(name) / "bin" / "python"
+
+
+def make(name: str) -> None:
+    """Make the environment, or bring it up to date."""
+    pip = [str(python(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if _stamp(name, "packages") != _packages(name):
+        venv.create(folder(name), with_pip=True, clear=True)
+        subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), str(CLIENT)], check=True)
+    elif _stamp(name, "client") != _client():
+        subprocess.run([*pip, "--force-reinstall", "--no-deps", str(CLIENT)], check=True)
+    (folder(name) / "client").write_text(_client())
+    (folder(name) / "packages").write_text(_packages(name))
+
+
+def _stamp(name: str, of: str) -> str:
+    file = folder(name) / of
+    return file.read_text() if file.is_file() else ""
+
+
+def _packages(name: str) -> str:
+    return _digest([HERE / name / "requirements.txt", CLIENT / "pyproject.toml"])
+
+
+def _client() -> str:
+    return _digest(sorted((CLIENT / "pausepoint").glob("*.py")))
+
+
+def _digest(files: list[Path]) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:]:
+        make(wanted)

@@ -1,0 +1,59 @@
+"""A LangChain agent with a fake model: `agent.py THREAD [async]`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import program
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from pausepoint import AsyncDesk, Desk
+
+THREAD = sys.argv[1]
+ON_A_LOOP = "async" in sys.argv[2:]
+
+
+class Model(GenericFakeChatModel):
+    def bind_tools(self, tools: Any, **_: Any) -> Model:
+        return self
+
+
+def wanted(name: str, args: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "args": args, "id": f"{THREAD}-{name}"}
+
+
+names = program.run_page(
+    "langchain.md",
+    {
+        "model": Model(
+            messages=iter(
+                [
+                    AIMessage(
+                        "",
+                        tool_calls=[
+                            wanted("refund", program.REFUND),
+                            wanted("drop", program.DROP),
+                            wanted("ask_human", program.QUESTION),
+                        ],
+                    ),
+                    AIMessage("done"),
+                ]
+            )
+        ),
+        "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)],
+        "desk": AsyncDesk() if ON_A_LOOP else Desk(),
+    },
+)
+said = {"messages": [("user", "refund 4711")]}
+config = {"configurable": {"thread_id": THREAD}}
+agent = names["agent"]
+found = asyncio.run(agent.ainvoke(said, config)) if ON_A_LOOP else agent.invoke(said, config)
+program.tell(
+    messages={
+        message.name: [message.status, message.content] for message in found["messages"] if message.type == "tool"
+    },
+    last=found["messages"][-1].content,
+)

@@ -1,0 +1,34 @@
+"""OpenAI Agents SDK: `await run_with_desk(agent, input, desk)`, with the package as people install it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+
+pytestmark = pytest.mark.server
+
+
+def test_openai_agents_run_what_was_approved_once_and_nothing_else(agent):
+    program = agent.start()
+    waiting = agent.waiting(2)
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
+    again = agent.waiting(1)["refund"]
+    assert agent.whole(again)["input"] == {"order": "4711", "amount": 99}
+    agent.decide(again, "reject", comment="Once is enough")
+    assert told(program) == {"ran": [["4711", 99]], "last": "done"}
+    assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
+    first = agent.start()
+    waiting = agent.waiting(2)
+    first.kill()
+    first.communicate()
+    agent.decide(waiting["refund"], "approve")
+    agent.decide(waiting["drop"], "reject")
+    second = agent.start()
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "reject")
+    assert told(second)["ran"] == [["4711", 250]]

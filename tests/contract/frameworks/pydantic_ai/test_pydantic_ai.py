@@ -1,0 +1,38 @@
+"""pydantic-ai: `capabilities=[HandleDeferredToolCalls(desk)]`, with the package as people install it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+
+pytestmark = pytest.mark.server
+
+
+def test_pydantic_ai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    found = told(program)
+    assert found["ran"] == [["4711", 99]]
+    assert found["messages"] == {
+        "refund": ["success", "refunded 99"],
+        "drop": ["denied", "A person declined this call: Not on a Friday. Do not repeat it."],
+        "ask_human": ["success", "red"],
+    }
+    assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
+    first = agent.start()
+    waiting = agent.waiting(3)
+    first.kill()
+    first.communicate()
+    agent.decide(waiting["refund"], "approve")
+    agent.decide(waiting["drop"], "reject")
+    agent.decide(waiting["Which colour?"], "reject", comment="I do not know")
+    found = told(agent.start())
+    assert found["ran"] == [["4711", 250]]
+    assert found["messages"]["ask_human"] == ["success", "A person declined to answer: I do not know."]

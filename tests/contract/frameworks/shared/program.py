@@ -1,0 +1,48 @@
+"""What the programs of the contract tests share. They run in the environment of a framework, which has no Django."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+HOW_TO = Path(__file__).parents[4] / "docs" / "how-to"
+
+#: What the model wants to run in one step: two calls that need an approval, and a question.
+REFUND = {"order": "4711", "amount": 250}
+DROP = {"table": "orders"}
+QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
+
+RAN: list[Any] = []
+
+
+def refund(order: str, amount: int) -> str:
+    """Refund an order."""
+    RAN.append([order, amount])
+    return f"refunded {amount}"
+
+
+def drop(table: str) -> str:
+    """Drop a table."""
+    RAN.append(table)
+    return "dropped"
+
+
+def ask_human(question: str, options: list[str]) -> str:
+    """Ask a person."""
+    RAN.append(question)
+    return "nobody was asked"
+
+
+def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Run the Python of a page of the docs as it stands, with the names that it takes as given; return all names."""
+    names = dict(given)
+    for block in re.findall(r"^```python\n(.*?)^```$", (HOW_TO / page).read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(block, page, "exec"), names)  # noqa: S102 - our own docs
+    return names
+
+
+def tell(**found: Any) -> None:
+    """Print what has happened, for the test."""
+    print(json.dumps({"ran": RAN, **found}), flush=True)

@@ -1,0 +1,106 @@
+"""The command `pausepoint` and a real server: its words, its exit codes, and nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+
+import pytest
+
+from tests.support.machine import Remote
+from tests.support.processes.server import ROOT, until
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
+
+SOON = 120
+
+
+@pytest.fixture(scope="module")
+def asker(server):
+    return Remote(server, "requester", ("ask", "read"))
+
+
+@pytest.fixture(scope="module")
+def decider(server):
+    return Remote(server, "approver", ("decide", "read"))
+
+
+def started(who: Remote, *arguments: str) -> subprocess.Popen[str]:
+    settings = {
+        "PAUSEPOINT_URL": who.server.address,
+        "PAUSEPOINT_KEY": who.key,
+        "PYTHONPATH": str(ROOT / "clients" / "python"),
+    }
+    command = [sys.executable, "-m", "pausepoint.cli", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=os.environ | settings, stdout=pipe, stderr=pipe, text=True)
+
+
+def ended(program: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """The exit code, and what was written to stdout and stderr."""
+    out, errors = program.communicate(timeout=SOON)
+    return program.returncode, out.strip(), errors.strip()
+
+
+def run(who: Remote, *arguments: str) -> tuple[int, str, str]:
+    return ended(started(who, *arguments))
+
+
+def waiting(decider: Remote, title: str) -> str:
+    """The id of the only waiting request with this title, once it is there."""
+
+    def found() -> list[str]:
+        items = decider.send("GET", "/requests?status=pending").body["items"]
+        return [one["id"] for one in items if one["title"] == title]
+
+    (only,) = until(found, f"{title!r} is asked", SOON)
+    return only
+
+
+def test_a_question_from_a_shell_is_answered_in_another(asker, decider):
+    title = f"Which region, {uuid.uuid4()}?"
+    asking = started(asker, "ask", title, "--option", "eu", "--option", "us")
+    request = waiting(decider, title)
+    assert run(decider, "answer", request, "us") == (0, f"{title}: us", "")
+    code, answer, _ = ended(asking)
+    assert (code, answer) == (0, "us")
+
+
+def test_an_approval_from_a_shell_prints_what_was_approved_and_a_rejection_fails(asker, decider):
+    title, name = f"Deploy, {uuid.uuid4()}?", str(uuid.uuid4())
+    wanted = ("ask", title, "--tool", "deploy", "--input", '{"version": "2.14"}', "--name", name)
+    code, request, _ = run(asker, *wanted, "--no-wait")
+    assert (code, request) == (0, waiting(decider, title))
+    assert run(asker, "wait", request, "--give-up-after", "1s")[0] == 3
+    assert run(asker, "approve", request)[0] == 2  # a key that may only ask
+    assert run(decider, "approve", request, "--comment", "Go") == (0, f"{title}: approved", "")
+    # Asked again under its name, it is the same request, which is decided.
+    code, approved, _ = run(asker, *wanted)
+    assert (code, json.loads(approved)) == (0, {"version": "2.14"})
+
+    _, other, _ = run(asker, "ask", title, "--tool", "deploy", "--no-wait")
+    assert run(decider, "reject", other, "--comment", "Not on a Friday")[0] == 0
+    assert run(asker, "wait", other) == (1, "", "rejected: Not on a Friday")
+
+
+def test_the_inbox_lists_what_waits_without_obeying_its_titles(asker, decider):
+    mark = uuid.uuid4().hex
+    asker.ask(title=f"{mark} \x1b]0;owned\x07 done", tool_name="refund")
+    code, table, _ = run(decider, "inbox", "--once")
+    (line,) = [line for line in table.splitlines() if mark in line]
+    assert (code, line.partition(mark)[2], "\x1b" in table) == (0, " ⟨U+001B⟩]0;owned⟨U+0007⟩ done", False)
+
+
+def test_mistakes_are_said_in_one_line(asker):
+    assert run(asker, "wait", str(uuid.uuid4()))[0] == 2
+    assert run(asker, "ask", "?", "--timeout", "soon")[0] == 2
+    code, out, errors = run(asker, "wait", str(uuid.uuid4()))
+    assert (code, out, errors.count("\n"), errors.startswith("pausepoint: 404 not_found")) == (2, "", 0, True)
+    absent = {"PAUSEPOINT_URL": "", "PAUSEPOINT_KEY": "", "PYTHONPATH": str(ROOT / "clients" / "python")}
+    command = [sys.executable, "-m", "pausepoint.cli", "inbox"]
+    found = subprocess.run(command, env=os.environ | absent, capture_output=True, text=True, check=False)
+    assert (found.returncode, "PAUSEPOINT_URL" in found.stderr) == (2, True)
