@@ -26,7 +26,7 @@ from tests.support.load.program import ASK, Program
 from tests.support.root import ROOT
 
 #: How many pauses the scripted chats have.
-SIZES_OF_CHATS = (1, 10, 100, 1_000)
+SIZES_OF_CHATS = (1, 10, 100)
 WORDS = (ROOT / "docs" / "architecture.md").read_text().split()
 NOTE = "Refund the two broken cups and the delivery, as the terms say for deliveries that are more than a week late. "
 
@@ -136,6 +136,17 @@ def report(title: str, before: State, after: State, pauses: int, sent: int, *, i
 def chat(found: Stage, pauses: int) -> int:
     """Run the chat; return the bytes of its messages."""
     return int(found.site.run(CHAT.format(pauses=pauses)).splitlines()[-1])
+
+
+def in_a_chat(pauses: int) -> tuple[int, int]:
+    """Return the bytes by which a chat of so many pauses made the database grow, and those of its messages."""
+    with stage(workers=0, redis=False, HITL_AGENTS="benchmarks.storage.asker") as found:
+        # The measuring process runs the turn itself.
+        found.site.stop()
+        with psycopg.connect(found.url, autocommit=True) as connection:
+            before = state_of(connection)
+            sent = chat(found, pauses)
+            return state_of(connection).total - before.total, sent
 
 
 def rest(found: Stage, pauses: int) -> int:

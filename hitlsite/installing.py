@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-#: The colours of `base.css` for the accent and for the ground of a page.
+#: The colours of `tokens.css` for the accent and for the ground of a page.
 ACCENT, GROUND = "#0f766e", "#f4f5f7"
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import CharField, Q
+from django.db.models import AutoField, BooleanField, CharField, ExpressionWrapper, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -22,11 +22,12 @@ from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
-from approvals.models import ApprovalRequest, Workflow
+from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.models.actors import Actor, person_behind
+from approvals.outbound.outbox import has_targets
 from approvals.queries.preferences import least_priority
 from approvals.queries.requests import whole_requests
-from approvals.runtime import locks
+from approvals.runtime import transactions
 from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.text import visible
@@ -130,7 +131,7 @@ def _ask_once(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     with transaction.atomic():
         if ask.tool_call_id is not None:
             # No constraint prevents an approval and a question for the same call, so both take this lock.
-            locks.lock_name(f"{origin.scope} {ask.tool_call_id}")
+            transactions.lock_name(f"{origin.scope} {ask.tool_call_id}")
         known = _known(ask, origin)
         return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
 
@@ -162,8 +163,9 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     """Write a request into its locked workflow. Conflict if that has ended; CannotBeAssigned."""
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
-    now = timezone.now()
-    ask = replace(ask, priority=most_urgent(ask.priority, least_priority(ask.tool_name)))
+    now, new = timezone.now(), workflow.pk is None
+    least = _read_before(workflow, ask) if new else least_priority(ask.tool_name)
+    ask = replace(ask, priority=most_urgent(ask.priority, least))
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]
@@ -171,7 +173,6 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     workflow.state = WorkflowState.SUSPENDED
     workflow.suspended_at = workflow.suspended_at or now
     workflow.urgency = min(urgency, urgency if workflow.urgency is None else workflow.urgency)
-    new = workflow.pk is None
     workflow.save(force_insert=new, update_fields=None if new else ["open_count", "state", "suspended_at", "urgency"])
     request = ApprovalRequest(**_frozen(workflow, ask, now), requested_by=person_behind(by), **more)
     request.save(force_insert=True)
@@ -179,6 +180,22 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     record = publishing.request_record(request)
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     return request
+
+
+#: The priority that requests of a tool have at least, and whether events go anywhere; of a person, because some row is needed.
+_BEFORE: Prepared[tuple[str | None, bool]] = Prepared(
+    lambda: User.objects.filter(pk=Parameter("owner", AutoField())).values_list(
+        Subquery(ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values("min_priority")[:1]),
+        ExpressionWrapper(has_targets(), BooleanField()),
+    )
+)
+
+
+def _read_before(workflow: Workflow, ask: Ask) -> str:
+    """Read for a new workflow what locking reads for others, and return the least priority of the tool, in one statement."""
+    found = _BEFORE.first(owner=workflow.owner_id, tool=ask.tool_name)
+    least, workflow.has_targets = found or (None, True)
+    return least or ""
 
 
 #: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.

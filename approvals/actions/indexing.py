@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.db.models import F, Value
@@ -26,8 +27,18 @@ def index_decision(decision: Decision) -> None:
     add_words(decision.request_id, decision.comment, decision.answer, decision.edited_input)
 
 
-def add_words(request_id: UUID, *texts: object) -> None:
-    """Index more texts or JSON values under a request."""
+def index_result(request: ApprovalRequest, *texts: object) -> None:
+    """Index what a call returned under its request. Much of it is often in the input, which is indexed already."""
+    known = words_to_index(request.input)
+    # Of a long input, not all words may be indexed.
+    add_words(request.pk, *texts, known=known.split(" ") if len(known) <= MAX_ADDED else ())
+
+
+def add_words(request_id: UUID, *texts: object, known: Iterable[str] = ()) -> None:
+    """Index more texts or JSON values under a request, without the words that are `known` to be there."""
     words = words_to_index(*texts, limit=MAX_ADDED)
+    if known:
+        there = set(known)
+        words = " ".join(word for word in words.split(" ") if word not in there)
     if words:
         SearchText.objects.filter(request=request_id).update(words=Concat(F("words"), Value(f" {words}")))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from approvals.actions.indexing import add_words
+from approvals.actions.indexing import index_result
 from approvals.actions.publishing import notify
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Signatory
@@ -54,7 +54,7 @@ def record_tool_result(
     data = {**event, "tool_call_id": subject.tool_call_id, "state": result.state, "executions": result.executions}
     outbox.enqueue("tool.result", stream=outbox.stream_of(subject.scope, subject.run_id), data=data)
     if request is not None:
-        add_words(request.pk, result.output, result.error_text)
+        index_result(request, result.output, result.error_text)
     if request is not None and result.executions:
         notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
     return True

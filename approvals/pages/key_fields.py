@@ -41,12 +41,6 @@ def read_beginning(text: str) -> Any:
         return {}
 
 
-def value_at(value: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer (RFC 6901); None if there is none."""
-    found = _find(value, pointer)
-    return None if found is _ABSENT else found
-
-
 def _chosen(value: Any, pointers: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pointer in pointers:
         found = _find(value, pointer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -14,6 +15,7 @@ from approvals import queries
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.live.batching import BatchCache
+from approvals.pages.audit.lines import words_of
 from approvals.pages.cards import card_for
 from approvals.pages.context import tab_counts
 from approvals.pages.lists.workflow_rows import duration_words, workflow_row
@@ -70,11 +72,12 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
     steps = list(queries.steps_of(request.user, found))
     trail = list(queries.trail_of(request.user, found))
     results = results_of(steps, among=trail or None)
+    kinds: dict[Any, str] = {step.pk: step.kind for step in steps}
     context = {
         "rendered_at": rendered_at,
         "workflow": found,
         "steps": [(card_for(request.user, step), results.get(step.pk)) for step in steps],
-        "trail": trail,
+        "trail": [(entry, words_of(entry, {}, kinds.get(entry.request_id, ""))) for entry in trail],
         "duration": duration_words((found.ended_at or rendered_at) - found.started_at),
     }
     return render(request, "approvals/workflows/detail.html", context)

@@ -31,10 +31,17 @@ from approvals.queries.filters import (
 from approvals.queries.search import with_words
 from approvals.queries.snoozes import snoozed_by
 from approvals.runtime.cursors import number_from
+from approvals.runtime.prepared import Parameter
 from approvals.states import Status
 
 PAGE = 50
-RELATED = ("workflow", "decision", "requested_by", "assigned_to")
+#: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
+SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
+         "changed_at", "workflow_id", "requested_by__username", "assigned_to__username")  # fmt: skip
+#: What a row also shows of a decision, and what the heading of a group says of its workflow.
+SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__comment", "decision__decided_at",
+                     "decision__request_id")  # fmt: skip
+SHOWN_OF_WORKFLOW = ("workflow__title", "workflow__key", "workflow__owner_id")
 #: How many characters of an input and of a message a row reads.
 GIST = 400
 #: Columns that a row does not show, or shows only the beginning of.
@@ -94,7 +101,7 @@ def parts_of(filters: Filters) -> tuple[Part, ...]:
 
 def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
     """Return the requests that the person may see and that match the filters, unsorted."""
-    return _apply(queries.requests_for(user), user, filters)
+    return _apply(queries.requests_for(user), user.pk, filters)
 
 
 def _sides(user: User, filters: Filters) -> list[QuerySet[ApprovalRequest]]:
@@ -107,11 +114,21 @@ def _sides(user: User, filters: Filters) -> list[QuerySet[ApprovalRequest]]:
     if not user.is_active:
         return [found.none()]
     if permissions.sees_everything(user):
-        return [_apply(found, user, filters)]
-    return [_apply(found.filter(**{side: user.pk}), user, filters) for side in ("requested_by", "assigned_to")]
+        return [_apply(found, user.pk, filters)]
+    return [_apply(found.filter(**{side: user.pk}), user.pk, filters) for side in ("requested_by", "assigned_to")]
 
 
-def _apply(found: QuerySet[ApprovalRequest], user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
+def all_rows(
+    filters: Filters, part: Part, limit: int, *, person: Parameter, now: Parameter
+) -> QuerySet[ApprovalRequest]:
+    """Return the first rows of a part as somebody who sees everything sees them, as a query to be prepared."""
+    found = _apply(ApprovalRequest.objects.order_by(), person, filters, now).filter(part.rows)
+    return _with_beginnings(_rows_shown(found.order_by(*part.order.fields), filters))[:limit]
+
+
+def _apply(
+    found: QuerySet[ApprovalRequest], person: int | Parameter, filters: Filters, now: Parameter | None = None
+) -> QuerySet[ApprovalRequest]:
     if filters.status in {WAITING, *(str(one) for one in Status)}:
         found = found.filter(status=filters.status)
     elif filters.status == OVER:
@@ -130,12 +147,12 @@ def _apply(found: QuerySet[ApprovalRequest], user: User, filters: Filters) -> Qu
             requested_by=User.objects.filter(username=filters.person).values_list("pk", flat=True).first() or 0
         )
     if filters.mine:
-        found = found.filter(assigned_to=user.pk)
+        found = found.filter(assigned_to=person)
     found = found.filter(*_times(filters))
     if filters.snoozed:
-        found = found.filter(pk__in=snoozed_by(user))
+        found = found.filter(pk__in=snoozed_by(person, now))
     elif filters.waiting:
-        found = found.exclude(pk__in=snoozed_by(user))
+        found = found.exclude(pk__in=snoozed_by(person, now))
     return with_words(found, filters.q) if filters.q else found
 
 
@@ -186,7 +203,17 @@ def _rows_of(
         # The first page of the union consists of rows from the first page of each side.
         first = {pk for side in sides for pk in side.values_list("pk", flat=True)[:limit]}
         sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
-    return list(listed(sides[0].select_related(*RELATED))[:limit])
+    return list(_with_beginnings(_rows_shown(sides[0], filters))[:limit])
+
+
+def _rows_shown(found: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
+    """Read what the rows of this list show."""
+    related, columns = ["requested_by", "assigned_to"], [*SHOWN]
+    if not filters.waiting:
+        related, columns = [*related, "decision"], [*columns, *SHOWN_OF_DECISION]
+    if filters.group == "workflow":
+        related, columns = [*related, "workflow"], [*columns, *SHOWN_OF_WORKFLOW]
+    return found.select_related(*related).only(*columns)
 
 
 def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
@@ -199,11 +226,15 @@ def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet
 
     Columns that may be large are read only if `whole`.
     """
+    return _with_beginnings(found if whole else found.defer(*HEAVY))
+
+
+def _with_beginnings(found: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
     beginnings = {
         name: Substr(F(column), 1, GIST, output_field=TextField())
         for name, column in (("gist", "input"), ("opening", "message"))
     }
-    return (found if whole else found.defer(*HEAVY)).annotate(**beginnings)
+    return found.annotate(**beginnings)
 
 
 def count_of(user: User, filters: Filters) -> int:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import BigAutoField, DateTimeField, Q, QuerySet
 from django.utils import timezone
 
+from approvals.access import permissions
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
 from approvals.queries.filters import OVER, Filters, ListCursor
 from approvals.queries.request_list import BY_DEADLINES, MOST_URGENT, PAGE, Part
+from approvals.runtime.prepared import Parameter, Prepared
 
-EXPIRING, MINE, WAITING, RECENT = "expiring", "mine", "waiting", "recent"
+EXPIRING, MINE, WAITING, RECENT = SECTIONS = "expiring", "mine", "waiting", "recent"
 #: A deadline this near puts a request on top, whatever its priority.
 SOON = timedelta(hours=1)
 RECENT_SHOWN = 10
@@ -39,18 +41,51 @@ def section_of(user: User, request: ApprovalRequest) -> str:
 
 def sections_of(user: User, filters: Filters) -> Sections:
     """Return a page of waiting requests in sections. Only the first page has more than the section of what else waits."""
-    soon = Q(deadline_at__lte=timezone.now() + SOON)
-    rest = Q(deadline_at__isnull=True) | ~soon
-    mine, others = Q(assigned_to=user.pk), Q(assigned_to__isnull=True) | ~Q(assigned_to=user.pk)
-    waiting, after = request_list.page_of(user, filters, only=rest & others)
+    if filters == Filters() and permissions.sees_everything(user):
+        return _first_page(user)
+    parts = _parts(user.pk, timezone.now() + SOON)
+    waiting, after = request_list.page_of(user, filters, only=parts[WAITING].rows)
     found = {WAITING: waiting}
     if filters.after is None:
-        expiring = Part(BY_DEADLINES[0].order, soon)
-        found |= {
-            EXPIRING: request_list.first_rows(user, filters, expiring, PAGE),
-            MINE: request_list.first_rows(user, filters, Part(MOST_URGENT, rest & mine), PAGE),
-        }
+        found |= {name: request_list.first_rows(user, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
         if filters.plain:
             over = replace(filters, status=OVER)
             found[RECENT] = request_list.first_rows(user, over, request_list.parts_of(over)[0], RECENT_SHOWN)
-    return Sections({name: found.get(name, []) for name in (EXPIRING, MINE, WAITING, RECENT)}, after)
+    return Sections({name: found.get(name, []) for name in SECTIONS}, after)
+
+
+def _parts(person: int | Parameter, soon: datetime | Parameter) -> dict[str, Part]:
+    """Return the sections of waiting requests."""
+    near = Q(deadline_at__lte=soon)
+    rest = Q(deadline_at__isnull=True) | ~near
+    mine, others = Q(assigned_to=person), Q(assigned_to__isnull=True) | ~Q(assigned_to=person)
+    return {
+        EXPIRING: Part(BY_DEADLINES[0].order, near),
+        MINE: Part(MOST_URGENT, rest & mine),
+        WAITING: Part(MOST_URGENT, rest & others),
+    }
+
+
+def _prepare(name: str) -> Prepared[ApprovalRequest]:
+    """Prepare the query of one section of the page that people open most: the inbox without filters."""
+    person, now = Parameter("person", BigAutoField()), Parameter("now", DateTimeField())
+
+    def build() -> QuerySet[ApprovalRequest]:
+        if name == RECENT:
+            over = Filters(status=OVER)
+            return request_list.all_rows(over, request_list.parts_of(over)[0], RECENT_SHOWN, person=person, now=now)
+        part = _parts(person, Parameter("soon", DateTimeField()))[name]
+        return request_list.all_rows(Filters(), part, PAGE + (name == WAITING), person=person, now=now)
+
+    return Prepared(build)
+
+
+_PREPARED = {name: _prepare(name) for name in SECTIONS}
+
+
+def _first_page(user: User) -> Sections:
+    """Return the first page of the inbox without filters for somebody who sees everything."""
+    now = timezone.now()
+    found = {name: query.all(person=user.pk, now=now, soon=now + SOON) for name, query in _PREPARED.items()}
+    more, found[WAITING] = len(found[WAITING]) > PAGE, found[WAITING][:PAGE]
+    return Sections(found, request_list.cursor_of(found[WAITING][-1], Filters()) if more else None)

@@ -10,19 +10,20 @@ from django.utils import timezone
 
 from approvals.access.permissions import Person
 from approvals.models import Snooze
+from approvals.runtime.prepared import Parameter
 from approvals.states import Status
 
 #: More people who snooze at the same time than this do not share what is counted for others.
 MANY = 1000
 
 
-def _active() -> QuerySet[Snooze]:
-    return Snooze.objects.filter(until__gt=timezone.now())
+def _active(now: Parameter | None = None) -> QuerySet[Snooze]:
+    return Snooze.objects.filter(until__gt=now or timezone.now())
 
 
-def snoozed_by(user: Person) -> QuerySet[Snooze, Any]:
-    """Return the ids of the requests that are hidden from this person's inbox, as a subquery."""
-    return _active().filter(person=user.pk).values("request")
+def snoozed_by(person: int | Parameter, now: Parameter | None = None) -> QuerySet[Snooze, Any]:
+    """Return the ids of the requests that are hidden from the inbox of the person with this id, as a subquery."""
+    return _active(now).filter(person=person).values("request")
 
 
 def snoozes_of(user: Person) -> tuple[int, datetime | None]:

@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models import BigAutoField, Q, QuerySet
 from django.db.models.functions import Now
 
-from approvals.runtime.async_commit import async_commit
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import async_commit
 from chats import queries
 from chats.actions.calling import Execution, give_back_calls, recover_calls, start_calls
 from chats.actions.writes import Claim, Known, queue_turn

@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import BigAutoField
 
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime.async_commit import async_commit
 from approvals.runtime.canonical import canonical
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import async_commit
 from approvals.states import Kind, Status
 from chats import queries
 from chats.actions.writes import close_call, notify_all_after_commit, queue_turn

@@ -9,9 +9,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.runtime import locks
-from approvals.runtime.async_commit import async_commit
+from approvals.runtime import transactions
 from approvals.runtime.canonical import clean_json
+from approvals.runtime.transactions import async_commit
 from chats.actions.asking import ask_people
 from chats.actions.calling import Execution, start_calls
 from chats.actions.writes import (
@@ -123,7 +123,7 @@ def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
     """Refuse toolCallIds that were used before. ProviderError."""
     if turn.root_id is not None:
         # Without the lock, two sub-agents could both find the same id unused.
-        locks.lock_name(f"calls of {turn.top.run_id}")
+        transactions.lock_name(f"calls of {turn.top.run_id}")
     # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
     top = turn.chat.root_id or turn.chat_id
     if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():

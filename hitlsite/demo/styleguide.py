@@ -28,7 +28,7 @@ from approvals.queries.insights.values import Measure
 from approvals.runtime.json_tables import changes
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
 
-#: Custom properties of base.css; each ink is shown on every ground that it is used on.
+#: Custom properties of tokens.css; each ink is shown on every ground that it is used on.
 GROUNDS = ("ground", "surface", "raised", "sunken")
 INKS = ("ink", "ink-soft", "accent", "danger", "warn", "good", "info")
 SOFT = ("accent", "danger", "warn", "good", "info")
@@ -145,7 +145,6 @@ def context() -> dict[str, Any]:
                 pickable=card.may_close,
                 section="waiting",
                 values=key_values(card.request.input, None),
-                kind_label=card.request.get_kind_display(),
                 address=card.request.get_absolute_url(),
             )
             for _, card in shown[::5]

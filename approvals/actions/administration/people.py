@@ -19,7 +19,7 @@ from approvals.live import doorbell
 from approvals.models.keys import ApiKey
 from approvals.queries.administration.people import roles_of, teams
 from approvals.record import audit
-from approvals.runtime import locks
+from approvals.runtime import transactions
 from approvals.states import Door
 
 #: The name of the lock that everyone takes who may take rights away, so that two cannot remove each other.
@@ -29,7 +29,7 @@ LOCK = "administrators"
 def add_person(*, username: str, email: str, roles: Collection[str], by: User) -> User:
     """Create a person without a password, on record; a link lets them set one. Conflict if the name is taken."""
     with transaction.atomic():
-        locks.lock_name(LOCK)
+        transactions.lock_name(LOCK)
         if User.objects.filter(username__iexact=username).exists():
             raise Conflict(_("Somebody has this username already. Choose another one."))
         person = User(username=username, email=email)
@@ -43,7 +43,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
 def change_person(person_id: int, *, email: str, roles: Collection[str], team_ids: Collection[int], by: User) -> User:
     """Change a person's mail address, roles and teams, on record. NotFound, NotAllowed, Conflict."""
     with transaction.atomic():
-        locks.lock_name(LOCK)
+        transactions.lock_name(LOCK)
         person = _changeable(person_id, by)
         before = _described(person)
         person.email = email
@@ -62,7 +62,7 @@ def change_person(person_id: int, *, email: str, roles: Collection[str], team_id
 def set_active(person_id: int, *, active: bool, by: User) -> User:
     """Activate a person, or deactivate them, which ends their sessions and revokes their keys. NotFound, Conflict."""
     with transaction.atomic():
-        locks.lock_name(LOCK)
+        transactions.lock_name(LOCK)
         person = _changeable(person_id, by)
         if not active and person.pk == by.pk:
             raise Conflict(_("You cannot deactivate yourself. Ask another administrator."))
@@ -85,7 +85,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
 def add_team(name: str, *, by: User) -> Group:
     """Make a team, on record. Conflict if there is a team or role of this name."""
     with transaction.atomic():
-        locks.lock_name(LOCK)
+        transactions.lock_name(LOCK)
         _require_free_name(name)
         team = Group.objects.create(name=name)
         _record_team(name, {"change": "created"}, by)
@@ -95,7 +95,7 @@ def add_team(name: str, *, by: User) -> Group:
 def change_team(team_id: int, name: str, *, by: User) -> None:
     """Rename a team, on record. NotFound, Conflict."""
     with transaction.atomic():
-        locks.lock_name(LOCK)
+        transactions.lock_name(LOCK)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Somebody may have removed it."))
@@ -111,7 +111,7 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
 def remove_team(team_id: int, *, by: User) -> None:
     """Remove a team, on record; its people stay. NotFound, Conflict if nobody could administer afterwards."""
     with transaction.atomic():
-        locks.lock_name(LOCK)
+        transactions.lock_name(LOCK)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Somebody may have removed it."))

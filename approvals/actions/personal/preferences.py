@@ -13,9 +13,3 @@ from approvals.models import Preferences
 def store_preferences(person: User, chosen: Mapping[str, Any]) -> None:
     """Store some of a person's preferences; the others stay. Values were checked by a form."""
     Preferences.objects.update_or_create(person=person, defaults=dict(chosen))
-
-
-def store_address(person: User, email: str) -> None:
-    """Store a person's own mail address."""
-    person.email = email
-    person.save(update_fields=["email"])

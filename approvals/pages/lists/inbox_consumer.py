@@ -104,7 +104,10 @@ def _matching(user: User, filters: Filters, changed: list[ApprovalRequest]) -> s
 def _render_row(user: User, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:
     card = card_for(user, row.request)
     row = replace(row, section=section_of(user, row.request))
-    context = {"row": row, "rows": [row], "card": card if whole else None, "matches": matches}
-    context["quiet"] = not whole
     render_key = ("line", card.render_key, row.version, row.section, matches, whole)
-    return shared.once(render_key, lambda: render_to_string("approvals/inbox/_push_row.html", context))
+
+    def render() -> str:
+        context = {"row": row, "rows": [row.shown], "card": card if whole else None, "matches": matches}
+        return render_to_string("approvals/inbox/_push_row.html", context | {"quiet": not whole})
+
+    return shared.once(render_key, render)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import F, TextField
@@ -16,6 +17,7 @@ from approvals import queries
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, Decision, ToolSettings
 from approvals.pages.key_fields import key_values, read_beginning
+from approvals.pages.lists.short_times import brief
 from approvals.queries.filters import Filters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST
@@ -39,14 +41,16 @@ STATUS_ICONS = {Status.APPROVED: "check", Status.ANSWERED: "check", Status.REJEC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxRow:
-    """A row of `approvals/inbox/_rows.html`; `pickable` if the person may decide it now in a bulk decision."""
+    """A row of `approvals/inbox/_rows.html`; `pickable` if the person may decide it now in a bulk decision.
+
+    The template reads what `shown` returns.
+    """
 
     request: ApprovalRequest
     decision: Decision | None
     pickable: bool
     section: str
     values: Sequence[tuple[str, str]]
-    kind_label: str = ""
     address: str = ""
 
     @property
@@ -54,34 +58,47 @@ class InboxRow:
         """Changes whenever the request does."""
         return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.request.assigned_to_id or ''}"
 
-    @property
-    def pick(self) -> str:
-        """The value of the checkbox: the request's id and the digest of the input that the row shows."""
-        return f"{self.request.pk}:{self.request.input_digest}"
+    def parts(self) -> dict[str, Any]:
+        """Return what decides how the row is built: few values, which many rows have in common."""
+        asked = self.request
+        return {
+            "kind": asked.kind,
+            "priority": asked.priority,
+            "urgency": asked.urgency,
+            "status": asked.status,
+            "pending": asked.pending,
+            "pickable": self.pickable,
+            "fields": len(self.values),
+        }
+
+    def texts(self) -> dict[str, str]:
+        """Return what only this row says; a part whose text is empty is left out."""
+        asked = self.request
+        found = {
+            "pk": str(asked.pk),
+            "version": self.version,
+            # The request's id and the digest of the input that the row shows.
+            "pick": f"{asked.pk}:{asked.input_digest}",
+            "address": self.address,
+            "title": asked.title,
+            "created": brief(asked.created_at),
+            "deadline": brief(asked.deadline_at, "in") if asked.pending and asked.deadline_at else "",
+            "outcome": "" if asked.pending else self.outcome,
+            "comment": visible(self.decision.comment[:WORDS]) if self.decision else "",
+            # The beginning of a question's message.
+            "words": visible(" ".join(asked.opening.split()))[:WORDS] if asked.kind in ASKS else "",
+            "agent": visible(asked.agent),
+            "requested_by": asked.requested_by.username,
+            "assigned_to": asked.assigned_to.username if asked.assigned_to else "",
+        }
+        for number, (name, value) in enumerate(self.values):
+            found[f"name-{number}"], found[f"value-{number}"] = name, value
+        return found
 
     @property
-    def pick_label(self) -> str:
-        return _("Select: %(title)s") % {"title": self.request.title}
-
-    @property
-    def words(self) -> str:
-        """The beginning of a question's message."""
-        if self.request.kind not in ASKS:
-            return ""
-        return visible(" ".join(self.request.opening.split()))[:WORDS]
-
-    @property
-    def icon(self) -> str:
-        return KIND_ICONS[Kind(self.request.kind)]
-
-    @property
-    def priority_icon(self) -> str:
-        """The icon of a priority other than normal."""
-        return PRIORITY_ICONS.get(Priority(self.request.priority), "")
-
-    @property
-    def outcome_icon(self) -> str:
-        return STATUS_ICONS.get(Status(self.request.status), "ban")
+    def shown(self) -> dict[str, Any]:
+        """The row as the template reads it."""
+        return {**with_words(self.parts()), **self.texts(), "section": self.section, "values": self.values}
 
     @property
     def outcome(self) -> str:
@@ -93,9 +110,18 @@ class InboxRow:
             return label
         return _("%(outcome)s by %(name)s") % {"outcome": label, "name": visible(self.decision.by_name)}
 
-    @property
-    def comment(self) -> str:
-        return visible(self.decision.comment[:WORDS]) if self.decision else ""
+
+def with_words(parts: dict[str, Any]) -> dict[str, Any]:
+    """Add the words and icons that follow from the parts of a row."""
+    kind, priority, status = Kind(parts["kind"]), Priority(parts["priority"]), Status(parts["status"])
+    return parts | {
+        "kind_label": str(kind.label),
+        "icon": KIND_ICONS[kind],
+        # Normal has none.
+        "priority_icon": PRIORITY_ICONS.get(priority, ""),
+        "priority_label": str(priority.label),
+        "outcome_icon": STATUS_ICONS.get(status, "ban"),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +139,14 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     settings = settings_of_tools({one.tool_name for one in requests})
     longer = _longer_beginnings(requests, settings)
     # Looked up once for all rows: a long list is rendered for every page and push.
-    labels = {kind: str(kind.label) for kind in Kind}
     home = reverse("approvals:requests")
     return [
         InboxRow(
             request=one,
-            decision=getattr(one, "decision", None),
+            decision=None if one.pending else getattr(one, "decision", None),
             pickable=_may_be_picked(user, one),
             section=section_of(user, one),
             values=_values(one, settings.get(one.tool_name), longer.get(str(one.pk), one.gist)),
-            kind_label=labels[Kind(one.kind)],
             address=f"{home}{one.pk}/",
         )
         for one in requests

@@ -55,7 +55,7 @@
     const until = Date.now() + Number(holdSeconds) * 1000;
     const line = addLine(entry.id, `${entry.words}: ${entry.title}`);
     const left = document.createElement("span"), undo = document.createElement("button");
-    left.className = "hold-left";
+    left.className = "toast-left";
     left.setAttribute("aria-hidden", "true");
     undo.type = "button";
     undo.textContent = gettext("Undo");
@@ -208,7 +208,7 @@
     document.getElementById(`hold-${id}`)?.remove();
     const line = document.createElement("div"), text = document.createElement("p");
     line.id = `hold-${id}`;
-    line.className = "hold";
+    line.className = "toast";
     text.textContent = words;
     line.append(text);
     area().append(line);
@@ -217,8 +217,8 @@
   function endLine(id, words, { brief, link, alert, done, stays } = {}) {
     const line = addLine(id, words);
     if (alert) line.setAttribute("role", "alert");
-    line.classList.toggle("hold-alert", Boolean(alert));
-    line.classList.toggle("hold-done", Boolean(done));
+    line.classList.toggle("toast-alert", Boolean(alert));
+    line.classList.toggle("toast-done", Boolean(done));
     if (link && !card(id)) {
       const open = document.createElement("a");
       open.href = link;

@@ -229,6 +229,12 @@
     return true;
   }
 
+  // The palette decides what is open, whatever the list has selected, by the same rules as a key.
+  window.pausepoint.decide = (key) => {
+    const row = list ? pane.rowOf(pane.current()) : marked();
+    if (ready(row)) act(key, row);
+  };
+
   // Sorts or groups in the next way.
   function follow(name) {
     list.querySelector(`a[data-following="${name}"]`)?.click() ?? announce(gettext("This list has only one order."));

@@ -22,11 +22,19 @@
 
   // --- The theme: shown now, stored meanwhile. If it cannot be stored, the form is sent as without this script.
   const themes = menu.querySelector("[data-themes]");
+
+  // The admin has the theme as a class of its body.
+  function show(theme) {
+    const root = document.documentElement, { classList } = document.body;
+    if (root.dataset.theme) root.dataset.theme = theme;
+    else for (const one of ["system", "light", "dark"]) classList.toggle(`theme-${one}`, one === theme);
+  }
+
   themes.addEventListener("submit", async (event) => {
     const chosen = event.submitter;
     if (!chosen) return;
     event.preventDefault();
-    document.documentElement.dataset.theme = chosen.value;
+    show(chosen.value);
     for (const one of themes.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === chosen));
     const body = new FormData(themes, chosen);
     const headers = { "HX-Request": "true" };

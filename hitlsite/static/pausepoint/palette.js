@@ -68,7 +68,7 @@
       "aria-label": gettext("Find a page, view, person, action or request"), placeholder: gettext("Find a page, view, person, action or request"),
     });
     results = element("ul", { id: "palette-results", role: "listbox", "aria-label": gettext("Results") });
-    dialog = element("dialog", { class: "palette", "aria-label": gettext("Command palette") }, element("div", { class: "palette-field" }, icon("search"), field), results);
+    dialog = element("dialog", { class: "dialog palette", "aria-label": gettext("Command palette") }, element("div", { class: "palette-field" }, icon("search"), field), results);
     document.body.append(dialog);
     field.addEventListener("input", () => { chosen = 0; list(); search(); });
     dialog.addEventListener("keydown", keys);
@@ -115,12 +115,14 @@
     }, 120);
   }
 
-  // What can be done here: the buttons of the page that have a key.
+  // What can be done here: the buttons of the page that have a key. Those that decide follow the rules of their keys.
+  const DECIDES = new Set(["a", "r"]);
   function actions() {
     const shown = document.getElementById("detail-body") ?? document.getElementById("request-detail");
     const buttons = [...(shown?.querySelectorAll("button[data-key]") ?? [])].filter((button) => button.checkVisibility() && !button.closest("[inert]"));
     const made = buttons.map((button) => ({
-      label: button.textContent.trim(), hint: gettext("Action"), icon: "zap", act: () => button.focus(),
+      label: button.textContent.trim(), hint: gettext("Action"), icon: "zap",
+      act: () => (DECIDES.has(button.dataset.key) ? window.pausepoint.decide(button.dataset.key) : button.click()),
     }));
     for (const [id, glyph] of [["detail-snooze", "clock"], ["keys-open", "keyboard"]]) {
       const button = document.getElementById(id);

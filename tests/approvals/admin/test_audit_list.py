@@ -50,6 +50,6 @@ def test_the_list_is_searched_and_filtered_by_verdict(auditor, query, found):
 
 def test_the_admin_has_the_header_and_the_theme_of_the_product(auditor):
     page = parse(auditor.get("/admin/").text)
-    assert "Insights" in page.find("nav", class_="bar-nav")[0].words
+    assert "Insights" in page.find("nav", class_="sections")[0].words
     assert "theme-system" in page.find("body")[0].attributes["class"]
     assert [link for link in page.find("script") if "theme.js" in link.attributes.get("src", "")] == []

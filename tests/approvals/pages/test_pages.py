@@ -142,9 +142,9 @@ def test_workflow_shows_its_requests_and_its_audit_log():
     (record,) = parse(page).find("table", class_="list")
     rows = [[cell.words for cell in row.find("td")] for row in record.find("tr")[1:]]
     assert [(row[1], row[3], row[4]) for row in rows] == [
-        ("request.created", "alice", "API"),
-        ("request.created", "alice", "API"),
-        ("request.decided", "bob", "web"),
+        ("Approval requested", "alice", "API"),
+        ("Approval requested", "alice", "API"),
+        ("Rejected", "bob", "web"),
     ]
 
 

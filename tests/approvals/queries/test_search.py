@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from approvals.models import ApprovalRequest
-from approvals.models.search import SearchText
+from approvals.actions.indexing import index_result
+from approvals.models import ApprovalRequest, SearchText
 from approvals.queries import search as searching
 from approvals.queries.search_words import MAX_KEPT, MAX_WORDS, for_postgresql, for_sqlite, parse_search, words_to_index
 from approvals.states import Kind, Verdict
@@ -142,3 +142,11 @@ class Searches(TestCase):
         made = make_request(self.owner, input={"said": text.encode("utf-8", "ignore").decode().replace("\x00", "")})
         hits = searching.with_words(ApprovalRequest.objects.filter(pk=made.pk), text)
         assert hits.exists() == bool(parse_search(text))
+
+
+def test_a_result_is_found_by_its_words_and_repeats_none_of_the_input():
+    request = make_request(alice(), title="refund", input={"order": "4711", "note": "the parcel came back"})
+    index_result(request, {"paid": "the parcel 4711, in EUR"}, "")
+    (words,) = SearchText.objects.filter(request=request).values_list("words", flat=True)
+    assert (words.split().count("parcel"), words.split()[-3:]) == (1, ["paid", "in", "eur"])
+    assert [found(search) for search in ("eur", "paid parcel")] == [["refund"]] * 2

@@ -174,7 +174,7 @@ def held(windows, person, request, seconds):
 def test_a_held_decision_is_undone_sent_when_its_time_is_up_or_the_page_is_left(windows, people, server, payments):
     first, second, third, fourth = payments
     page = held(windows, people("approver"), first, 30)
-    approve, lines = card(page, first).locator("button[data-key=a]"), page.locator("#holds .hold")
+    approve, lines = card(page, first).locator("button[data-key=a]"), page.locator("#holds .toast")
     # The bar is in view though the input is longer than the window.
     assert card(page, first).bounding_box()["height"] > 1_000
     approve.click()
@@ -196,7 +196,7 @@ def test_a_held_decision_is_undone_sent_when_its_time_is_up_or_the_page_is_left(
     page = held(windows, people("approver"), fourth, 30)
     card(page, fourth).get_by_placeholder("Message to the agent").fill("Wait for the invoice.")
     card(page, fourth).locator("button[data-key=a]").click()
-    lines = page.locator("#holds .hold")
+    lines = page.locator("#holds .toast")
     lines.get_by_role("button", name="Undo").wait_for()
     people("admin").decide(fourth, verdict="reject")
     lines.get_by_text("Somebody else was faster").wait_for()

@@ -98,6 +98,12 @@ def test_requests_are_decided_by_keyboard_and_the_next_opens(windows, people, se
     page.keyboard.press("k")
     # What was typed is still there.
     assert opened(page, second).get_by_placeholder("Message to the agent").input_value() == "not a, not r: just j and x"
+    # Also when moving by mouse.
+    titles = [row(page, one).locator(".row-title") for one in (third, second)]
+    titles[0].click()
+    opened(page, third)
+    titles[1].click()
+    assert opened(page, second).get_by_placeholder("Message to the agent").input_value() == "not a, not r: just j and x"
     page.keyboard.press("r")
     opened(page, third)
     decided = server.value("SELECT comment FROM approvals_decision WHERE request_id = ?", second.replace("-", ""))
@@ -136,7 +142,7 @@ def test_one_column_shows_list_or_request_and_back_returns(windows, people, aske
     card(page, second).wait_for()
 
 
-def test_filters_views_palette_and_snooze(windows, people, asked):
+def test_filters_views_palette_and_snooze(windows, people, server, asked):
     word, ask = asked
     first, second = ask(), ask()
     bob = people("approver")
@@ -163,6 +169,12 @@ def test_filters_views_palette_and_snooze(windows, people, asked):
     people("requester").post(f"/requests/{first}/comments/", text="Please look again.")
     page.get_by_role("button", name="Show 1 new request").click()
     row(page, first).wait_for()
+    opened(page, second)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("approve")
+    page.keyboard.press("Enter")
+    opened(page, first)
+    assert [status(server, one) for one in (first, second)] == ["pending", "approved"]
     page.keyboard.press("Control+k")
     page.keyboard.type(word)
     page.locator(".palette [role=option]", has_text="Run issueRefund?").first.wait_for()
@@ -273,3 +285,11 @@ def test_new_requests_wait_behind_a_button(windows, people, asked):
     show.wait_for(state="hidden")
     people("approver").decide(third, verdict="reject")
     row(page, third).locator(".row-outcome", has_text="approver").wait_for()
+    # A grouped list shows them under a heading of their own.
+    page.goto(f"{people('approver').server.address}/?q={word}&group=tool")
+    page.wait_for_selector('#live[data-state="on"]')
+    assert page.locator("#section-new").is_hidden()
+    fifth = ask()
+    page.get_by_role("button", name="Show 1 new request").click()
+    assert page.get_by_role("heading", name="New", exact=True).is_visible()
+    assert page.locator("#list-new > .inbox-row").get_attribute("id") == f"row-{fifth}"
