@@ -37,14 +37,15 @@ key: $(VENV)/ready
 test: $(VENV)/ready-for-tests
 	$(PY) -m pytest $(or $(ARGS),tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal)
 
-# The slowest folders start first, so that no core is idle at the end.
-SLOWEST := tests/proofs/team tests/proofs/browser
+# The slowest start first, so that no core is idle at the end. Each is named once: pytest sorts folders within folders.
+SLOWEST := $(addprefix tests/proofs/,browser claude team crash test_on_postgresql.py site)
+PROOFS := $(SLOWEST) tests/contract $(filter-out $(SLOWEST) %/__pycache__,$(patsubst %/,%,$(wildcard tests/proofs/*/ tests/proofs/test_*.py)))
 # Runs in one process: schemathesis gives all operations the same name, and pytest-xdist would run only the first.
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
 proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
-	$(PY) -m pytest $(or $(ARGS),$(SLOWEST) tests/contract tests/proofs -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) --ignore tests/contract/frameworks)
+	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) --ignore tests/contract/frameworks)
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
 # Agent frameworks, each in an environment of its own: make contract NAME=langchain, or all of them.

@@ -237,7 +237,7 @@ def _with_beginnings(found: QuerySet[ApprovalRequest], *, decided: bool) -> Quer
     return found.annotate(**beginnings)
 
 
-def beginning_of_input(length: int, *, decided: bool) -> Func:
+def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
     """Return the beginning of the input, as text; if the request may be `decided`, as it was approved."""
     asked = Substr(F("input"), 1, length, output_field=TextField())
     if not decided:

@@ -13,6 +13,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from django.db import connection, connections
 from tests.support.root import ROOT
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+A_DAY = 24 * 60 * 60
 #: What decides how a migrated database looks.
 SOURCES = (
     "*/migrations/*.py",
@@ -83,14 +85,17 @@ def _migrated_file() -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not found.exists():
-            for old in folder.glob("*.sqlite3*"):
-                old.unlink()
+            # Another run, with another Django or another branch, may be using a younger one.
+            for old in folder.glob("*.sqlite3"):
+                if old.stat().st_mtime < time.time() - A_DAY:
+                    old.unlink()
             unfinished = found.with_suffix(".unfinished")
             unfinished.unlink(missing_ok=True)
             _connect_to(unfinished)
             call_command("migrate", verbosity=0, run_syncdb=True)
             connections.close_all()
             unfinished.rename(found)
+        found.touch()
     return found
 
 

@@ -79,11 +79,11 @@ class Machine:
 
 
 class Remote:
-    """A program that calls a real server with a key of its own for one of the demo's people."""
+    """A program that calls a real server with this key, or with a key of its own for one of the demo's people."""
 
-    def __init__(self, server: Server, user: str, scopes: tuple[str, ...] = SCOPES) -> None:
+    def __init__(self, server: Server, user: str, scopes: tuple[str, ...] = SCOPES, *, key: str = "") -> None:
         self.server = server
-        self.key = server.key(user, *scopes, name="remote")
+        self.key = key or server.key(user, *scopes, name="remote")
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
         connection = HTTPConnection("127.0.0.1", self.server.port, timeout=90)

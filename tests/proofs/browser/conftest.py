@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.proofs.browser.places import places  # noqa: F401
+from tests.proofs.browser.places import axe, places  # noqa: F401
 from tests.support.processes.server import Person, Server
 from tests.support.services import find_chromium, real_processes  # noqa: F401
 
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
-    with Server(tmp_path_factory.mktemp("browser")) as running:
+    with Server(tmp_path_factory.mktemp("browser"), HITL_WEBHOOK_ALLOW_PRIVATE="1") as running:
         yield running
 
 

@@ -1,8 +1,9 @@
-"""Every kind of page with all its elements, and a way to visit them all."""
+"""Every kind of page with all its elements, a way to visit them all, and what axe-core finds on one (WCAG 2.2, AA)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,21 @@ import pytest
 from tests.proofs.browser.test_forms import TRIP
 from tests.support.machine import Remote
 from tests.support.processes.server import until
+from tests.support.services import install_packages
+
+PACKAGE = Path(__file__).parent / "axe"
+#: Half of the combinations: another test compares the colours of the other half.
+SIGHTS = (({"width": 360, "height": 740}, "light"), ({"width": 1280, "height": 900}, "dark"))
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+#: What WCAG does not demand: a screen reader's user goes by headings and landmarks.
+MORE = ["heading-order", "landmark-unique", "landmark-no-duplicate-main", "region", "empty-heading"]
+#: Each violation as "rule: where it is first, and why".
+LOOK = f"""async () => {{
+    const told = (one) => `${{one.html.slice(0, 200)}} ${{one.failureSummary}}`;
+    const more = Object.fromEntries({MORE!r}.map((name) => [name, {{ enabled: true }}]));
+    const {{ violations }} = await axe.run({{ runOnly: {RULES!r}, rules: more, resultTypes: ["violations"] }});
+    return violations.map(({{ id, nodes }}) => `${{id}} (${{nodes.length}}): ${{told(nodes[0])}}`);
+}}"""
 
 LONG = "x" * 300
 WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table": "orders"}, "priority": "critical"}
@@ -141,7 +157,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
 
 
 def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
-    """Visit every page, in one window per person, with all details open."""
+    """Visit every page, in one window per person, with all details open, except menus, of which one is open at a time."""
     windows.tolerate(" 404 ")
     opened = {}
     for name, (who, path) in places.items():
@@ -151,5 +167,23 @@ def each_page(windows, people, server, places) -> Iterator[tuple[str, Any]]:
         if opened[who].locator("[ws-connect^='/ws/chats/']").count():
             # Wait for the first push to a chat, because swapping it in takes the focus.
             opened[who].wait_for_selector("html[data-pushed]", state="attached")
-        opened[who].evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        opened[who].evaluate("document.querySelectorAll('details:not([name])').forEach(one => { one.open = true; })")
         yield name, opened[who]
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Return the axe script, which the browser runs itself because the pages' policy forbids adding scripts."""
+    install_packages(PACKAGE)
+    return (PACKAGE / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+def violations(page, axe: str) -> dict[tuple[int, str], list[str]]:
+    """Return what axe finds on this page, by width and theme."""
+    page.evaluate(axe)
+    found = {}
+    for size, scheme in SIGHTS:
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        found[size["width"], scheme] = page.evaluate(LOOK)
+    return {where: what for where, what in found.items() if what}

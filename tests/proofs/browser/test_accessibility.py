@@ -1,12 +1,14 @@
-"""Accessibility: reduced motion, visible focus, and announcements."""
+"""Accessibility: reduced motion, visible focus, announcements, and what a screen reader reads, in its order."""
 
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
 from tests.proofs.browser.test_looks import FOCUSED
+from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
 
@@ -55,3 +57,102 @@ def test_new_and_decided_requests_are_announced(windows, people, waits):
     page.locator("#announcements", has_text="1 new request").wait_for(state="attached")
     people("approver").decide(request, verdict="approve")
     page.locator("#announcements", has_text=": Approved").wait_for(state="attached")
+
+
+ROW = """\
+- listitem:
+  - 'checkbox "Select: Ship order 1?"'
+  - text: Approval
+  - link "Ship order 1?"
+  - text: High
+  - time
+  - text: order 1 requested by requester"""
+DETAIL = """\
+- article:
+  - paragraph:
+    - text: Tool
+    - code: shipOrder
+  - heading "Ship order 1?" [level=1]
+  - term: Requested by
+  - definition: requester
+  - term: Requested
+  - definition:
+    - time
+  - term: Workflow
+  - definition:
+    - link "Shipping"
+  - paragraph: Approval High
+  - paragraph: Unassigned
+  - button "Assign to me"
+  - table "Input":
+    - caption: Input
+    - rowgroup:
+      - row "order 1":
+        - rowheader "order"
+        - cell "1"
+  - group: Raw JSON
+  - text: Message to the agent
+  - textbox "Message to the agent":
+    - /placeholder: Message to the agent (optional)
+  - button "Approve"
+  - button "Reject"
+  - link "Edit…"
+  - group: Approve with changes…
+  - button "Cancel request"
+"""
+BAR = """\
+- form "Decide the selected requests":
+  - status: 1 selected
+  - text: Message to the agent, for all of them
+  - textbox "Message to the agent, for all of them":
+    - /placeholder: Message to the agent, for all of them (optional)
+  - button "Approve…"
+  - button "Reject…\""""
+TURN = """\
+- status:
+  - paragraph:
+    - text: Suspended Waiting for 1 decision. Nothing runs until then.
+    - link "A customer wants to cancel after the parcel was sent. What should I tell them?"
+  - button "Stop\""""
+COMPOSER = """\
+- text: Message
+- textbox "Message":
+  - /placeholder: Write a message
+- paragraph: Your message answers “A customer wants to cancel after the parcel was sent. What should I tell them?”.
+- button "Answer"
+- button "Stop and send"
+- group: Add pictures or PDFs"""
+
+
+def read(part) -> str:
+    """Return a part of a page as Chromium gives it to a screen reader, without addresses and times."""
+    lines = [line for line in part.aria_snapshot().splitlines() if "- /url: " not in line]
+    timeless = [re.sub("- time: .*", "- time", line) for line in lines]
+    return "\n".join(line.removesuffix(":") if "- link " in line else line for line in timeless)
+
+
+def test_a_screen_reader_reads_a_request_and_says_its_decision_once(windows, people, server):
+    agent = Remote(server, "requester", ("ask", "read"))
+    for order in (1, 2):
+        shipped = {"tool_name": "shipOrder", "input": {"order": order}, "workflow_title": "Shipping"}
+        agent.ask(title=f"Ship order {order}?", priority="high", **shipped)
+    page = windows.open(people("approver"), "/?tool=shipOrder")
+    row = page.locator(".inbox-row").first
+    assert read(row) == ROW
+    page.keyboard.press("j")
+    page.locator("#request-detail").wait_for()
+    assert row.locator(".row-title").get_attribute("aria-current") == "true"
+    detail, links, _ = read(page.locator("#request-detail")).partition('  - paragraph:\n    - link "Decision record"')
+    assert (detail, bool(links)) == (DETAIL, True)
+    page.keyboard.press("x")
+    assert read(page.locator("#bulk")) == BAR
+    page.keyboard.press("x")
+    page.keyboard.press("a")
+    page.locator("#announcements", has_text="Approved").wait_for(state="attached")
+    assert page.evaluate("window.announcements") == ["Ship order 1?: Approved by approver"]
+
+    alice = people("requester")
+    chat, _ = alice.pause("ask human")
+    page = windows.open(alice, f"/chats/{chat}/")
+    page.wait_for_selector("html[data-pushed]", state="attached")
+    assert (read(page.locator("#turn")), read(page.locator("#composer"))) == (TURN, COMPOSER)

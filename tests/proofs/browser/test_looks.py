@@ -1,6 +1,7 @@
-"""Every page on a phone and on a desktop, light and dark: nothing overflows, all can be read and reached by keyboard.
+"""Every page at every size, light and dark: axe-core finds nothing, nothing overflows, all can be read and reached by keys.
 
-The colours do not depend on the width, nor the boxes on the colours: light is looked at on the phone, dark on the desktop.
+Each page is visited once. axe-core looks at it on a light phone and on a dark desktop, and the contrast of texts is
+measured on a dark phone and on a light desktop: little depends on both the width and the theme.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import itertools
 
 import pytest
 
-from tests.proofs.browser.places import each_page
+from tests.proofs.browser.places import each_page, violations
 
 pytestmark = pytest.mark.browser
 
 PHONE = 360
-SIZES = {PHONE: 740, 1440: 900}
+#: A narrow phone, a phone, a desktop at a zoom of 200 %, and desktops.
+WIDTHS = (320, PHONE, 640, 1280, 1440)
 SCHEMES = ("light", "dark")
+OTHER_SIGHTS = ((PHONE, "dark"), (1280, "light"))
 #: Smaller than a finger on purpose: they stand aside, and there is another way (the summary's own line, the card's page).
 QUIET = "button.quiet"
 #: Seen by nobody: it lets Enter send the search where there are no scripts.
@@ -68,20 +71,26 @@ PALE = """() => {
 }"""
 
 
-def test_every_page_fits_and_reads_well_on_a_phone_and_on_a_desktop_light_and_dark(windows, people, server, places):
-    too_wide, too_low, pale = {}, {}, {}
+def test_every_page_is_accessible_fits_and_reads_well_at_every_size_in_both_themes(
+    windows, people, server, places, axe
+):
+    wrong, too_wide, too_low, pale = {}, {}, {}, {}
     for name, page in each_page(windows, people, server, places):
-        for (width, height), scheme in zip(SIZES.items(), SCHEMES, strict=True):
-            page.set_viewport_size({"width": width, "height": height})
+        if found := violations(page, axe):
+            wrong[name] = found
+        for width, scheme in OTHER_SIGHTS:
+            page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)
-            found = page.evaluate(PALE)
-            assert len(found) >= 5, name
-            pale |= {(name, scheme, what): round(ratio, 2) for what, ratio in found.items() if ratio < 4.5}
+            ratios = page.evaluate(PALE)
+            assert len(ratios) >= 5, name
+            pale |= {(name, scheme, what): round(ratio, 2) for what, ratio in ratios.items() if ratio < 4.5}
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
             if (over := page.evaluate(OVERFLOW)) > 0:
                 too_wide[name, width] = over
             if width == PHONE and (low := page.evaluate(TOO_LOW)):
                 too_low[name] = low
-    assert (too_wide, too_low, pale) == ({}, {}, {})
+    assert (wrong, too_wide, too_low, pale) == ({}, {}, {}, {})
 
 
 def test_light_and_dark_differ(windows, people):
@@ -140,3 +149,38 @@ def test_first_tab_stop_skips_to_the_content(windows, people):
     assert page.url.endswith("/chats/#main")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "text"
+
+
+def test_axe_finds_nothing_on_bulk_pages(windows, people, server, places, axe):
+    for order in ("901", "902"):
+        people("requester").pause(f"Please refund order {order}, 500 euros")
+    page = windows.open(people("approver"), "/requests/?q=refund&kind=approval", reduced_motion="reduce")
+    for box in page.locator("[name=pick]").all()[:2]:
+        box.check()
+    page.get_by_role("button", name="Reject…").click()
+    page.wait_for_url("**/requests/bulk/")
+    summary = violations(page, axe)
+    with page.expect_navigation():
+        page.locator("button.danger").click()
+    assert (summary, violations(page, axe)) == ({}, {})
+
+
+def test_axe_finds_nothing_in_a_refused_answer(windows, people, places, axe):
+    page = windows.open(people("approver"), places["form"][1], reduced_motion="reduce")
+    windows.tolerate("422", "400")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    page.locator("form.fields").first.evaluate("one => { one.noValidate = true; }")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    page.locator(".refusal").wait_for()
+    assert violations(page, axe) == {}
+
+
+def test_axe_finds_nothing_in_the_shortcuts_dialog_and_the_menu_of_a_filter(windows, people, places, axe):
+    page = windows.open(people("approver"), "/requests/", reduced_motion="reduce")
+    page.keyboard.press("?")
+    page.locator("dialog[open]").wait_for()
+    assert violations(page, axe) == {}
+    page.keyboard.press("Escape")
+    page.locator("[data-chip=tool] > summary").click()
+    page.locator("[data-chip=tool] .suggestions a").first.wait_for()
+    assert violations(page, axe) == {}

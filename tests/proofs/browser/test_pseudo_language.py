@@ -153,7 +153,9 @@ def unbracketed(text: str, data: Iterable[str] = ()) -> list[str]:
         outside.append("\0" if depth or character == catalogues.CLOSE else character)
     left = "".join(outside)
     for known in (*NAMES, *data):
-        left = re.sub(rf"(?<![^\W_]){re.escape(known)}(?![^\W_])", "\0", left)
+        # Looked for first, because hundreds of patterns are more than Python keeps compiled.
+        if known in left:
+            left = re.sub(rf"(?<![^\W_]){re.escape(known)}(?![^\W_])", "\0", left)
     pieces = (" ".join(piece.split()) for piece in WORDS.sub("\0", left).split("\0"))
     return [piece for piece in pieces if re.search(r"[^\W\d_]{2,}", piece) and not _is_cut(piece, data)]
 

@@ -16,7 +16,7 @@ import pytest
 from tests.proofs.claude.agents import CHARGES, RELEASE
 from tests.support.anthropic_server import KEY, AnthropicServer, Reply, answer, says, text, thinking, tool_use
 from tests.support.processes import redis_server
-from tests.support.processes.deployed import PEOPLE, Site, new_database, site
+from tests.support.processes.deployed import Site, new_database, site
 from tests.support.processes.server import until
 
 OLD, NEW = "claude-sonnet-5-5", "claude-opus-5-5"
@@ -44,8 +44,7 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path, claude: AnthropicServer
     if request.param == "postgresql":
         settings |= {"DATABASE_URL": new_database(), "REDIS_URL": redis_server.started().url}
     with site(tmp_path, **settings) as found:
-        found.manage("migrate", "--verbosity", "0")
-        found.run(PEOPLE)
+        found.set_up()
         start(found)
         yield found
 

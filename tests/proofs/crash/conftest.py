@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.crash.rounds import PlayRound, play
-from tests.proofs.crash.till import make_database
+from tests.support.processes.deployed import file_with_people
 
 #: Servers that are being killed at the same time.
 AT_ONCE = 3
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template() -> Path:
     """A migrated database with the demo's people, made once."""
-    database = tmp_path_factory.mktemp("till") / "template.sqlite3"
-    make_database(database)
-    return database
+    return file_with_people()
 
 
 @pytest.fixture(scope="session")

@@ -87,10 +87,3 @@ def open_requests(till: Till, chat: int) -> list[Any]:
     sql = "SELECT id, kind FROM approvals_approvalrequest WHERE scope = ? AND status = 'pending'"
     found = till.rows(sql, f"chat:{chat}")
     return [(UUID(request), kind) for request, kind in found]
-
-
-def make_database(database: Path) -> None:
-    """Migrated, with the demo's people."""
-    people = "from hitlsite.management.commands.seed_demo import *; [make_person(n, *PEOPLE[n][1:]) for n in PEOPLE]"
-    for command in (["migrate", "--verbosity", "0"], ["shell", "--verbosity", "0", "-c", people]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=settings(database), check=True)

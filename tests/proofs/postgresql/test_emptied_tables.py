@@ -29,7 +29,7 @@ for table in {tables!r}:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     with site(tmp_path_factory.mktemp("large"), DATABASE_URL=new_database()) as made:
-        made.manage("migrate", "--verbosity", "0")
+        made.set_up()
         yield made
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.processes import postgres
-from tests.support.processes.deployed import PEOPLE, Site, new_database, site
+from tests.support.processes.deployed import Site, new_database, site
 from tests.support.processes.server import until
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
@@ -38,8 +38,7 @@ print(append_only.missing_triggers(connection), refused)
 
 def answered_elsewhere(here: Site, there: Site, move) -> None:
     """A turn pauses here, `move` carries the data, and the answer is given there."""
-    here.manage("migrate", "--verbosity", "0")
-    here.run(PEOPLE)
+    here.set_up()
     here.serve()
     here.work()
     chat, request = here.person("requester").pause("Please refund order 4711, 250 euros")

@@ -17,7 +17,7 @@ connection.cursor().execute(f"INSERT INTO {append_only.SWITCH} (reason) VALUES (
 def test_no_server_and_no_worker_starts(tmp_path, database):
     url = new_database() if database == "postgresql" else f"sqlite:///{tmp_path}/site.sqlite3"
     with site(tmp_path, DATABASE_URL=url) as made:
-        made.manage("migrate", "--verbosity", "0")
+        made.set_up()
         made.run(LEAVE_ON)
         for command in ["serve"] if database == "sqlite" else ["serve", "worker"]:
             refused = made.manage(command, check=False)

@@ -19,7 +19,7 @@ CHECK = ("check", "--deploy", "--database", "default", "--fail-level", "WARNING"
 
 def test_one_process_on_sqlite_behind_https_is_clean(tmp_path):
     with site(tmp_path, DATABASE_URL=f"sqlite:///{tmp_path}/site.sqlite3", **PRODUCTION) as small:
-        small.manage("migrate", "--verbosity", "0")
+        small.set_up()
         done = small.manage(*CHECK)
     assert (done.stdout.startswith("System check identified no issues ("), done.stderr) == (True, "")
 
@@ -27,14 +27,14 @@ def test_one_process_on_sqlite_behind_https_is_clean(tmp_path):
 def test_many_processes_on_postgresql_and_redis_are_clean(tmp_path):
     services = {"DATABASE_URL": new_database(), "REDIS_URL": redis_server.started().url}
     with site(tmp_path, **services, **PRODUCTION) as large:
-        large.manage("migrate", "--verbosity", "0")
+        large.set_up()
         done = large.manage(*CHECK)
     assert (done.stdout.startswith("System check identified no issues ("), done.stderr) == (True, "")
 
 
 def test_what_is_missing_is_named_with_what_to_do(tmp_path):
     with site(tmp_path, DEBUG="0", DATABASE_URL=f"sqlite:///{tmp_path}/site.sqlite3") as bare:
-        bare.manage("migrate", "--verbosity", "0")
+        bare.set_up()
         said = bare.manage(*CHECK, check=False)
     assert said.returncode == 1
     for name in ("hitlsite.W003", "hitlsite.W004", "security.W004", "security.W008", "security.W012", "security.W016"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.processes import redis_server
-from tests.support.processes.deployed import PEOPLE, Site, new_database, site
+from tests.support.processes.deployed import Site, new_database, site
 from tests.support.processes.redis_server import RedisServer
 from tests.support.processes.server import until
 from tests.support.services import missing
@@ -19,8 +19,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Two web processes (at `ports`) and two workers on a new database."""
     settings = {"DATABASE_URL": new_database(), "REDIS_URL": redis_server.started().url}
     with site(tmp_path_factory.mktemp("team"), **settings) as found:
-        found.manage("migrate", "--verbosity", "0")
-        found.run(PEOPLE)
+        found.set_up()
         found.serve()
         found.serve()
         found.work()

@@ -15,30 +15,13 @@ import psycopg
 
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.points import CONTROL
-from tests.support.processes.deployed import PEOPLE, Site, new_database
+from tests.support.processes.deployed import Site, database_with_people, new_database
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import PATIENCE, ROOT, Person, until
 
-PREPARE = """
-import os; os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
-import django; django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
-"""
 #: Seconds, for processes that start while many others do.
 STARTING = 4 * PATIENCE
 AGENTS = "tests.proofs.crash.agents.cashier,tests.proofs.crash.agents.manager,tests.proofs.team.reciter.reciter"
-
-
-@functools.cache
-def template(server: str) -> str:
-    """The name of a migrated database with the demo's people on this server, made once and copied for every desk."""
-    name = f"template_{uuid4().hex}"
-    _create(server, name)
-    site = Site(Path("/nowhere"), DATABASE_URL=f"{server}/{name}")
-    command = [sys.executable, "-c", f"{PREPARE}\n{PEOPLE}"]
-    subprocess.run(command, cwd=ROOT, env=site.env, check=True, timeout=2 * STARTING)
-    return name
 
 
 @functools.cache
@@ -50,7 +33,7 @@ def copied_database(server: str = "") -> str:
     """The URL of a database of one's own, on the server of this test run or on this one."""
     server = server or shared_server()
     copy = f"desk_{uuid4().hex}"
-    _create(server, f"{copy} TEMPLATE {template(server)}")
+    _create(server, f"{copy} TEMPLATE {database_with_people(server)}")
     return f"{server}/{copy}"
 
 
@@ -128,13 +111,10 @@ class Desk(Site):
         make += f"user = User.objects.get(username={who!r})\n"
         return self.run(make + "print(create_key(user, name='tests', scopes=('ask', 'decide', 'read'))[1], end='')")
 
-    def turn(self, chat: int) -> str:
-        ((state,),) = self.rows("SELECT state FROM chats_turn WHERE chat_id = %s ORDER BY id DESC LIMIT 1", chat)
-        return str(state)
-
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a statement gives; values stand where it says `%s`."""
         with psycopg.connect(self.env["DATABASE_URL"]) as connection:
-            return connection.execute(sql, values).fetchall()
+            return connection.execute(sql.encode(), values).fetchall()
 
     def lines(self, file: Path) -> list[str]:
         return file.read_text().splitlines() if file.exists() else []

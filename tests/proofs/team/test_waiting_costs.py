@@ -35,7 +35,7 @@ def installed(tmp_path) -> Iterator[tuple[Site, str, str]]:
     """A site without processes, the URL of its database, and a key of an approver's."""
     url = new_database()
     with site(tmp_path, DATABASE_URL=f"{url}?pool={POOL}", HITL_AGENTS=AGENTS) as found:
-        found.manage("migrate", "--no-input")
+        found.set_up()
         yield found, url, make_key(found)
 
 

@@ -28,6 +28,19 @@ call_command("seed_demo")
 """
 
 
+def rows_of(url: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """What a statement gives on the database at this URL, as `Database.rows` says."""
+    if url.startswith("sqlite:///"):
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as file, file:
+            return file.execute(sql, values).fetchall()
+    statement = sql.replace("%", "%%").replace("?", "%s")
+    with psycopg.connect(url) as connection:
+        # The placeholders are ours, and so is all the SQL of the tests.
+        cursor = connection.execute(statement.encode(), values)
+        found = cursor.fetchall() if cursor.description else []
+    return [tuple(value.hex if isinstance(value, UUID) else value for value in row) for row in found]
+
+
 class Database(Protocol):
     """What a server runs on."""
 
@@ -41,19 +54,19 @@ class Database(Protocol):
 
 
 class File:
-    """SQLite's: a copy of the seeded one."""
+    """SQLite's: a copy of the seeded one, or none yet, which the server has to migrate."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, seeded: bool = True) -> None:
         self.path = path
-        shutil.copy(_seeded_file(), path)
+        if seeded:
+            shutil.copy(_seeded_file(), path)
 
     @property
     def url(self) -> str:
         return f"sqlite:///{self.path}"
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with contextlib.closing(sqlite3.connect(self.path, timeout=20)) as connection, connection:
-            return connection.execute(sql, values).fetchall()
+        return rows_of(self.url, sql, *values)
 
     def drop(self) -> None:
         """It goes with its folder."""
@@ -71,20 +84,15 @@ class Clone:
         return started().url(self.name)
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        statement = sql.replace("%", "%%").replace("?", "%s")
-        with psycopg.connect(self.url) as connection:
-            # The placeholders are ours, and so is all the SQL of the tests.
-            cursor = connection.execute(statement.encode(), values)
-            found = cursor.fetchall() if cursor.description else []
-        return [tuple(value.hex if isinstance(value, UUID) else value for value in row) for row in found]
+        return rows_of(self.url, sql, *values)
 
     def drop(self) -> None:
         _as_superuser(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
 
 
 def make(kind: str, path: Path) -> Database:
-    """A new database: "sqlite", in the file `path`, or "postgresql"."""
-    return {"sqlite": lambda: File(path), "postgresql": Clone}[kind]()
+    """A new database: "sqlite", in the file `path`, "postgresql", or "none": the file is missing."""
+    return {"sqlite": lambda: File(path), "postgresql": Clone, "none": lambda: File(path, seeded=False)}[kind]()
 
 
 def prepare(url: str) -> None:

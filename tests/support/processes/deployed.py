@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -16,12 +20,17 @@ from uuid import uuid4
 import psycopg
 
 from tests.support.processes import postgres
+from tests.support.processes.databases import rows_of
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import PATIENCE, ROOT, Person, until
 from tests.support.services import missing
 
 #: No letter of it comes from the environment of the tests.
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+MIGRATE = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+"""
 PEOPLE = """
 from hitlsite.management.commands.seed_demo import PEOPLE, make_person
 for name in PEOPLE:
@@ -65,9 +74,24 @@ class Site:
         self.port = 0
         self.ports: list[int] = []
 
+    @property
+    def _database(self) -> str:
+        """The URL of the database without the options of the pool."""
+        return self.env["DATABASE_URL"].partition("?")[0]
+
     def manage(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return self._python("manage.py", *words, check=check)
+
+    def set_up(self) -> None:
+        """Give the new, empty database of this site the tables and the demo's people, as a copy of one that has them."""
+        if self._database.startswith("sqlite:///"):
+            shutil.copy(file_with_people(), self._database.removeprefix("sqlite:///"))
+            return
+        server, _, name = self._database.rpartition("/")
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name}".encode())
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {database_with_people(server)}".encode())
 
     def run(self, script: str) -> str:
         """Run Python with the site's settings; gives what it prints."""
@@ -128,10 +152,14 @@ class Site:
         status, _, body = self.ask("/readyz", port=port)
         return status, json.loads(body)["wrong"] if body else []
 
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a statement gives, without a process of its own; values stand where it says `?`."""
+        return rows_of(self._database, sql, *values)
+
     def turn(self, chat: int) -> str:
-        return self.run(
-            f"from chats.models import Turn; print(Turn.objects.filter(chat={chat}).latest('pk').state, end='')"
-        )
+        last = "SELECT state FROM chats_turn WHERE chat_id = ? ORDER BY id DESC LIMIT 1"
+        ((state,),) = rows_of(self._database, last, chat)
+        return str(state)
 
     def wait_for_turn(self, chat: int, state: str) -> None:
         until(lambda: self.turn(chat) == state, f"chat {chat} is {state}")
@@ -157,6 +185,25 @@ class Site:
             process.kill()
             process.wait(PATIENCE)
         self.processes = []
+
+
+@functools.cache
+def database_with_people(server: str) -> str:
+    """The name of a migrated database with the demo's people on this server, made once and copied for every site."""
+    name = f"template_{uuid4().hex}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    Site(Path("/nowhere"), DATABASE_URL=f"{server}/{name}").run(MIGRATE + PEOPLE)
+    return name
+
+
+@functools.cache
+def file_with_people() -> Path:
+    """The same in a file of SQLite."""
+    folder = Path(tempfile.mkdtemp(prefix="pausepoint-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    Site(folder, DATABASE_URL=f"sqlite:///{folder}/people.sqlite3").run(MIGRATE + PEOPLE)
+    return folder / "people.sqlite3"
 
 
 @contextmanager

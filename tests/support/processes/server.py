@@ -60,7 +60,7 @@ class Server:
         prepare: str = "",
         **settings: str,
     ) -> None:
-        """A server with a database of its own, "sqlite" or "postgresql", or with the one that it stands beside has.
+        """A server with a database of its own, of a kind that `databases.make` knows, or with that of another server.
 
         `prepare` is Python that its process runs before it serves.
         """
