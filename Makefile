@@ -49,13 +49,13 @@ proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
 # Agent frameworks, each in an environment of its own: make contract NAME=langchain, or all of them.
-NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
+contract: NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
 	REQUIRE_SERVICES=1 $(PY) -m pytest $(addprefix tests/contract/frameworks/,$(NAME))
 
 # Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
-everything: test proofs
+everything: test proofs contract
 	TEST_ON=postgresql $(MAKE) test
 	NEWEST=$$(.ci/newest-python $(PYTHON)) && [ "$$NEWEST" = "$(PYTHON)" ] || \
 	  { $(MAKE) test proofs PYTHON="$$NEWEST" VENV=.venv-newest && \
