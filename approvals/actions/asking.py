@@ -25,8 +25,9 @@ from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.outbound.outbox import has_targets
-from approvals.queries.preferences import least_priority
+from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import whole_requests
+from approvals.record.amounts import amount_pointer
 from approvals.runtime import transactions
 from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
@@ -171,7 +172,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now, new = timezone.now(), workflow.pk is None
-    least = _read_before(workflow, ask) if new else least_priority(ask.tool_name)
+    least, key_fields = _read_before(workflow, ask) if new else rules_for_asking(ask.tool_name)
     ask = replace(ask, priority=most_urgent(ask.priority, least))
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
@@ -181,7 +182,8 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     workflow.suspended_at = workflow.suspended_at or now
     workflow.urgency = min(urgency, urgency if workflow.urgency is None else workflow.urgency)
     workflow.save(force_insert=new, update_fields=None if new else ["open_count", "state", "suspended_at", "urgency"])
-    request = ApprovalRequest(**_frozen(workflow, ask, now), requested_by=person_behind(by), **more)
+    frozen = _frozen(workflow, ask, now) | {"amount_pointer": amount_pointer(ask.input, key_fields)}
+    request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
     request.save(force_insert=True)
     index_request(request)
     record = publishing.request_record(request)
@@ -189,20 +191,24 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     return request
 
 
-#: The priority that requests of a tool have at least, and whether events go anywhere; of a person, because some row is needed.
-_BEFORE: Prepared[tuple[str | None, bool]] = Prepared(
+def _of_tool(column: str) -> Subquery:
+    return Subquery(ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values(column)[:1])
+
+
+#: The priority that requests of a tool have at least, its key fields, and whether events go anywhere; of a person, because
+#: some row is needed.
+_BEFORE: Prepared[tuple[str | None, list[str] | None, bool]] = Prepared(
     lambda: User.objects.filter(pk=Parameter("owner", AutoField())).values_list(
-        Subquery(ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values("min_priority")[:1]),
-        ExpressionWrapper(has_targets(), BooleanField()),
+        _of_tool("min_priority"), _of_tool("key_fields"), ExpressionWrapper(has_targets(), BooleanField())
     )
 )
 
 
-def _read_before(workflow: Workflow, ask: Ask) -> str:
-    """Read for a new workflow what locking reads for others, and return the least priority of the tool, in one statement."""
+def _read_before(workflow: Workflow, ask: Ask) -> tuple[str, list[str]]:
+    """Read for a new workflow what locking reads for others, and what `rules_for_asking` reads, in one statement."""
     found = _BEFORE.first(owner=workflow.owner_id, tool=ask.tool_name)
-    least, workflow.has_targets = found or (None, True)
-    return least or ""
+    least, key_fields, workflow.has_targets = found or (None, None, True)
+    return least or "", key_fields or []
 
 
 #: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.

@@ -26,7 +26,8 @@ def publish_event(
     at: datetime | None = None,
 ) -> None:
     """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow."""
-    subject, waiting = audit.subject_of(request, workflow), workflow.open_count
+    subject = audit.subject_of(request, workflow, changed=record.get("edited_input"))
+    waiting = workflow.open_count
     audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     data |= {name: record[name] for name in ("verdict", "comment") if name in record}

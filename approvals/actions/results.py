@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from approvals.actions.indexing import index_result
@@ -11,7 +11,9 @@ from approvals.actions.publishing import notify
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
+from approvals.queries.preferences import rules_for_asking
 from approvals.record import audit
+from approvals.record.amounts import amount_at, amount_pointer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: S
         return
     # Without the input: the one that ran is not known, and the approved one did not run.
     data = {name: value for name, value in result.data.items() if name != "input"}
-    subject = audit.subject_of(request, request.workflow)
+    subject = audit.subject_of(request, request.workflow, changed=result.input)
     if audit.record_once(audit.OTHER_INPUT, subject, data=data, actor=actor, via=via, dedup_key=key):
         index_result(request, result.output, result.error_text)
     notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
@@ -70,6 +72,8 @@ def record_tool_result(
     `event` is what the outbox event holds beside the call's id, its state and its number of runs. `request` is the request
     of the call, if there is one: it is found by the words of the result, and open pages show the result.
     """
+    pointer = request.amount_pointer if request is not None else _amount_pointer(result, subject.tool_name)
+    subject = replace(subject, amount=amount_at(result.input, pointer))
     if not audit.record_once("tool.result", subject, data=result.data, actor=actor, via=via):
         return False
     data = {**event, "tool_call_id": subject.tool_call_id, "state": result.state, "executions": result.executions}
@@ -79,3 +83,8 @@ def record_tool_result(
     if request is not None and result.executions:
         notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
     return True
+
+
+def _amount_pointer(result: ToolResult, tool_name: str) -> str | None:
+    """Return where the amount of a call is that nobody was asked about."""
+    return amount_pointer(result.input, rules_for_asking(tool_name)[1])

@@ -35,6 +35,8 @@ class AuditEntry(models.Model):
     via = models.CharField(max_length=20, blank=True)
     #: The verdict of a decision, to filter by; repeats `verdict` of the body's data.
     verdict = models.CharField(max_length=8, blank=True, db_default="", default="")
+    #: The amount of the input that the event is about, to filter by; of an entry with one, the body repeats it.
+    amount = models.FloatField(null=True)
     #: How many requests of the workflow were open after this event; null where the event is about no request.
     open_after = models.PositiveIntegerField(null=True)
     body = models.TextField()
@@ -67,6 +69,8 @@ class AuditEntry(models.Model):
             models.Index(fields=["actor_name", "at"], name="audit_actor_at"),
             models.Index(fields=["event", "at"], name="audit_event_at"),
             models.Index(fields=["verdict", "at"], name="audit_verdict_at", condition=Q(verdict__gt="")),
+            # With the id, so that the entries of a range are found without reading them.
+            models.Index(fields=["amount", "id"], name="audit_amount", condition=Q(amount__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -98,6 +98,8 @@ class ApprovalRequest(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     input = ExactJSONField(default=dict)
     input_digest = models.CharField(max_length=71)
+    #: The JSON pointer to its amount, the first key field of the tool that was a number; null means `/amount`.
+    amount_pointer = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.models import ToolSettings
+from approvals.record.amounts import ABSENT, pointer_parts, value_at
 from approvals.runtime.text import visible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
@@ -17,7 +18,6 @@ MAX_FIELDS = 3
 MAX_VALUE = 80
 #: The parts of JSON text that matter for closing it: texts, of which the last may be cut off, brackets and commas.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*"?|[][{},]')
-_ABSENT = object()
 
 
 def key_values(value: Any, settings: ToolSettings | None) -> list[tuple[str, str]]:
@@ -43,9 +43,9 @@ def read_beginning(text: str) -> Any:
 
 def _chosen(value: Any, pointers: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pointer in pointers:
-        found = _find(value, pointer)
-        if found is not _ABSENT:
-            yield visible_name(_parts(pointer)[-1]) if pointer else _("Input"), short(found)
+        found = value_at(value, pointer)
+        if found is not ABSENT:
+            yield visible_name(pointer_parts(pointer)[-1]) if pointer else _("Input"), short(found)
 
 
 def _first_values(value: Any) -> list[tuple[str, str]]:
@@ -67,23 +67,6 @@ def short(value: Any) -> str:
     words = value[: MAX_VALUE * 4].split()
     text = " ".join(words)
     return visible(text) if len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4 else f"{visible(text[:MAX_VALUE])}…"
-
-
-def _parts(pointer: str) -> list[str]:
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-
-
-def _find(value: Any, pointer: str) -> Any:
-    if pointer and not pointer.startswith("/"):
-        return _ABSENT
-    for part in _parts(pointer):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return _ABSENT
-    return value
 
 
 def _closed(text: str) -> str:

@@ -16,13 +16,14 @@ from django.db.models.lookups import LessThanOrEqual
 
 from approvals.models import ApprovalRequest, AuditEntry, SavedView, ToolSettings, Workflow
 from approvals.models.preferences import ListPage
+from approvals.queries.amounts import with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
 from approvals.runtime.cursors import number_from
 
 PAGE = 50
-#: A search for frequent words looks at so many entries for a page, and then offers to go on.
+#: A search for frequent words or amounts looks at so many entries for a page, and then offers to go on.
 SCANNED = 20_000
 #: Longer bodies are not read for a list: one may be megabytes long. The row then shows no values.
 MAX_BODY = 20_000
@@ -65,7 +66,15 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
         found = _of_workflows(found, Workflow.objects.filter(pk=number_from(filters.workflow) or 0))
     if filters.run:
         found = _of_workflows(found, Workflow.objects.filter(key=filters.run))
-    return with_words_of_requests(found, filters.q) if filters.q else (found, False)
+    scans = set()
+    if filters.q:
+        found, scanned = with_words_of_requests(found, filters.q)
+        scans.add(scanned)
+    if filters.least is not None or filters.most is not None:
+        found, scanned = with_amounts(found, filters.least, filters.most)
+        scans.add(scanned)
+    # What finds few entries limits what the other one scans.
+    return found, scans == {True}
 
 
 def _of_workflows(found: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) -> QuerySet[AuditEntry]:
@@ -93,7 +102,9 @@ def page_of(filters: AuditFilters) -> Page:
     found, scans = _matching(filters)
     last = None
     if scans:
-        others = _after(_matching(replace(filters, q=""))[0], filters.after).order_by("-at", "-pk")
+        others = _after(_matching(replace(filters, q="", amount_from="", amount_to=""))[0], filters.after).order_by(
+            "-at", "-pk"
+        )
         last = others.values_list("at", "pk")[SCANNED : SCANNED + 1].first()
     if last is not None:
         found = found.filter(_compared(">=", AuditCursor(*last)))

@@ -17,6 +17,7 @@ from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.filters import at_most, one_of, read_checked
 from approvals.queries.search_words import MAX_SEARCH
+from approvals.record.amounts import DECIMAL
 from approvals.record.audit import EVENTS
 from approvals.runtime.cursors import Cursor, number_from
 from approvals.states import Verdict
@@ -32,8 +33,9 @@ class AuditCursor(Cursor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFilters:
-    """One view of the audit log. An empty value does not filter; `since` and `until` are days, both included.
+    """One view of the audit log. An empty value does not filter.
 
+    `since` and `until` are days, `amount_from` and `amount_to` decimal numbers, and both ends are included.
     `run` is the key of a workflow, `workflow` its number, and `person` a recorded name.
     """
 
@@ -42,6 +44,8 @@ class AuditFilters:
     verdict: str = ""
     person: str = ""
     tool: str = ""
+    amount_from: str = ""
+    amount_to: str = ""
     since: str = ""
     until: str = ""
     request: str = ""
@@ -76,6 +80,16 @@ class AuditFilters:
         return replace(self.at(None), **{name: ""})  # type: ignore[arg-type]  # the name of a filter
 
     @property
+    def least(self) -> float | None:
+        """The smallest amount."""
+        return float(self.amount_from) if self.amount_from else None
+
+    @property
+    def most(self) -> float | None:
+        """The largest amount."""
+        return float(self.amount_to) if self.amount_to else None
+
+    @property
     def begin(self) -> datetime | None:
         """The first moment of the first day, in the time zone of the site."""
         return _midnight(date.fromisoformat(self.since)) if self.since else None
@@ -99,6 +113,10 @@ def _day(value: str) -> str:
     return "" if sensible else _("must be a date like 2026-11-21")
 
 
+def _amount(value: str) -> str:
+    return "" if DECIMAL.fullmatch(value) else _("must be a number like 120 or 99.50")
+
+
 def _request_id(value: str) -> str:
     try:
         UUID(value)
@@ -113,6 +131,8 @@ CHECKS: dict[str, Callable[[str], str]] = {
     "verdict": one_of(tuple(Verdict.values)),
     "person": at_most(MAX_ACTOR_NAME),
     "tool": at_most(100),
+    "amount_from": _amount,
+    "amount_to": _amount,
     "since": _day,
     "until": _day,
     "request": _request_id,
@@ -145,4 +165,6 @@ def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     found, errors = read_checked(query, CHECKS)
     if found.get("since", "") > found.get("until", "9999"):
         errors["until"] = _("must not be before the first day")
+    if {"amount_from", "amount_to"} <= found.keys() and float(found["amount_from"]) > float(found["amount_to"]):
+        errors["amount_to"] = _("must not be less than the lowest amount")
     return found, errors

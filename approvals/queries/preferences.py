@@ -20,14 +20,16 @@ def preferences_of(user: Person) -> Preferences:
     return found or Preferences(person_id=user.pk or 0)
 
 
-_LEAST: Prepared[str] = Prepared(
-    lambda: ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values_list("min_priority", flat=True)
+_RULES: Prepared[tuple[str, list[str]]] = Prepared(
+    lambda: ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values_list(
+        "min_priority", "key_fields"
+    )
 )
 
 
-def least_priority(tool_name: str) -> str:
-    """Return the priority that requests of this tool have at least; empty if it is up to who asks."""
-    return (_LEAST.first(tool=tool_name) or "") if tool_name else ""
+def rules_for_asking(tool_name: str) -> tuple[str, list[str]]:
+    """Return the priority that requests of this tool have at least, empty if it is up to who asks, and its key fields."""
+    return (_RULES.first(tool=tool_name) if tool_name else None) or ("", [])
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:

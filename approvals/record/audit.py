@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
+from approvals.record.amounts import amount_at, plain
 from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical, utc
 
 #: Every event name of the log.
@@ -76,6 +77,7 @@ COLUMNS = [
     "actor_id",
     "person",
     "via",
+    "amount",
     "data",
     "digest",
     "retry_count",
@@ -85,7 +87,7 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What an entry is about: the columns to filter by."""
+    """What an entry is about: the columns to filter by. `amount` is that of the input that the event is about."""
 
     scope: str
     run_id: str = ""
@@ -94,9 +96,11 @@ class Subject:
     agent: str = ""
     tool_name: str = ""
     tool_call_id: str = ""
+    amount: float | None = None
 
 
-def subject_of(request: ApprovalRequest, workflow: Workflow) -> Subject:
+def subject_of(request: ApprovalRequest, workflow: Workflow, *, changed: Any = None) -> Subject:
+    """Return what the events of a request are about; `changed` is its input if the event is about a changed one."""
     return Subject(
         scope=request.scope,
         run_id=workflow.key,
@@ -105,6 +109,7 @@ def subject_of(request: ApprovalRequest, workflow: Workflow) -> Subject:
         agent=workflow.agent,
         tool_name=request.tool_name,
         tool_call_id=request.tool_call_id or "",
+        amount=amount_at(request.input if changed is None else changed, request.amount_pointer),
     )
 
 
@@ -200,7 +205,8 @@ def _row(
         "via": via,
     }
     # Each value was checked when it came in; together they may exceed the bounds of one value.
-    body = canonical({**columns, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
+    held = {name: value for name, value in columns.items() if name != "amount" or value is not None}
+    body = canonical({**held, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
     return {**columns, "at": at, "last_seen_at": at, "verdict": verdict, "body": body.decode(), "digest": digest}
@@ -222,6 +228,7 @@ def export_row(entry: AuditEntry) -> dict[str, Any]:
         "actor_id": entry.actor_id,
         "person": entry.actor_name,
         "via": entry.via,
+        "amount": None if entry.amount is None else plain(entry.amount),
         "data": entry.data,
         "digest": entry.digest,
         "retry_count": entry.retry_count,
@@ -237,7 +244,9 @@ def csv_cells(entry: AuditEntry) -> Sequence[str]:
     """Return the cells of one CSV row; one that a spreadsheet would run as a formula gets a leading apostrophe."""
     row = export_row(entry)
     row["data"] = json.dumps(row["data"], ensure_ascii=False)
-    return [neutralize("" if row[name] is None else str(row[name])) for name in COLUMNS]
+    texts = {name: "" if row[name] is None else str(row[name]) for name in COLUMNS}
+    # A negative amount is a number, and no formula.
+    return [text if name == "amount" else neutralize(text) for name, text in texts.items()]
 
 
 def neutralize(cell: str) -> str:

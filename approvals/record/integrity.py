@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from approvals.models import AuditEntry
+from approvals.record.amounts import numbers_in
 from approvals.record.audit import Subject, repeat_key
 from approvals.runtime.canonical import utc
 
@@ -45,6 +46,18 @@ def check_entries() -> Iterator[Altered | None]:
         last = page[-1].pk
 
 
+def _is_filled_in(entry: AuditEntry, body: Any) -> bool:
+    """Return whether the amount can be that of the input, for an entry from before there was one in the body."""
+    if entry.amount is None:
+        return True
+    data = body.get("data") if isinstance(body.get("data"), dict) else {}
+    held = data.get("edited_input") or data.get("input")
+    if held is None:
+        asked = AuditEntry.objects.filter(request_id=entry.request_id, event="request.created").exclude(pk=entry.pk)
+        return entry.request_id is not None and asked.filter(amount=entry.amount).exists()
+    return entry.amount in numbers_in(held)
+
+
 def altered_columns(entry: AuditEntry) -> list[str]:
     """Return the columns that differ from the body, and `body or digest` where those two do not match."""
     found = [] if entry.digest == "sha256:" + hashlib.sha256(entry.body.encode()).hexdigest() else ["body or digest"]
@@ -56,6 +69,8 @@ def altered_columns(entry: AuditEntry) -> list[str]:
         recorded = {name: body.get(name, "" if value == "" else None) for name, value in stored.items()}
     except (ValueError, AttributeError):
         return [*found, "body (it is no entry)"]
+    if "amount" not in body and _is_filled_in(entry, body):
+        recorded["amount"] = entry.amount
     found += [name for name in recorded if recorded[name] != stored[name]]
     # Empty in an entry that an older process wrote while the database was upgraded.
     if entry.verdict and entry.verdict != (body["data"].get("verdict") if isinstance(body.get("data"), dict) else None):

@@ -39,6 +39,7 @@ OTHER_VALUES = {
     "IntegerField": "4711",
     "PositiveIntegerField": "4711",
     "PositiveSmallIntegerField": "11",
+    "FloatField": "4711",
     "BooleanField": "NOT {column}",
     "CharField": "'changed'",
     "TextField": "'changed'",

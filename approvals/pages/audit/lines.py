@@ -15,6 +15,7 @@ from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.results import STATE_LABELS
+from approvals.record.amounts import DECIMAL, plain
 from approvals.runtime.text import visible
 from approvals.states import Kind, Verdict, verdict_label
 
@@ -145,9 +146,21 @@ def _values(
 ) -> list[tuple[str, str]]:
     """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
     if entry.event.startswith("request.") or entry.event == "tool.result":
-        return key_values(_input_of(data, request), settings)[:MAX_VALUES]
-    plain = [(name, value) for name, value in data.items() if value and isinstance(value, str | int)]
-    return [(name.replace("_", " "), short(value)) for name, value in plain[:MAX_VALUES]]
+        return _with_amount(entry.amount, key_values(_input_of(data, request), settings))[:MAX_VALUES]
+    return _with_amount(entry.amount, _values_of_event(data))[:MAX_VALUES]
+
+
+def _values_of_event(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    simple = [(name, value) for name, value in data.items() if value and isinstance(value, str | int)]
+    return [(name.replace("_", " "), short(value)) for name, value in simple[:MAX_VALUES]]
+
+
+def _with_amount(amount: float | None, values: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the values with the amount that the filter goes by, unless one of the first values is that."""
+    shown = (text for _name, text in values[:MAX_VALUES] if DECIMAL.fullmatch(text))
+    if amount is None or any(float(text) == amount for text in shown):
+        return values
+    return [(_("amount"), str(plain(amount))), *values]
 
 
 def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:

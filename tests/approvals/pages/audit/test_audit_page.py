@@ -96,6 +96,12 @@ def test_requests_and_workflows_link_to_their_entries(refund):
         ("?person=bob", 1),
         ("?tool=issueRefund", 3),
         ("?tool=issue", 0),
+        ("?amount_from=120", 1),
+        ("?amount_from=50&amount_to=50.00", 2),
+        ("?amount_to=119.99", 2),
+        ("?amount_from=-1&amount_to=0", 0),
+        ("?amount_from=120.01", 0),
+        ("?amount_to=120&person=bob&q=zeppelin", 1),
         ("?q=refund+4711", 3),
         ("?q=half", 3),
         ("?q=zeppelin", 3),
@@ -133,7 +139,8 @@ def test_days_begin_at_midnight_in_the_time_zone_of_the_site(settings):
 @pytest.mark.parametrize(
     "query",
     ["?event=nothing", "?since=yesterday", "?since=2026-11-22&until=2026-11-21", "?nonsense=1", "?after=x", "?q=a&q=b",
-     "?verdict=maybe", "?request=7", "?workflow=x", "?person=%00", "?since=0001-01-01", "?until=9999-12-31"],
+     "?verdict=maybe", "?request=7", "?workflow=x", "?person=%00", "?since=0001-01-01", "?until=9999-12-31",
+     "?amount_from=1,000", "?amount_to=1e3", "?amount_from=2&amount_to=1"],
 )  # fmt: skip
 def test_invalid_filters_show_nothing_and_say_what_is_wrong(refund, query):
     client = browser(dave())
@@ -184,7 +191,31 @@ def test_the_page_takes_as_many_statements_for_one_entry_as_for_many(django_asse
 def test_a_long_input_is_not_read_for_the_list():
     make_request(alice(), input={"text": "x" * 30_000, "amount": 7})
     page = parse(browser(dave()).get("/audit/").text)
-    assert [one.words for one in page.find("dl", class_="audit-values")] == [""]
+    # Only the amount is known, from its column.
+    assert [one.words for one in page.find("dl", class_="audit-values")] == ["amount 7"]
+
+
+def test_a_range_of_many_amounts_stops_and_offers_to_go_on(refund, monkeypatch):
+    monkeypatch.setattr("approvals.queries.amounts.FEW_ABOUT", 0)
+    client = browser(dave())
+    assert len(lines(client, "?amount_from=1")) == 3
+    monkeypatch.setattr(queries, "SCANNED", 1)
+    page = parse(client.get("/audit/?amount_from=1&amount_to=120").text)
+    assert len(page.find("p", class_="audit-event")) == 2
+    (further,) = [link for link in page.find("a") if link.attributes.get("rel") == "next"]
+    assert lines(client, further.attributes["href"]) == ["Approval requested"]
+    # A search that finds few requests is not cut off by amounts that many entries have.
+    assert len(lines(client, "?amount_from=1&q=refund")) == 3
+
+
+def test_a_range_of_amounts_can_be_saved_and_refused_in_words(refund):
+    client = browser(dave())
+    sent = {"name": "Large", "query": "amount_from=100&amount_to=1e9"}
+    assert client.post("/audit/reports/", sent).status_code == 422
+    sent["query"] = "amount_to=200&amount_from=100"
+    assert client.post("/audit/reports/", sent)["Location"] == "/audit/?amount_from=100&amount_to=200"
+    (shown,) = parse(client.get("/audit/?amount_from=9&amount_to=8").text).find("div", class_="refusal")
+    assert shown.find("li")[0].words == "amount_to must not be less than the lowest amount"
 
 
 def test_reports_are_saved_shown_replaced_and_deleted(refund):

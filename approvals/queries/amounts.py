@@ -1,0 +1,37 @@
+"""Ranges of amounts: the filter of audit entries that keeps to the index for few of them, and to the list for many."""
+
+from __future__ import annotations
+
+from django.db import connections
+from django.db.models import BooleanField, QuerySet
+from django.db.models.expressions import RawSQL
+
+from approvals.models import AuditEntry
+from approvals.queries.search import FEW_ABOUT
+
+TABLE = AuditEntry._meta.db_table
+
+
+def with_amounts(
+    entries: QuerySet[AuditEntry], least: float | None, most: float | None
+) -> tuple[QuerySet[AuditEntry], bool]:
+    """Filter for entries with an amount from `least` to `most`, both included; also return whether that scans them.
+
+    As with words, the planners cannot choose: large amounts may all be old. Up to FEW_ABOUT entries are looked up, and
+    sorted; of more, the next one is near in any order, and COALESCE keeps the databases from using the index for them.
+    """
+    bounds = [(sign, bound) for sign, bound in ((">=", least), ("<=", most)) if bound is not None]
+    if not bounds:
+        return entries, False
+    condition = " AND ".join(f"a.amount {sign} %s" for sign, _bound in bounds)
+    values = [bound for _sign, bound in bounds]
+    found = f"SELECT a.id FROM {TABLE} a WHERE {condition}"
+    connection = connections[entries.db]
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({found} LIMIT {FEW_ABOUT + 1}) AS found", values)
+        few = cursor.fetchone()[0] <= FEW_ABOUT
+    if few:
+        one_of = {"sqlite": f"IN ({found})", "postgresql": f"= ANY(ARRAY({found}))"}[connection.vendor]
+        return entries.filter(RawSQL(f"{TABLE}.id {one_of}", values, BooleanField())), False  # noqa: S611
+    scan = f"COALESCE({condition.replace('a.amount', f'{TABLE}.amount')}, FALSE)"
+    return entries.filter(RawSQL(scan, values, BooleanField())), True  # noqa: S611 - constants and parameters

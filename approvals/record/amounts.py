@@ -1,0 +1,77 @@
+"""The amount of an input, by which the audit log can be filtered: a number at a JSON pointer.
+
+A number of JSON is a double, in the canonical form too, so a double stores it exactly, on both databases.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+#: Where the amount is, unless one of the tool's key fields is a number.
+DEFAULT = "/amount"
+#: A plain decimal number as text; longer ones are rather account numbers.
+DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+ABSENT = object()
+
+
+def pointer_parts(pointer: str) -> list[str]:
+    """Return the names and positions of a JSON pointer (RFC 6901)."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def value_at(value: Any, pointer: str) -> Any:
+    """Return what a JSON pointer points to, or ABSENT."""
+    if pointer and not pointer.startswith("/"):
+        return ABSENT
+    for part in pointer_parts(pointer):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return ABSENT
+    return value
+
+
+def amount_at(value: Any, pointer: str | None) -> float | None:
+    """Return the number at a pointer, by default at DEFAULT, where the text of a decimal number counts too."""
+    found = value_at(value, pointer or DEFAULT)
+    return _number(found, texts=not pointer)
+
+
+def _number(found: Any, *, texts: bool) -> float | None:
+    if texts and isinstance(found, str) and DECIMAL.fullmatch(found):
+        return float(found)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    try:
+        return float(found) if math.isfinite(found) else None
+    except OverflowError:
+        return None
+
+
+def amount_pointer(value: Any, key_fields: Iterable[str]) -> str | None:
+    """Return the first of these pointers that points to a number; None if it is DEFAULT, or none does."""
+    found = next((one for one in key_fields if amount_at(value, one) is not None), None)
+    return None if found == DEFAULT else found
+
+
+def numbers_in(value: Any) -> Iterator[float]:
+    """Return every number in a value that can be an amount."""
+    values = [value]
+    while values:
+        match values.pop():
+            case dict() as members:
+                values += members.values()
+            case list() as items:
+                values += items
+            case one if (number := _number(one, texts=True)) is not None:
+                yield number
+
+
+def plain(amount: float) -> float | int:
+    """Return a whole amount as an integer, as its canonical form has it."""
+    return int(amount) if amount.is_integer() and abs(amount) < 2**53 else amount

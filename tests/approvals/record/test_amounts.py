@@ -1,0 +1,156 @@
+"""The amount of an audit entry: which value of the input it is, at every event, and how it is checked and exported."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import importlib
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import connection
+
+from approvals import actions
+from approvals.actions.assigning import claim
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings
+from approvals.record import audit, integrity
+from approvals.record.amounts import amount_at, amount_pointer
+from approvals.runtime import append_only
+from approvals.runtime.canonical import canonical
+from approvals.states import Door, Verdict
+from tests.support.desk.requests import cancel, decide, make_request, stored
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+def amounts() -> list[tuple[str, float | None]]:
+    return list(AuditEntry.objects.order_by("pk").values_list("event", "amount"))
+
+
+def forget_amounts() -> None:
+    """Make the entries as they were before there were amounts."""
+    ApprovalRequest.objects.update(amount_pointer=None)
+    with append_only.maintenance(connection, "a test"):
+        for entry in AuditEntry.objects.all():
+            held = json.loads(entry.body)
+            held.pop("amount", None)
+            body = canonical(held)
+            digest = "sha256:" + hashlib.sha256(body).hexdigest()
+            AuditEntry.objects.filter(pk=entry.pk).update(amount=None, body=body.decode(), digest=digest)
+
+
+@pytest.mark.parametrize(
+    ("given", "amount"),
+    [
+        ({"amount": 120}, 120.0),
+        ({"amount": -0.5}, -0.5),
+        ({"amount": "120.00"}, 120.0),
+        ({"amount": "1,000"}, None),
+        ({"amount": "EUR 5"}, None),
+        ({"amount": "1" * 16}, None),
+        ({"amount": True}, None),
+        ({"amount": [5]}, None),
+        ({"amount": float("inf")}, None),
+        ({"amount": 10**400}, None),
+        ({"total": 5}, None),
+        (["amount"], None),
+    ],
+)
+def test_without_key_fields_the_amount_is_the_member_of_that_name(given, amount):
+    assert amount_at(given, None) == amount
+
+
+@pytest.mark.parametrize(
+    ("key_fields", "pointer"),
+    [
+        (["/orderId", "/order/total", "/amount"], "/order/total"),
+        (["/amount", "/order/total"], None),
+        (["/order/lines/1/price"], "/order/lines/1/price"),
+        (["/orderId", "/absent", "/order"], None),
+        (["/big", "/order/total"], "/order/total"),
+    ],
+)
+def test_the_first_key_field_with_a_number_is_the_amount(key_fields, pointer):
+    order = {"total": 99.5, "lines": [{"price": 1}, {"price": 2}]}
+    given = {"amount": 120, "orderId": "4711", "big": float("inf"), "order": order}
+    assert amount_pointer(given, key_fields) == pointer
+
+
+@pytest.fixture
+def asker() -> User:
+    return alice()
+
+
+@pytest.fixture
+def decider() -> User:
+    return bob()
+
+
+def test_every_event_has_the_amount_of_the_input_that_it_is_about(asker, decider):
+    ToolSettings.objects.create(tool_name="pay", key_fields=["/orderId", "/order/total"])
+    request = make_request(
+        asker, tool_name="pay", tool_call_id="call-1", input={"amount": 1, "orderId": "7", "order": {"total": 99.5}}
+    )
+    # What is chosen later changes nothing about a request that was made.
+    ToolSettings.objects.update(key_fields=["/amount"])
+    claim(request.pk, by=decider, via=Door.DASHBOARD)
+    decide(request, decider, Verdict.EDIT, edited_input={"amount": 1, "orderId": "7", "order": {"total": 50}})
+    request = stored(request)
+    said = actions.Result(input_digest=request.decision.approved_digest, output=1)
+    actions.report_result(request.pk, said, scope=request.scope, by=request.requested_by, via=Door.REST)
+    assert amounts() == [
+        ("request.created", 99.5),
+        ("request.claimed", 99.5),
+        ("request.decided", 50.0),
+        ("tool.result", 50.0),
+    ]
+    assert [integrity.altered_columns(entry) for entry in AuditEntry.objects.all()] == [[]] * 4
+
+
+def test_a_changed_input_without_the_amount_has_none(asker, decider):
+    decide(make_request(asker), decider, Verdict.EDIT, edited_input={"orderId": "4711"})
+    cancel(make_request(asker, input={"amount": "3.50"}), decider)
+    assert [amount for _event, amount in amounts()] == [120.0, None, 3.5, 3.5]
+    assert "amount" not in json.loads(AuditEntry.objects.order_by("pk")[1].body)
+
+
+def test_exports_have_the_amount_as_a_number(asker):
+    for amount in (120, -0.25, 1e300, "x"):
+        make_request(asker, input={"amount": amount})
+    entries = AuditEntry.objects.order_by("pk")
+    assert [json.loads(audit.jsonl_line(one))["amount"] for one in entries] == [120, -0.25, 1e300, None]
+    cells = [dict(zip(audit.COLUMNS, audit.csv_cells(one), strict=True))["amount"] for one in entries]
+    assert cells == ["120", "-0.25", "1e+300", ""]
+    assert next(csv.reader(io.StringIO(",".join(cells)))) == cells
+
+
+def test_old_entries_get_their_amounts_and_keep_their_digests(asker, decider):
+    ToolSettings.objects.create(tool_name="pay", key_fields=["/total"])
+    paid = make_request(asker, tool_name="pay", tool_call_id="call-1", input={"total": 7})
+    decide(paid, decider, Verdict.APPROVE)
+    changed = make_request(asker)
+    decide(changed, decider, Verdict.EDIT, edited_input={"amount": 50})
+    free = audit.Subject(scope="chat:1", tool_name="pay", tool_call_id="call-2")
+    audit.record_once("tool.result", free, data={"input": {"total": 8}}, actor=None, via="system")
+    audit.record("login.failed", audit.Subject(scope="desk"), data={"amount": 1}, actor=None, via="dashboard")
+    expected = [*amounts()[:4], ("tool.result", 8.0), ("login.failed", None)]
+    forget_amounts()
+    assert {amount for _event, amount in amounts()} == {None}
+
+    migration = importlib.import_module("approvals.migrations.0029_amounts_of_old_entries")
+    migration.BATCH = 2
+    editor = SimpleNamespace(connection=connection)
+    migration.fill_pointers(apps, editor)
+    migration.fill_amounts(apps, editor)
+    assert amounts() == expected
+    assert ApprovalRequest.objects.get(pk=paid.pk).amount_pointer == "/total"
+    assert append_only.find_switch_rows(connection) == []
+    assert [integrity.altered_columns(entry) for entry in AuditEntry.objects.all()] == [[]] * 6
+    for entry in AuditEntry.objects.exclude(amount=None):
+        entry.amount = 12345
+        assert integrity.altered_columns(entry) == ["amount"]
