@@ -52,3 +52,11 @@ def test_filter_without_matches_does_not_scan_all_rows(found):
     plans = {name: plan(query) for name, query in found.items() if name.startswith("requests:") and "none" in name}
     assert len(plans) == 4
     assert [name for name, said in plans.items() if re.search(r"\brequest_newest\b", said)] == []
+
+
+def test_few_amounts_are_found_by_their_index_and_many_on_the_way_along_the_list(found):
+    plans = {
+        name: bool(re.search(r"\baudit_amount\b", plan(query))) for name, query in found.items() if "amounts" in name
+    }
+    assert plans == {name: "nearly all" not in name for name in plans}
+    assert len(plans) == 8

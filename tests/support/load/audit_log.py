@@ -46,6 +46,8 @@ def _add(first: int, begin: int, end: int, number: int) -> None:
         "tool_name": f"'tool-' || ({request} %% 20)",
         "tool_call_id": f"'call-' || {request}",
         "actor_name": "'person-' || (n %% 50)",
+        # One of 1,000 is large, and the oldest 60,000 are larger.
+        "amount": f"CASE WHEN n < 60000 THEN 1000000 WHEN {request} %% 1000 = 7 THEN 5000 ELSE {request} %% 1000 END",
         "verdict": f"CASE WHEN one.event = 'request.decided' THEN {verdict} ELSE '' END",
         "last_seen_at": _ago(f"(({number} - n) * 3)"),
     }

@@ -13,6 +13,8 @@ from django.db.models import QuerySet
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import COUNT_LIMIT, PAGE, Wanted
+from approvals.queries.audit import entries_for
+from approvals.queries.audit_filters import AuditFilters
 from approvals.queries.workflow_list import ENDED, SUSPENDED, cursor_of
 
 #: A read of a whole table, as PostgreSQL and SQLite say it; U0 is the table of a subquery.
@@ -59,8 +61,21 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
         "audit: of one workflow": queries.trail_of(decider, Workflow.objects.get(pk=middle.workflow_id)),
         "audit: of one tool": AuditEntry.objects.filter(tool_name="tool-7", pk__gt=100).order_by("pk")[:50],
         "audit: of one tool, none": AuditEntry.objects.filter(tool_name="nothing").order_by("pk")[:50],
+        **{f"audit: amounts, {name}": found for name, found in _amounts().items()},
         "audit: of one day": AuditEntry.objects.filter(at__gte=middle.created_at).order_by("pk")[:50],
     }
+
+
+def _amounts() -> dict[str, QuerySet[AuditEntry]]:
+    """By name; one entry of 1,000 that `many_requests.fill` makes has an amount from 5,000."""
+    ranges = {
+        "few": AuditFilters(amount_from="5000"),
+        "few, of one tool": AuditFilters(amount_from="5000", tool="tool-7"),
+        "none": AuditFilters(amount_from="-2", amount_to="-1"),
+        "nearly all": AuditFilters(amount_from="1", amount_to="6000"),
+    }
+    pages = {name: entries_for(one).order_by("-at", "-pk")[:51] for name, one in ranges.items()}
+    return pages | {f"{name}, exported": entries_for(one).order_by("pk")[:50] for name, one in ranges.items()}
 
 
 def plan(found: QuerySet[Any]) -> str:

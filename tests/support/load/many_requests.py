@@ -81,6 +81,7 @@ def fill(number: int, *, asker: User) -> None:
         run_id=_uuid_text("n"),
         tool_name="'tool-' || (n %% 20)",
         tool_call_id="'call-' || n",
+        amount="CASE WHEN n %% 1000 = 7 THEN 5000 + n ELSE n %% 1000 END",
         at=_ago(f"({number} - n)"),
         last_seen_at=_ago(f"({number} - n)"),
     )
