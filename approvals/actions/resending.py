@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
@@ -27,7 +29,7 @@ def resend_events(events: QuerySet[OutboxEvent], *, by: User, via: str = Door.AD
 
 def _subject_of(row: OutboxEvent) -> audit.Subject:
     names = ("thread_id", "agent", "tool_name", "tool_call_id")
-    known = {name: str(row.payload.get(name) or "") for name in names}
+    known: dict[str, Any] = {name: str(row.payload.get(name) or "") for name in names}
     run_id = str(row.payload["run_id"])
     scope = row.stream.removesuffix(f":{run_id}")
     return audit.Subject(scope=scope, run_id=run_id, request_id=row.payload.get("request_id"), **known)

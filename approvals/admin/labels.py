@@ -22,6 +22,8 @@ LABELS = frozenset(
         gettext_noop("agent version"),
         gettext_noop("agent"),
         gettext_noop("allow text"),
+        gettext_noop("amount"),
+        gettext_noop("amount pointer"),
         gettext_noop("answer"),
         gettext_noop("api key"),
         gettext_noop("API key"),
