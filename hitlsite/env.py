@@ -13,7 +13,7 @@ from zoneinfo import available_timezones
 
 from django.conf.global_settings import LANGUAGES
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import to_locale
+from django.utils.translation import to_language, to_locale
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -71,6 +71,12 @@ def language(name: str, folders: Collection[Path], *, default: str) -> str:
             f"{locale}/LC_MESSAGES/django.mo to a folder of LOCALE_PATHS."
         )
     return code
+
+
+def offered_languages(folders: Collection[Path], code: str) -> list[str]:
+    """Return the languages that people can choose: this one, English, and those that a folder has a translation for."""
+    found = {to_language(file.parents[1].name) for folder in folders for file in folder.glob("*/LC_MESSAGES/django.mo")}
+    return [code, *sorted({"en", *found} - {code})]
 
 
 def time_zone(name: str, *, default: str) -> str:

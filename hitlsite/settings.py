@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "approvals.access.callers.MachineMiddleware",
+    "hitlsite.languages.LanguageMiddleware",
     "hitlsite.security.LoginRequired",
     "hitlsite.security.RefuseNulInNames",
     "hitlsite.security.RefuseNulInAdmin",
@@ -183,11 +184,10 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 TRUST_FORWARDED_PROTO = env.boolean("TRUST_FORWARDED_PROTO", default=False)
 if TRUST_FORWARDED_PROTO:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Only then: without that header every request would look like plain HTTP and be redirected.
+# Only then: without that header every request would be redirected.
 SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
-#: Seconds for which browsers use only HTTPS after the first visit.
 SECURE_HSTS_SECONDS = env.whole_number("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
-# Subdomains and browsers' preload lists are not for this site to decide.
+# Subdomains and preload lists are not for this site to decide.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -196,10 +196,10 @@ CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 
 #: Folders with translations, of which the first that has a text counts.
 LOCALE_PATHS = [Path(folder) for folder in env.comma_separated("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
-#: The one language of this installation: pages, errors, messages and command lines.
+#: The language of pages, errors, messages and command lines, for all who have not chosen another one.
 LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
-# Django's list, and a language that it does not know but that is translated here.
-LANGUAGES = list({LANGUAGE_CODE: LANGUAGE_CODE, **dict(global_settings.LANGUAGES)}.items())
+HITL_LANGUAGES = env.offered_languages(LOCALE_PATHS, LANGUAGE_CODE)
+LANGUAGES = list({**dict(zip(HITL_LANGUAGES, HITL_LANGUAGES, strict=True)), **dict(global_settings.LANGUAGES)}.items())
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env.time_zone("TIME_ZONE", default="UTC")
@@ -294,7 +294,7 @@ HITL_PROVIDER = env.choice(
 #: For `openai`: any server with OpenAI's Chat Completions API, and the key for it.
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.http_url("OPENAI_BASE_URL", "https://api.openai.com/v1")
-#: The model that answers, unless the agent names one. Only Anthropic's has a default.
+#: The model that answers, unless the agent names one.
 HITL_MODEL = env.text("HITL_MODEL", "" if HITL_PROVIDER == "openai" else "claude-sonnet-5-5")
 #: Seconds for which all tries of one question to a model may take until its first words.
 HITL_MODEL_PATIENCE = env.whole_number("HITL_MODEL_PATIENCE", default=120, lowest=10, highest=1800)

@@ -21,7 +21,7 @@ from django.db.models import Exists, OuterRef
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, override
 
 from approvals.access import permissions
 from approvals.asking.asks import URGENCY
@@ -30,6 +30,7 @@ from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
+from approvals.queries.languages import in_language_of, languages_of
 from approvals.states import Channel, Priority, Route, Status
 
 logger = logging.getLogger(__name__)
@@ -192,7 +193,8 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
         return False
     if not settings.HITL_MAIL:
         raise NotSent(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
-    message = messages.mail(person, requests)
+    with in_language_of(person.pk):
+        message = messages.mail(person, requests)
     connections.close_all()
     try:
         message.send()
@@ -229,9 +231,11 @@ def _push(pk: str, rows: list[OutboxEvent]) -> bool:
     requests = _still_waiting(rows, [found.person]) if found is not None else []
     if found is None or not requests:
         return False
+    language = languages_of([found.person_id])[found.person_id]
     connections.close_all()
     try:
-        status = push.send(found, requests)
+        with override(language):
+            status = push.send(found, requests)
     except http_post.Undelivered as error:
         raise NotSent(str(error), reached=False) from error
     if status in push.GONE:

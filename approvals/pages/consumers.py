@@ -17,6 +17,7 @@ from channels.utils import await_many_dispatch
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
+from django.utils.translation import activate, override
 
 from approvals import queries
 from approvals.access import permissions
@@ -29,6 +30,7 @@ from approvals.pages import assignee_pushes
 from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import tab_counts, visible_request
 from approvals.pages.result_pushes import render_results
+from approvals.queries.languages import languages_of
 from approvals.runtime import database
 from approvals.runtime.cursors import number_from
 from approvals.runtime.sessions import user_of, users_of
@@ -81,6 +83,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if user is None:
             await self.close(LOGGED_OUT)
             return
+        # For what this page sends by itself; what is rendered for many pages is in the language of each.
+        languages = await self.read(_run(languages_of, [user.pk]))
+        activate(languages[user.pk])
         try:
             groups = await self.read(_run(self.groups_for, user))
         except NotFound:
@@ -151,13 +156,20 @@ def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
 def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:
     """Render for each session; None for sessions that have ended."""
     render, args = wanted
-    users, shared = users_of(session_keys), BatchCache()
+    users = users_of(session_keys)
+    languages = languages_of({user.pk for user in users.values()})
+    # What pages share is in one language.
+    shared = {language: BatchCache() for language in languages.values()}
     permissions.load_permissions(users.values())
+
+    def rendered(user: User, language: str) -> str:
+        with override(language):
+            return shared[language].once(("person", user.pk), lambda: render(user, shared[language], *args))
 
     def for_page(key: str) -> str | Exception | None:
         user = users.get(key)
         try:
-            return None if user is None else shared.once(("person", user.pk), lambda: render(user, shared, *args))
+            return None if user is None else rendered(user, languages[user.pk])
         except Exception as error:
             # An error on one page must not affect the others.
             return error

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.keys import SCOPES
@@ -20,6 +22,7 @@ from approvals.models.preferences import MAX_HOLD, Preferences
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound.outbox import EVENTS
 from approvals.queries.administration.people import roles_by_group, teams
+from approvals.queries.languages import name_of_language
 from approvals.runtime.text import visible
 
 #: What each scope of a key allows, for people.
@@ -37,6 +40,13 @@ def zone_choices() -> list[tuple[str, str]]:
     return [(name, name) for name in sorted(available_timezones()) if not name.startswith("Etc/")]
 
 
+def language_choices() -> list[tuple[str, str]]:
+    """Return the languages that can be chosen, each under its own name."""
+    own = name_of_language(settings.LANGUAGE_CODE)
+    others = [(code, name_of_language(code)) for code in settings.HITL_LANGUAGES]
+    return [("", gettext("As this installation (%(language)s)") % {"language": own}), *others]
+
+
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """How pages look and work."""
 
@@ -47,10 +57,17 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
         help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
     )
 
+    language = forms.ChoiceField(label=_("Language"), required=False, choices=language_choices)
+
     class Meta:
         model = Preferences
-        fields = ("theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
+        fields = ("language", "theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
         widgets: ClassVar = {"theme": forms.RadioSelect, "density": forms.RadioSelect}
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if len(settings.HITL_LANGUAGES) < 2:
+            del self.fields["language"]
 
 
 class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only

@@ -11,8 +11,8 @@ from django.core.mail import EmailMessage
 from django.db import connections
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from approvals.access.rate_limits import Limit
@@ -29,6 +29,7 @@ from approvals.pages.settings.forms import PreferencesForm, QuietHoursForm
 from approvals.pages.settings.guards import status_of
 from approvals.queries.administration.deliveries import rules_for
 from approvals.queries.administration.people import roles_of, sessions_of, subscriptions_of, teams
+from approvals.queries.languages import in_language_of, name_of_language
 from approvals.queries.preferences import preferences_of
 from approvals.states import Channel, Kind
 
@@ -58,10 +59,11 @@ def display(request: SignedIn) -> HttpResponse:
     form = PreferencesForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_bound and form.is_valid():
         choosing.store_preferences(request.user, form.cleaned_data)
-        messages.success(request, _("Your settings are saved."))
+        with in_language_of(request.user.pk):
+            messages.success(request, _("Your settings are saved."))
         return redirect("approvals:display")
     # The form has changed `stored`; the page goes by what is in the database.
-    language = dict(settings.LANGUAGES).get(get_language() or "", "")
+    language = "" if len(settings.HITL_LANGUAGES) > 1 else name_of_language(settings.LANGUAGE_CODE)
     context = {"form": form, "here": "display", "preferences": preferences_of(request.user), "language": language}
     return render(request, "approvals/settings/display.html", context, status=status_of(form))
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pausepoint
+import pausepoint.desk as pausepoint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pausepoint import Answer, Call, Lost, Pause
+from pausepoint.desk import Answer, Call, Lost, Pause
 
 from approvals.api.rest.documents import NewRequest
 

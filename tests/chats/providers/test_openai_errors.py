@@ -85,7 +85,7 @@ def forever(*events):
 
 async def test_a_server_that_keeps_sending_after_the_end_does_not_keep_the_answer(server, monkeypatch):
     server.will(forever(*answer("Hi"), chunk({})), forever(*answer("Hi"), chunk({})))
-    assert await ask(server, by=provider(server, longest=0.3), model=OLD) == [text("Hi")]
+    assert await ask(server, by=provider(server, longest=1.0), model=OLD) == [text("Hi")]
     # Nor is it kept until the longest answer would end.
     monkeypatch.setattr(openai_provider, "USAGE_WAIT", 0.1)
     assert await ask(server, model=OLD) == [text("Hi")]
