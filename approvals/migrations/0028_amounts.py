@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Nullable columns, which neither database writes into the rows that exist."""
 
     dependencies = [
-        ('approvals', '0026_settings_of_people_and_priorities'),
+        ('approvals', '0027_language_of_a_person'),
     ]
 
     operations = [
