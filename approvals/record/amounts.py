@@ -14,6 +14,8 @@ from typing import Any
 DEFAULT = "/amount"
 #: A plain decimal number as text; longer ones are rather account numbers.
 DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+#: Longer pointers are not stored with a request; forms refuse them.
+MAX_POINTER = 200
 ABSENT = object()
 
 
@@ -55,7 +57,8 @@ def _number(found: Any, *, texts: bool) -> float | None:
 
 def amount_pointer(value: Any, key_fields: Iterable[str]) -> str | None:
     """Return the first of these pointers that points to a number; None if it is DEFAULT, or none does."""
-    found = next((one for one in key_fields if amount_at(value, one) is not None), None)
+    usable = (one for one in key_fields if 0 < len(one) <= MAX_POINTER)
+    found = next((one for one in usable if amount_at(value, one) is not None), None)
     return None if found == DEFAULT else found
 
 

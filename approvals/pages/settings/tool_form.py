@@ -28,7 +28,10 @@ class ToolForm(forms.Form):
         label=_("Key fields"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "json"}),
-        help_text=_("JSON pointers into the input, one per line, such as /amount or /customer/name. Shown in lists."),
+        help_text=_(
+            "JSON pointers into the input, one per line, such as /amount or /customer/name. Shown in lists. "
+            "The first number among them is the amount in the audit log."
+        ),
     )
     min_priority = forms.ChoiceField(
         label=_("Priority at least"),

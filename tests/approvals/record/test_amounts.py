@@ -73,11 +73,12 @@ def test_without_key_fields_the_amount_is_the_member_of_that_name(given, amount)
         (["/order/lines/1/price"], "/order/lines/1/price"),
         (["/orderId", "/absent", "/order"], None),
         (["/big", "/order/total"], "/order/total"),
+        (["", f"/{'x' * 200}", "/order/total"], "/order/total"),
     ],
 )
 def test_the_first_key_field_with_a_number_is_the_amount(key_fields, pointer):
     order = {"total": 99.5, "lines": [{"price": 1}, {"price": 2}]}
-    given = {"amount": 120, "orderId": "4711", "big": float("inf"), "order": order}
+    given = {"amount": 120, "orderId": "4711", "big": float("inf"), "order": order, "x" * 200: 5}
     assert amount_pointer(given, key_fields) == pointer
 
 
