@@ -87,6 +87,24 @@ def _opens_api_page(request: HttpRequest) -> bool:
     return named == "api:index" and "text/html" in request.headers.get("Accept", "")
 
 
+class WrongMethodPage:
+    """Says in words that an address takes only what a form sends, in place of Django's empty page."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
+            return response
+        words = _("This address only takes what a form sends. Go back and press the button again.")
+        page = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
+        # The headers of the others that have handled the response stay.
+        response.content = page.content
+        response.headers["Content-Type"] = page.headers["Content-Type"]
+        return response
+
+
 class _BeforeView:
     """Middleware that looks at a request once its view is known."""
 

@@ -69,6 +69,7 @@ MIDDLEWARE = [
     "approvals.access.callers.MachineMiddleware",
     "hitlsite.languages.LanguageMiddleware",
     "hitlsite.security.LoginRequired",
+    "hitlsite.security.WrongMethodPage",
     "hitlsite.security.RefuseNulInNames",
     "hitlsite.security.RefuseNulInAdmin",
     "allauth.account.middleware.AccountMiddleware",
@@ -213,8 +214,7 @@ if not DEBUG:
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
     }
-WHITENOISE_USE_FINDERS = DEBUG
-WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 
 LOGGING = {
     "version": 1,
