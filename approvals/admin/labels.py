@@ -225,6 +225,7 @@ LABELS = frozenset(
         gettext_noop("tail"),
         gettext_noop("target"),
         gettext_noop("text"),
+        gettext_noop("language"),
         gettext_noop("theme"),
         gettext_noop("thread id"),
         gettext_noop("thread url"),

@@ -64,7 +64,12 @@ def display(request: SignedIn) -> HttpResponse:
         return redirect("approvals:display")
     # The form has changed `stored`; the page goes by what is in the database.
     only_language = "" if len(settings.HITL_LANGUAGES) > 1 else name_of_language(settings.LANGUAGE_CODE)
-    context = {"form": form, "here": "display", "preferences": preferences_of(request.user), "only_language": only_language}
+    context = {
+        "form": form,
+        "here": "display",
+        "preferences": preferences_of(request.user),
+        "only_language": only_language,
+    }
     return render(request, "approvals/settings/display.html", context, status=status_of(form))
 
 
