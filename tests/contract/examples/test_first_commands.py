@@ -67,6 +67,7 @@ NOT_RUN = {
     "examples/ai-sdk/README.md: cd examples/ai-sdk": NPM,
     "examples/bakery/README.md: .venv/bin/python manage.py test": "test_examples.py runs it",
     "examples/cedar/README.md: cd examples/cedar": NPM,
+    "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
     "examples/langgraph/README.md: .venv/bin/pip": ENVIRONMENT,
     "examples/langgraph/README.md: .venv/bin/python": AGENTS,
     "examples/plain-script/README.md: .venv/bin/pip": ENVIRONMENT,

@@ -114,6 +114,7 @@ ON_RECORD = [
     "Webhook changed",
     "API key created",
     "Person changed",
+    "Invitation sent or withdrawn",
     "Person added",
     "Team changed",
 ]
@@ -125,7 +126,7 @@ def add_person(page, name: str, *roles: str) -> str:
     page.get_by_label("Username", exact=True).fill(name)
     for role in ("Requester", *roles):
         page.get_by_role("checkbox", name=f"{role}: ").set_checked(role in roles)
-    press(page, "Add")
+    press(page, "Add and invite")
     return copied(page, "Link to set a password")
 
 
