@@ -152,6 +152,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
     press(page, "Save")
     go(page, "People and teams")
     assert page.locator(".people .row", has_text="erin").locator(".badge").all_inner_texts() == [
+        "Invited",
         "Approver",
         "Night shift",
     ]
