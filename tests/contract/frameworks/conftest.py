@@ -54,6 +54,14 @@ class Agent:
         requests = until(found, f"{how_many} requests wait", SOON)
         return {one["tool_name"] or one["title"]: one for one in requests}
 
+    def killed_while_asking(self, how_many: int) -> dict[str, dict[str, Any]]:
+        """Start the program and kill it when so many requests wait; return them, as `waiting` does."""
+        program = self.start()
+        waiting = self.waiting(how_many)
+        program.kill()
+        program.communicate()
+        return waiting
+
     def decide(self, request: dict[str, Any], verdict: str, **said: Any) -> None:
         reply = self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
         assert reply.status == 200, reply

@@ -22,10 +22,7 @@ def test_openai_agents_run_what_was_approved_once_and_nothing_else(agent):
 
 
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
-    first = agent.start()
-    waiting = agent.waiting(2)
-    first.kill()
-    first.communicate()
+    waiting = agent.killed_while_asking(2)
     agent.decide(waiting["refund"], "approve")
     agent.decide(waiting["drop"], "reject")
     second = agent.start()

@@ -26,10 +26,7 @@ def test_pydantic_ai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
 
 
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
-    first = agent.start()
-    waiting = agent.waiting(3)
-    first.kill()
-    first.communicate()
+    waiting = agent.killed_while_asking(3)
     agent.decide(waiting["refund"], "approve")
     agent.decide(waiting["drop"], "reject")
     agent.decide(waiting["Which colour?"], "reject", comment="I do not know")
