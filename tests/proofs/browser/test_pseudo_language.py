@@ -41,7 +41,7 @@ READ = """() => {
 }"""
 #: Names, which are the same in every language.
 NAMES = (
-    "Pausepoint", "OpenAPI 3.1", "OpenAPI", "JSONL", "JSON", "CSV", "API", "UTC", "p95",
+    "Pausepoint", "English", "OpenAPI 3.1", "OpenAPI", "JSONL", "JSON", "CSV", "API", "UTC", "p95",
     "Django", "Python", "SQLite", "Redis", "GB", "Chrome", "Linux", "macOS",
     "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
 )  # fmt: skip
