@@ -83,14 +83,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if user is None:
             await self.close(LOGGED_OUT)
             return
-        # For what this page sends by itself; what is rendered for many pages is in the language of each.
-        languages = await self.read(_run(languages_of, [user.pk]))
-        activate(languages[user.pk])
         try:
-            groups = await self.read(_run(self.groups_for, user))
+            language, groups = await self.read(_run(self._language_and_groups, user))
         except NotFound:
             await self.close(NOT_FOUND)
             return
+        # For what this page sends by itself; what is rendered for many pages is in the language of each.
+        activate(language)
         # Join the groups before catching up, so that a change in between is pushed twice rather than never.
         await listeners.wait_until_ready(*self.subscription.join(groups))
         liveness.add_page(self)
@@ -105,6 +104,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         liveness.remove_page(self)
+
+    def _language_and_groups(self, user: User) -> tuple[str, list[str]]:
+        return languages_of([user.pk])[user.pk], self.groups_for(user)
 
     def groups_for(self, user: User) -> list[str]:
         """Return the channel groups of this page. Raise NotFound if the user may not see it."""
