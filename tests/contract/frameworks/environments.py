@@ -9,6 +9,7 @@ of clients/python, as built: what `pip install pausepoint` would install.
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import venv
@@ -34,6 +35,8 @@ def python(name: str) -> Path:
 
 def make(name: str) -> None:
     """Make the environment, or bring it up to date."""
+    # Files of an earlier build would be packed again, also those that are gone by now.
+    shutil.rmtree(CLIENT / "build", ignore_errors=True)
     pip = [str(python(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if _stamp(name, "packages") != _packages(name):
         venv.create(folder(name), with_pip=True, clear=True)
