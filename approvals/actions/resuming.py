@@ -6,6 +6,7 @@ All actions hold the lock of the workflow, and each change is one conditional UP
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
@@ -106,6 +108,7 @@ class Taken:
     resumption: Resumption
     token: str = field(repr=False)
     state: str | None = field(repr=False)
+    replayed: bool = False
 
 
 def progress(resumption: Resumption) -> dict[str, Any]:
@@ -121,21 +124,25 @@ def keep_state(request: ApprovalRequest, state: str) -> None:
     ResumeState.objects.create(request=request, sealed=seal(state))
 
 
-def take_resume(request_id: UUID, *, by: Actor, via: Door, worker: str, lease: timedelta) -> Taken:
-    """Hand out the resume of a request for the time of a lease.
+def take_resume(
+    request_id: UUID, *, by: Actor, via: Door, worker: str, lease: timedelta, idempotency_key: str | None = None
+) -> Taken:
+    """Hand out the resume of a request for the time of a lease; a repeat with the same key gets the same while it holds it.
 
     NotFound, NotAllowed (only its client), NotDecided, ResumeTaken, AlreadyResumed, StateErased, StateUnreadable.
     """
     with transaction.atomic():
         locked = _lock(request_id, by)
         expire_if_overdue(locked)
-        request, now = locked.request, locked.now
-        if not request.pending:
-            return _take(request, now, by, via, worker, lease)
+        if not locked.request.pending:
+            holder = f"{by.get_username()} ({visible(worker)[:MAX_WORKER]})" if worker else by.get_username()
+            token = _token(request_id, by, idempotency_key)
+            return _take(locked, token, holder, lease, by=by, via=via)
     raise NotDecided
 
 
-def _take(request: ApprovalRequest, now: datetime, by: Actor, via: Door, worker: str, lease: timedelta) -> Taken:
+def _take(locked: Locked, token: str, holder: str, lease: timedelta, *, by: Actor, via: Door) -> Taken:
+    request, now = locked.request, locked.now
     before = _resumption_of(request)
     if before is None:
         before = Resumption.objects.create(request=request)
@@ -144,12 +151,13 @@ def _take(request: ApprovalRequest, now: datetime, by: Actor, via: Door, worker:
     # Before the token is handed out: a state that cannot be read is not taken.
     kept = ResumeState.objects.filter(request=request).first()
     state = None if kept is None else unseal(kept.sealed)
+    if _of(request, **_mine(token), leased_until__gt=now).exists():
+        return Taken(request=request, resumption=before, token=token, state=state, replayed=True)
     if before.held:
         _note_loss(request, before, now)
-    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     changes = {
         "token_digest": _digest(token),
-        "holder": f"{by.get_username()} ({visible(worker)[:MAX_WORKER]})" if worker else by.get_username(),
+        "holder": holder,
         "attempt": before.attempt + 1,
         "taken_at": now,
         "leased_until": now + lease,
@@ -159,6 +167,14 @@ def _take(request: ApprovalRequest, now: datetime, by: Actor, via: Door, worker:
     taken = _fresh(request)
     _publish(TAKEN, request, taken, actor=by, via=via, until=utc(now + lease))
     return Taken(request=request, resumption=taken, token=token, state=state)
+
+
+def _token(request_id: UUID, by: Actor, idempotency_key: str | None) -> str:
+    """Return a new token, or the one of this key, so that a response that got lost can be repeated without storing it."""
+    if idempotency_key is None:
+        return TOKEN_PREFIX + secrets.token_urlsafe(32)
+    named = json.dumps([str(request_id), by.pk, idempotency_key])
+    return TOKEN_PREFIX + salted_hmac("approvals.resume-token", named, algorithm="sha256").hexdigest()
 
 
 def renew_resume(request_id: UUID, token: str, *, by: Actor, lease: timedelta) -> Resumption:

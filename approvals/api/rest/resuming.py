@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -15,8 +15,11 @@ from approvals.api.bodies import REPLAYED
 from approvals.api.rest.callers import client_of, problems
 from approvals.api.rest.documents import RequestDocument
 from approvals.api.rest.fields import Document, JsonBody, Moment, only_known, shown_with
+from approvals.api.rest.requests import IdempotencyKey
 from approvals.api.rest.shapes import document
+from approvals.models import ApprovalRequest
 from approvals.models.resuming import MAX_WORKER, Resumption
+from approvals.record import audit
 from approvals.states import Door
 
 router = Router(tags=["Resuming"])
@@ -74,9 +77,18 @@ class ResumeDocument(BaseModel):
     completed_at: Moment | None
 
 
+class KnownResult(BaseModel):
+    """The result that was reported for the approved call of a request: it has run, so it must not run again."""
+
+    state: str
+    output: Any
+    error: str
+
+
 class TakenDocument(ResumeDocument):
     token: str = Field(description="Shown once; the other calls need it.")
     state: str | None = Field(description="The `resume_state` of the request; null if it has none.")
+    result: KnownResult | None = Field(description="What was reported for the call already, by an earlier attempt.")
     request: RequestDocument
 
 
@@ -86,18 +98,30 @@ class TakenDocument(ResumeDocument):
     summary="Take the resume of a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def take_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewTake, JsonBody(...)]) -> TakenDocument:
+def take_resume(
+    request: HttpRequest,
+    request_id: UUID,
+    sent: Annotated[NewTake, JsonBody(...)],
+    response: HttpResponse,
+    idempotency_key: IdempotencyKey = None,
+) -> TakenDocument:
     """Needs the scope `ask`, and the user whose key made the request. Only one caller has the resume at a time, for
     `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while somebody
     has it, and `already_resumed` for ever after a completion. An `attempt` above 1 says that somebody had it before.
+    Repeating an `Idempotency-Key` returns the same token while that holds the resume.
     """
     caller = client_of(request, "ask")
     only_known(request, set())
     lease = timedelta(seconds=sent.lease_seconds)
-    taken = actions.take_resume(request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease)
+    taken = actions.take_resume(
+        request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
+    )
+    _mark_replayed(response, taken.replayed)
     found = queries.get_request_for(caller.user, request_id)
     progress = _progress(taken.resumption).model_dump()
-    return TakenDocument(**progress, token=taken.token, state=taken.state, request=document(found))
+    return TakenDocument(
+        **progress, token=taken.token, state=taken.state, result=_known_result(found), request=document(found)
+    )
 
 
 @router.post(
@@ -143,9 +167,21 @@ def complete_resume(
     caller = client_of(request, "ask")
     only_known(request, set())
     completed, new = actions.complete_resume(request_id, sent.token, by=caller.actor, via=Door.REST)
-    if not new:
-        response.headers[REPLAYED] = "true"
+    _mark_replayed(response, not new)
     return _progress(completed)
+
+
+def _mark_replayed(response: HttpResponse, replayed: bool) -> None:
+    if replayed:
+        response.headers[REPLAYED] = "true"
+
+
+def _known_result(request: ApprovalRequest) -> KnownResult | None:
+    entry = audit.reports_of([request])[request.pk].result
+    if entry is None:
+        return None
+    data = entry.data
+    return KnownResult(state=data["state"], output=data["output"], error=data["error_text"])
 
 
 def _progress(resumption: Resumption) -> ResumeDocument:

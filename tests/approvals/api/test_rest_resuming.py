@@ -154,6 +154,28 @@ def test_who_was_too_slow_can_complete_while_nobody_else_has_taken_it(agent, app
     assert take(agent, path).refusal == (409, "already_resumed")
 
 
+def test_a_repeat_of_a_take_gets_the_same_token_while_that_holds_the_resume(agent, approver):
+    path, key = decided(agent, approver), {"idempotency_key": "try-1"}
+    first, again = (agent.post(f"{path}/resume", {"by": "worker-1"}, **key) for _ in range(2))
+    assert (first.status, first.replayed, again.status, again.replayed) == (200, False, 200, True)
+    assert first.body == again.body
+    assert agent.post(f"{path}/resume", {}, idempotency_key="try-2").refusal == (409, "resume_taken")
+    agent.post(f"{path}/resume/complete", {"token": first.body["token"]})
+    assert agent.post(f"{path}/resume", {}, **key).refusal == (409, "already_resumed")
+    assert [event for event, _name, _data in events(path)] == ["resume.taken", "resume.completed"]
+
+
+def test_a_result_that_was_reported_is_told_to_the_next_attempt(agent, approver):
+    path = decided(agent, approver)
+    taken = take(agent, path).body
+    assert taken["result"] is None
+    digest = taken["request"]["decision"]["approved_digest"]
+    agent.post(f"{path}/result", {"input_digest": digest, "output": {"refunded": 120}})
+    end_lease(path)
+    again = take(agent, path).body
+    assert again["result"] == {"state": "succeeded", "output": {"refunded": 120}, "error": ""}
+
+
 def test_only_the_one_who_asked_resumes(agent, approver):
     path, stranger = decided(agent, approver), Machine(mallory())
     assert take(stranger, path).refusal == (404, "not_found")
