@@ -78,7 +78,7 @@ async def store(
         workflow["workflow_title"] = workflow_title
     requests: list[Mapping[str, Any]] = []
     for place, one in enumerate(wanted, 1):
-        more = {**one.fields, **workflow}
+        more: dict[str, Any] = {**one.fields, **workflow}
         if place == len(wanted):
             known = {asked.call.id: request["id"] for asked, request in zip(wanted, requests, strict=False)}
             more["resume_state"] = json.dumps({"run": run, "requests": known, "last": one.call.id}, ensure_ascii=False)
@@ -118,11 +118,11 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
         )
 
 
-def taken_by_other(refused: Refused) -> Resumption:
+def taken_by_other(refused: Refused, output: Any = None) -> Resumption:
     """Return that another process resumes; raise any other refusal again."""
     if refused.code not in {"resume_taken", "already_resumed"}:
         raise refused
-    return Resumption("taken", by=(refused.problem.get("resume") or {}).get("by") or "")
+    return Resumption("taken", output, by=(refused.problem.get("resume") or {}).get("by") or "")
 
 
 async def end_workflow(desk: AsyncDesk, workflow_id: str) -> None:

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import TypeAdapter
 from pydantic_ai import Agent, AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart
@@ -24,8 +25,6 @@ from pydantic_ai.tools import (
     ToolDefinition,
     ToolDenied,
 )
-
-from pydantic import TypeAdapter
 
 from pausepoint import calls, durable
 from pausepoint.calls import AnyDesk, ToolCall

@@ -10,6 +10,7 @@ import program
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from pausepoint import AsyncDesk, Desk
 
 THREAD = sys.argv[1]
@@ -45,6 +46,7 @@ names = program.run_page(
         ),
         "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)],
         "desk": AsyncDesk() if ON_A_LOOP else Desk(),
+        "checkpointer": InMemorySaver(),
     },
 )
 said = {"messages": [("user", "refund 4711")]}

@@ -1,0 +1,72 @@
+"""What programs share that keep a run at Pausepoint and resume it: `stored.py THREAD FOLDER begin|resume HOW_MANY`.
+
+They leave a line in FOLDER/ran for each tool that runs. HANG=tool or HANG=model never returns from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+THREAD, FOLDER, MODE = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+HOW_MANY = int(sys.argv[4])
+LEASE = int(os.environ.get("LEASE", "60"))
+
+
+def ran(what: str) -> None:
+    """Note that something runs now, in this process or another one."""
+    with (FOLDER / "ran").open("a") as file:
+        file.write(f"{what}\n")
+
+
+def hang_in(where: str) -> None:
+    if os.environ.get("HANG") == where:
+        ran(f"{where} waits")
+        threading.Event().wait()
+
+
+def refund(order: str, amount: int) -> str:
+    """Refund an order."""
+    ran(f"refund {order} {amount}")
+    hang_in("tool")
+    return f"refunded {amount}"
+
+
+def drop(table: str) -> str:
+    """Drop a table."""
+    ran(f"drop {table}")
+    return "dropped"
+
+
+def resume_together(resume: Callable[[int], Any]) -> None:
+    """Resume in so many threads at the same moment, also of other processes; tell what each has got."""
+    found: list[Any] = [None] * HOW_MANY
+    ready = threading.Barrier(HOW_MANY + 1)
+
+    def run(place: int) -> None:
+        ready.wait()
+        while not (FOLDER / "go").exists():
+            time.sleep(0.001)
+        found[place] = resume(place)
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(HOW_MANY)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    print("ready", flush=True)
+    for thread in threads:
+        thread.join()
+    print(json.dumps({"found": found}), flush=True)
+
+
+def until_free(resume: Callable[[], Any]) -> Any:
+    """Resume as soon as no other process does."""
+    while (found := resume()).status == "taken" and "AGAIN" in os.environ:
+        time.sleep(0.1)
+    return found
