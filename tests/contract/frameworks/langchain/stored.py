@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pausepoint import AsyncDesk, Desk
 from pausepoint.langchain import aresume_from_desk
-from resumers import HOW_MANY, LEASE, MODE, THREAD
+from resumers import LEASE, MODE, THREAD
 
 CONFIG = {"configurable": {"thread_id": THREAD}}
 FILE = str(resumers.FOLDER / "threads.sqlite3")
