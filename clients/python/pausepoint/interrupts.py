@@ -159,7 +159,9 @@ def _human_interrupt(value: Mapping[str, Any], key: _Key, place: int) -> Questio
             return {"type": "response", "args": calls.refusal(outcome)}
         return {"type": "ignore", "args": None}
 
-    return Question(call.name if question else call.title, fields, told, "" if question else call.name, call.input)
+    return Question(
+        call.question_title if question else call.title, fields, told, "" if question else call.name, call.input
+    )
 
 
 # Values of the graph's own

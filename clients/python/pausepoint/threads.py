@@ -155,7 +155,9 @@ class _Step:
 
 def _call_ids(state: Any, questions: Sequence[Question]) -> list[str]:
     """Return the ids of the calls that are asked about: a batched request does not name them."""
-    last: list[Any] = next((found for each in reversed(_messages(state)) if (found := getattr(each, "tool_calls", None))), [])
+    last: list[Any] = next(
+        (found for each in reversed(_messages(state)) if (found := getattr(each, "tool_calls", None))), []
+    )
     left, found = list(last), []
     for one in questions:
         same = next((call for call in left if one.name and (call["name"], call["args"]) == (one.name, one.args)), None)

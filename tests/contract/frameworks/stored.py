@@ -41,8 +41,7 @@ class Stored:
         """Run the program until it has asked and ended; return the waiting requests by tool or title."""
         found = told(self.start("begin", **environment))
         assert (found["status"], self.ran()) == ("waiting", [])
-        items = self.agent.approver.send("GET", "/requests?status=pending").body["items"]
-        mine = [one for one in items if self.thread in f"{one['tool_call_id']} {one['thread_id']}"]
+        mine = self.agent.every_waiting()
         self.waiting_id = mine[0]["id"]
         return {one["tool_name"] or one["title"]: one for one in mine}
 

@@ -8,26 +8,17 @@ from typing import Any
 
 import program
 import resumers
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from model import Model
 from pausepoint import AsyncDesk, Desk
 from pausepoint.langchain import aresume_from_desk
 from resumers import LEASE, MODE, THREAD
 
 CONFIG = {"configurable": {"thread_id": THREAD}}
 FILE = str(resumers.FOLDER / "threads.sqlite3")
-
-
-class Model(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **_: Any) -> Model:
-        return self
-
-    def _generate(self, *given: Any, **more: Any) -> Any:
-        resumers.hang_in("model")
-        return super()._generate(*given, **more)
 
 
 def wanted(name: str, args: dict[str, Any]) -> dict[str, Any]:

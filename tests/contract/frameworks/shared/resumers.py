@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-THREAD, FOLDER, MODE = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-HOW_MANY = int(sys.argv[4])
+_given = dict(enumerate(sys.argv))
+THREAD, FOLDER, MODE = _given[1], Path(_given.get(2, ".")), _given.get(3, "")
+HOW_MANY = int(_given.get(4, "1"))
 LEASE = int(os.environ.get("LEASE", "60"))
 
 
