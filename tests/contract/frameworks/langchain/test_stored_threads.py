@@ -38,6 +38,7 @@ def test_a_stored_thread_is_asked_once_and_resumed_with_the_decisions(stored, lo
         assert stored.record(request) == ["resume.taken", "resume.completed"]
 
 
+@pytest.mark.shows("langchain", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     waiting = stored.begin()
     stored.agent.decide(waiting["drop"], "reject")
@@ -52,6 +53,7 @@ def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     ("tool", ["refund 4711 250", "tool waits", "refund 4711 250"]),
     ("model", ["refund 4711 250", "model waits"]),
 ])  # fmt: skip
+@pytest.mark.shows("langchain", "crash")
 def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where, ran):
     waiting = stored.begin()
     stored.agent.decide(waiting["drop"], "reject")

@@ -43,6 +43,7 @@ def test_a_stored_run_goes_on_with_all_decisions_and_is_stored_again(stored):
         assert stored.record(request) == ["resume.taken", "resume.completed"]
 
 
+@pytest.mark.shows("openai-agents", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     waiting = approved(stored)
     check_one_ran(stored.resume(programs=2, threads=4))
@@ -54,6 +55,7 @@ def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     ("tool", ["refund 4711 250", "tool waits", "refund 4711 250"], "refunded 250"),
     ("model", ["refund 4711 250", "model waits"], "This call has run already, and returned: refunded 250"),
 ])  # fmt: skip
+@pytest.mark.shows("openai-agents", "crash")
 def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where, ran, output):
     waiting = approved(stored)
     stored.killed_in(where)

@@ -35,6 +35,7 @@ def test_a_stored_run_goes_on_with_all_decisions_in_another_process(stored):
     assert [stored.record(one) for one in waiting.values()] == [["resume.taken", "resume.completed"]] * 3
 
 
+@pytest.mark.shows("pydantic-ai", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     decided(stored)
     check_one_ran(stored.resume(programs=2, threads=4))
@@ -46,6 +47,7 @@ def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     ("model", ["refund 4711 250", "model waits"],
      ["denied", "This call has run already, and returned: refunded 250"]),
 ])  # fmt: skip
+@pytest.mark.shows("pydantic-ai", "crash")
 def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where, ran, told):
     waiting = decided(stored)
     stored.killed_in(where)
