@@ -63,6 +63,8 @@ def pause_of(interrupt: Any, thread: str) -> Pause:
     if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         call = key.call(value["name"], value["args"])
         one = _action(value, _allowed_by(schema), call, str(value.get("tool_call_id") or ""))
+        if one.name and (edits := _schema_of_edits(schema)):
+            one.fields["response_schema"] = edits
         return Pause(interrupt.id, [one], _only)
     if inbox := _inbox(value):
         questions = [_human_interrupt(each, key, place) for place, each in enumerate(inbox)]
@@ -102,6 +104,17 @@ def _allowed_by(schema: Any) -> Sequence[str]:
         return list(mapping)
     only = ((schema.get("properties") or {}).get("type") or {}).get("const")
     return [only] if only else ALL
+
+
+def _schema_of_edits(schema: Any) -> dict[str, Any] | None:
+    """Return what changed arguments must look like: LangGraph refuses others, and then no decision is left to give."""
+    defined = dict(schema.get("$defs") or {}) if isinstance(schema, Mapping) else {}
+    args = ((defined.get("EditedAction") or {}).get("properties") or {}).get("args")
+    if not isinstance(args, Mapping):
+        return None
+    found = defined.get(str(args.get("$ref", "")).removeprefix("#/$defs/"), args)
+    own = {name: each for name, each in defined.items() if not name.endswith(("Decision", "EditedAction"))}
+    return {**found, "$defs": own} if own else dict(found)
 
 
 def _action(action: Mapping[str, Any], allowed: Sequence[str], call: ToolCall, call_id: str = "") -> Question:

@@ -82,6 +82,19 @@ def test_a_tool_approval_takes_what_its_schema_allows(schema, question):
     )
 
 
+def test_changed_arguments_of_a_tool_approval_have_to_match_the_schema_of_the_tool():
+    line = {"type": "object", "properties": {"sku": {"type": "string"}}}
+    refund = {"type": "object", "properties": {"lines": {"items": {"$ref": "#/$defs/Line"}}}}
+    edited = {"properties": {"name": {"const": "refund"}, "args": {"$ref": "#/$defs/refund"}}}
+    schema = {
+        "$defs": {"EditDecision": {}, "EditedAction": edited, "Line": line, "refund": refund},
+        "discriminator": {"mapping": {"approve": "#", "edit": "#"}},
+    }
+    value = {"type": "tool_approval", "tool_call_id": "c1", "name": "refund", "args": ARGS, "description": "d"}
+    (asked,) = pause(value, schema).questions
+    assert asked.fields["response_schema"] == refund | {"$defs": {"Line": line, "refund": refund}}
+
+
 @pytest.mark.parametrize(("config", "made", "answer"), [
     ({"allow_accept": True}, APPROVED, {"type": "accept", "args": None}),
     ({"allow_edit": True}, EDITED, {"type": "edit", "args": {"action": "refund", "args": CHANGED}}),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.contract.frameworks import environments
-from tests.support.machine import Remote
+from tests.support.machine import Remote, Reply
 from tests.support.processes.server import Server, until
 from tests.support.services import missing
 
@@ -67,8 +67,11 @@ class Agent:
         return waiting
 
     def decide(self, request: dict[str, Any], verdict: str, **said: Any) -> None:
-        reply = self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
+        reply = self.try_to_decide(request, verdict, **said)
         assert reply.status == 200, reply
+
+    def try_to_decide(self, request: dict[str, Any], verdict: str, **said: Any) -> Reply:
+        return self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
 
     def withdraw(self, request: dict[str, Any], comment: str) -> None:
         reply = self.asker.send("POST", f"/requests/{request['id']}/cancel", {"comment": comment})

@@ -32,6 +32,8 @@ def test_every_shape_of_an_interrupt_gets_the_answer_that_it_expects(agent):
     agent.decide(inbox_drop, "reject", comment="Keep it")
     agent.decide(waiting["Which inbox?"], "respond", answer="that one")
     agent.decide(waiting["First?"], "respond", answer="one")
+    refused = agent.try_to_decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": "all"})
+    assert (refused.status, list(refused.body["errors"])) == (422, ["edited_input.amount"])
     agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
     agent.decide(call_drop, "reject", comment="Not on a Friday")
     agent.decide(waiting["Which colour?"], "respond", answer="red")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import Any
 
 import program
@@ -12,7 +11,7 @@ import resumers
 from agents import Agent, RunResult, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 from pausepoint import AsyncDesk
-from resumers import LEASE, MODE, THREAD
+from resumers import MODE, THREAD
 
 set_tracing_disabled(True)
 
@@ -73,22 +72,9 @@ async def begin() -> dict[str, Any]:
         return told(await names_of_the_page(desk)["begin"]())
 
 
-async def go_on() -> dict[str, Any]:
-    async with AsyncDesk() as desk:
-        names = names_of_the_page(desk)
-        while True:
-            if LEASE == 60:
-                found = await names["go_on"](sys.argv[5])
-            else:
-                found = await names["resume_from_desk"](names["agent"], desk, sys.argv[5], lease=LEASE)
-            if found.status != "taken" or "AGAIN" not in os.environ:
-                return told(found)
-            await asyncio.sleep(0.1)
-
-
 def resumed(place: int) -> dict[str, Any]:
     try:
-        return asyncio.run(go_on())
+        return told(resumers.resume_stored(names_of_the_page, "agent"))
     except Exception as error:
         return {"status": type(error).__name__}
 

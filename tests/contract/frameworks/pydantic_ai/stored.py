@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from typing import Any
 
 import program
@@ -13,7 +11,7 @@ from pausepoint import AsyncDesk
 from pydantic_ai import CallDeferred, ToolReturnPart
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from resumers import LEASE, MODE, THREAD
+from resumers import MODE, THREAD
 
 
 def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -54,20 +52,7 @@ async def begin() -> dict[str, Any]:
         return told(await names_of_the_page(desk)["begin"]())
 
 
-async def go_on() -> dict[str, Any]:
-    async with AsyncDesk() as desk:
-        names = names_of_the_page(desk)
-        while True:
-            if LEASE == 60:
-                found = await names["go_on"](sys.argv[5])
-            else:
-                found = await names["resume_from_desk"](names["stored_agent"], desk, sys.argv[5], lease=LEASE)
-            if found.status != "taken" or "AGAIN" not in os.environ:
-                return told(found)
-            await asyncio.sleep(0.1)
-
-
 if MODE == "begin":
     program.tell(**asyncio.run(begin()))
 else:
-    resumers.resume_together(lambda place: asyncio.run(go_on()))
+    resumers.resume_together(lambda place: told(resumers.resume_stored(names_of_the_page, "stored_agent")))

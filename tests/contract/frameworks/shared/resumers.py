@@ -5,6 +5,7 @@ They leave a line in FOLDER/ran for each tool that runs. HANG=tool or HANG=model
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -13,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from pausepoint import AsyncDesk
 
 _given = dict(enumerate(sys.argv))
 THREAD, FOLDER, MODE = _given[1], Path(_given.get(2, ".")), _given.get(3, "")
@@ -67,7 +70,20 @@ def resume_together(resume: Callable[[int], Any]) -> None:
 
 
 def until_free(resume: Callable[[], Any]) -> Any:
-    """Resume as soon as no other process does."""
+    """Resume; with AGAIN, as soon as no other process does."""
     while (found := resume()).status == "taken" and "AGAIN" in os.environ:
         time.sleep(0.1)
     return found
+
+
+def resume_stored(page: Callable[[AsyncDesk], dict[str, Any]], agent: str) -> Any:
+    """Resume the run of the request in the arguments, with the agent of that name on the page."""
+
+    async def once() -> Any:
+        async with AsyncDesk() as desk:
+            names = page(desk)
+            if LEASE == 60:
+                return await names["go_on"](sys.argv[5])
+            return await names["resume_from_desk"](names[agent], desk, sys.argv[5], lease=LEASE)
+
+    return until_free(lambda: asyncio.run(once()))
