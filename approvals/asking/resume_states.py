@@ -11,9 +11,6 @@ from django.utils.translation import gettext as _
 
 from approvals.exceptions import Refusal
 
-#: Characters of a state; in bytes, it has to fit into the body of a request.
-MAX_STATE = 1_000_000
-
 
 class StateUnreadable(Refusal):
     """The stored state was encrypted with a key that is not known any more."""

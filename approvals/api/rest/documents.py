@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 from approvals.actions.rulings import MAX_COMMENT
 from approvals.api.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId, shown_with
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE
-from approvals.asking.resume_states import MAX_STATE
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.runtime.canonical import MAX_BYTES, digest
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
@@ -113,10 +112,11 @@ class NewRequest(Document):
         default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
 
-    resume_state: Annotated[str, Field(min_length=1, max_length=MAX_STATE)] | None = Field(
+    resume_state: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         repr=False,
-        description="What your run continues from. Stored encrypted, shown to nobody, and handed out by `/resume` only.",
+        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to nobody, and "
+        "handed out by `/resume` only.",
     )
 
     @property
