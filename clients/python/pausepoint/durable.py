@@ -97,12 +97,10 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
         raise NotYet(Resumption("waiting", requests=waiting))
     async with contextlib.AsyncExitStack() as held:
         try:
-            last = await held.enter_async_context(desk.resume(pause[0]["id"], by=by, lease=lease))
-            if last.state is None:
-                raise ValueError(f"Request {pause[0]['id']} was made without the state of a run.")
-            stored = json.loads(last.state)
-            ids = {**stored["requests"], stored["last"]: pause[0]["id"]}
-            rest = [one for one in ids.values() if one != pause[0]["id"]]
+            last, request_id = await _take_state(desk, held, [str(request["id"]) for request in pause], by, lease)
+            stored = json.loads(last.state or "")
+            ids = {**stored["requests"], stored["last"]: request_id}
+            rest = list(stored["requests"].values())
             more = await held.enter_async_context(desk.resume(*rest, by=by, lease=lease)) if rest else None
         except Refused as refused:
             raise NotYet(taken_by_other(refused)) from refused
@@ -116,6 +114,20 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
             results={call: result for call, result in results.items() if result is not None},
             resume=last,
         )
+
+
+async def _take_state(
+    desk: AsyncDesk, held: contextlib.AsyncExitStack, request_ids: Sequence[str], by: str, lease: int
+) -> tuple[Resume, str]:
+    """Take the first of these requests that has a state. Those before it were asked by a process that died before it stored
+    its run, so they are given back in the end.
+    """
+    for request_id in request_ids:
+        resume = await held.enter_async_context(desk.resume(request_id, by=by, lease=lease))
+        if resume.state is not None:
+            return resume, request_id
+        resume.give_back("No run was stored with this request.")
+    raise ValueError(f"Request {request_ids[0]} was made without the state of a run.")
 
 
 def taken_by_other(refused: Refused, output: Any = None) -> Resumption:

@@ -9,7 +9,8 @@ import uuid
 from typing import Any
 
 import pytest
-from pausepoint import AsyncDesk, Desk, LeaseLost, Refused
+from pausepoint import AsyncDesk, Desk, LeaseLost, Refused, durable
+from pausepoint.calls import ToolCall
 
 from tests.contract.python_client.test_against_a_server import SOON, agent, decider  # noqa: F401 - fixtures
 from tests.support.processes.server import until
@@ -107,3 +108,27 @@ def test_two_requests_of_one_run_are_resumed_together_on_a_loop(server, agent, d
     for request_id in (first, second):
         with pytest.raises(Refused, match="already_resumed"), desk.resume(request_id):
             pass
+
+
+def test_a_run_is_found_behind_requests_of_a_process_that_died_before_it_stored_its_own(server, agent, decider):  # noqa: F811
+    async def story() -> Any:
+        async with AsyncDesk(server.address, agent.key) as desk:
+            calls = [ToolCall(name, str(uuid.uuid4()), {"of": name}) for name in ("refund", "drop")]
+            wanted = [durable.Wanted(call, question=False) for call in calls]
+            stored = await durable.store(desk, wanted, {"turn": 1})
+            workflow = (await desk.get(stored.request_ids[0]))["workflow_id"]
+            late = await desk.ask("Refund?", tool_name="refund", workflow_id=workflow)
+            with pytest.raises(durable.NotYet) as early:
+                async with durable.stored_run(desk, late["id"]):
+                    pass
+            for request_id in (*stored.request_ids, late["id"]):
+                reply = await asyncio.to_thread(
+                    decider.send, "POST", f"/requests/{request_id}/decision", {"verdict": "approve"}
+                )
+                assert reply.status == 200
+            async with durable.stored_run(desk, late["id"]) as run:
+                found = run.run, {call: outcome.input for call, outcome in run.outcomes.items()}
+            assert found == ({"turn": 1}, {call.id: call.input for call in calls})
+            return len(early.value.resumption.requests)
+
+    assert asyncio.run(story()) == 3
