@@ -104,13 +104,14 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
 
     A wrong key counts against its address. Valid keys from the same address are never refused for it.
     """
+    wrong_token = _token_of(request) is not None
     try:
-        if _token_of(request) is not None:
+        if wrong_token:
             network = rate_limits.network_of(rate_limits.client_address(request))
             rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
     except rate_limits.TooMany as refusal:
         return refusal
-    return NotAuthenticated()
+    return NotAuthenticated(wrong_token=wrong_token)
 
 
 def caller_of(request: HttpRequest) -> Caller:

@@ -29,8 +29,10 @@ from approvals.runtime.canonical import digest
 
 logger = logging.getLogger(__name__)
 
-#: Seconds of a repeated call: less than the minute that some clients and proxies give one.
-ROUND = 45.0
+#: Seconds that a call waits, and one that is repeated: less than the minute that some clients and proxies give one.
+WAIT, ROUND = 25.0, 45.0
+#: Seconds that a call of a patient tool waits.
+PATIENCE = 3600.0
 #: Clients repeat a call ten times at most. The last time, they get an answer instead.
 ROUNDS = 9
 #: Seconds between two signs of life while a call waits, with and without progress.
@@ -53,7 +55,8 @@ class _Waiting:
 
     @property
     def seconds(self) -> float:
-        return ROUND if self.state is not None else self.tool.wait
+        first = PATIENCE if self.tool.patient else WAIT
+        return first if self.state is None else ROUND
 
     @property
     def repeats(self) -> bool:

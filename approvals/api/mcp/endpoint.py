@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 
 from approvals.access.callers import Caller, caller_of
-from approvals.api.bodies import json_object
+from approvals.api.bodies import json_body
 from approvals.api.mcp import messages
 from approvals.api.mcp.calls import call_tool
 from approvals.api.mcp.messages import HANDSHAKE, MODERN, Call, RpcError
@@ -39,7 +39,7 @@ def endpoint(request: HttpRequest) -> HttpResponse:
             raise WrongMethod("POST")
         _check_origin(request)
         caller = caller_of(request)
-        if caller.key is None:
+        if caller.key is None or caller.thread is not None:
             raise NotAllowed(_("MCP clients need an API key. Send it as `Authorization: Bearer …`."))
     except WrongMethod as refusal:
         response = refusal_page(request, refusal)
@@ -47,10 +47,12 @@ def endpoint(request: HttpRequest) -> HttpResponse:
         return response
     except Refusal as refusal:
         return refusal_page(request, refusal)
+    message = None
     try:
-        call = messages.read(_body(request), request.headers)
+        message = _body(request)
+        call = messages.read(message, request.headers)
     except RpcError as error:
-        return messages.refused(error)
+        return messages.refused(error, call_id=messages.id_of(message))
     return HttpResponse(status=202) if call is None else _respond(request, caller, call)
 
 
@@ -67,7 +69,7 @@ def _check_origin(request: HttpRequest) -> None:
 def _body(request: HttpRequest) -> Any:
     """Return the message in the body. RpcError."""
     try:
-        message = json_object(request)
+        message = json_body(request)
         canonical(message)
     except NotCanonical as error:
         raise RpcError(messages.PARSE_ERROR, translated(error)) from error
@@ -90,7 +92,7 @@ def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
             )
         return JsonResponse(messages.success(call, method(call), SERVER))
     except RpcError as error:
-        return messages.refused(error, call)
+        return messages.refused(error, call_id=call.id, modern=call.modern or error.status == 406)
 
 
 def _initialize(call: Call) -> Mapping[str, Any]:

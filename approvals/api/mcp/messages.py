@@ -148,7 +148,12 @@ def failure(call_id: Id, error: RpcError) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": call_id, "error": {"code": error.code, "message": str(error), **data}}
 
 
-def refused(error: RpcError, call: Call | None = None) -> HttpResponse:
+def refused(error: RpcError, *, call_id: Id = None, modern: bool = True) -> HttpResponse:
     """Return the HTTP response with an error. The older era has HTTP errors only for what is no call."""
-    status = 200 if call is not None and not call.modern else error.status
-    return JsonResponse(failure(call.id if call else None, error), status=status)
+    return JsonResponse(failure(call_id, error), status=error.status if modern else 200)
+
+
+def id_of(message: Any) -> Id:
+    """Return the id in a message that may be no call at all; None without a valid one."""
+    call_id = message.get("id") if isinstance(message, dict) else None
+    return call_id if isinstance(call_id, str | int) and not isinstance(call_id, bool) else None

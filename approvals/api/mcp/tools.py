@@ -21,11 +21,6 @@ from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import digest
 from approvals.states import MCP, Door
 
-#: Seconds that a call waits for a decision.
-WAIT = 25.0
-#: Claude Code has no word for "not yet", so its call waits until it gives up itself, or for so long.
-PERMISSION_WAIT = 3600.0
-
 Start = Callable[[Caller, Any, Call], ApprovalRequest | None]
 
 
@@ -33,7 +28,8 @@ Start = Callable[[Caller, Any, Call], ApprovalRequest | None]
 class Tool:
     """A tool. `start` returns the request to wait for, or None if there is nothing to wait for.
 
-    `repeatable` is whether a client may be asked to repeat the call, to wait for longer than one call can.
+    `repeatable` is whether a client may be asked to repeat the call, to wait for longer than one call can. `patient` is for
+    a client that has no word for "not yet": its call waits until the client itself gives up.
     """
 
     name: str
@@ -45,8 +41,8 @@ class Tool:
     show: Callable[[ApprovalRequest], dict[str, Any]] = results.outcome
     output: Mapping[str, Any] | None = None
     hints: Mapping[str, bool]
-    wait: float = WAIT
     repeatable: bool = False
+    patient: bool = False
 
     def described(self) -> dict[str, Any]:
         """Return the tool as `tools/list` says it."""
@@ -160,7 +156,7 @@ TOOLS: Mapping[str, Tool] = {
             start=_ask,
             show=results.permission,
             hints=_ASKS,
-            wait=PERMISSION_WAIT,
+            patient=True,
         ),
     )
 }
