@@ -80,7 +80,11 @@ ERRORS = {
     "an id that is null": ({**OLD, "id": None}, {}, (400, -32600, None)),
     "an id that is a boolean": ({**OLD, "id": True}, {}, (400, -32600, None)),
     "an unknown method of the older era": ({**OLD, "method": "prompts/list"}, {}, (200, -32601, 5)),
-    "an unknown tool of the older era": ({**OLD, "method": "tools/call", "params": {"name": "x"}}, {}, (200, -32602, 5)),
+    "an unknown tool of the older era": (
+        {**OLD, "method": "tools/call", "params": {"name": "x"}},
+        {},
+        (200, -32602, 5),
+    ),
     "no envelope": ({**OLD}, NEW, (400, -32602, 5)),
     "an envelope without headers": (LIST, {}, (400, -32020, 5)),
     "another method in the header": (LIST, NEW | {"mcp_method": "ping"}, (400, -32020, 5)),
@@ -155,7 +159,13 @@ def test_only_post_is_taken():
 def test_pages_of_other_sites_are_refused(settings):
     settings.PUBLIC_URL, settings.CORS_ALLOWED_ORIGINS = "https://desk.example.org/desk", ["https://app.example.org"]
     sent = machine(alice())
-    origins = ("https://desk.example.org", "https://app.example.org", "http://localhost", "https://evil.example", "null")
+    origins = (
+        "https://desk.example.org",
+        "https://app.example.org",
+        "http://localhost",
+        "https://evil.example",
+        "null",
+    )
     found = [sent.post(ADDRESS, OLD, headers={**ACCEPT, "origin": origin}).status for origin in origins]
     assert found == [200, 200, 200, 403, 403]
     assert sent.post(ADDRESS, OLD, headers={**ACCEPT, "host": "evil.example"}).status == 400

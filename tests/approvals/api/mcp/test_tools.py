@@ -178,7 +178,10 @@ def test_a_result_is_recorded_once():
     agent, decider = Agent(alice()), bob()
     agent.call("request_approval", REFUND)
     report = {"request_id": str(only().pk), "output": {"refunded": 250}}
-    assert agent.call("report_result", report).refusal == "Only an approved call can have a result. This approval is waiting."
+    assert (
+        agent.call("report_result", report).refusal
+        == "Only an approved call can have a result. This approval is waiting."
+    )
     decide(decider, Verdict.APPROVE)
     assert agent.call("report_result", report).outcome == {}
     assert agent.call("report_result", report | {"input": REFUND["input"]}).outcome == {}
@@ -248,7 +251,9 @@ def test_an_unnamed_call_is_the_same_request_while_that_waits():
     # One approval is for one call: the same action again needs another.
     again = [agent.call("request_approval", REFUND).outcome for _ in range(2)]
     assert [one["status"] for one in again] == ["pending", "pending"]
-    assert {one["request_id"] for one in again} | set(found) == {str(pk) for pk in ApprovalRequest.objects.values_list("pk", flat=True)}
+    assert {one["request_id"] for one in again} | set(found) == {
+        str(pk) for pk in ApprovalRequest.objects.values_list("pk", flat=True)
+    }
     assert ApprovalRequest.objects.count() == 2
 
 
@@ -260,5 +265,3 @@ def test_other_arguments_sessions_and_keys_make_other_requests():
     agent.call("ask_human", QUESTION, meta={"session_id": "s-2"})
     other.call("ask_human", QUESTION)
     assert ApprovalRequest.objects.count() == 4
-
-
