@@ -15,7 +15,7 @@ from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.runtime.database import run
 from approvals.states import Door, Verdict
-from tests.approvals.api.mcp.agent import REFUND, Agent, Response
+from tests.approvals.api.mcp.agent import REFUND, Agent
 from tests.support.machines import served
 from tests.support.people import alice, bob
 

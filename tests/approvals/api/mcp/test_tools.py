@@ -138,7 +138,7 @@ def test_arguments_that_do_not_fit_are_explained_and_store_nothing():
         "empty": agent.call("ask_human", {"question": ""}),
         "schema": agent.call("ask_human", QUESTION | {"response_schema": {"type": 5}}),
         "options": agent.call("ask_human", QUESTION | {"options": ["x"] * 101}),
-        "name": agent.call("request_approval", {"action": "rеfund", "input": {}}),
+        "name": agent.call("request_approval", {"action": "r\u0435fund", "input": {}}),
         "risk": agent.call("request_approval", REFUND | {"risk": "some"}),
         "id": agent.call("check_request", {"request_id": "7"}),
         "title": agent.call("permission", WRITE | {"tool_name": "x" * 101}),
