@@ -1,4 +1,4 @@
-"""Middleware for a server under test: clients that cannot send a key, as the conformance suite, get one."""
+"""Middleware of a server under test: the conformance suite cannot send a key, so it gets one."""
 
 from __future__ import annotations
 
