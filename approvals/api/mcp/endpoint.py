@@ -74,7 +74,7 @@ def _body(request: HttpRequest) -> Any:
     except NotCanonical as error:
         raise RpcError(messages.PARSE_ERROR, translated(error)) from error
     except Refusal as refusal:
-        raise RpcError(messages.PARSE_ERROR, str(refusal), status=refusal.status) from refusal
+        raise RpcError(messages.PARSE_ERROR, str(refusal), http_status=refusal.status) from refusal
     return message
 
 
@@ -82,7 +82,7 @@ def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
     try:
         if not (request.accepts("application/json") and request.accepts("text/event-stream")):
             words = _("Accept both application/json and text/event-stream.")
-            raise RpcError(messages.INVALID_REQUEST, words, status=406)
+            raise RpcError(messages.INVALID_REQUEST, words, http_status=406)
         if call.method == "tools/call":
             return call_tool(request, caller, call, SERVER)
         method = (_MODERN if call.modern else _HANDSHAKE).get(call.method)
@@ -92,7 +92,7 @@ def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
             )
         return JsonResponse(messages.success(call, method(call), SERVER))
     except RpcError as error:
-        return messages.refused(error, call_id=call.id, modern=call.modern or error.status == 406)
+        return messages.refused(error, call_id=call.id, modern=call.modern or error.http_status == 406)
 
 
 def _initialize(call: Call) -> Mapping[str, Any]:

@@ -35,11 +35,11 @@ Id = str | int | None
 
 
 class RpcError(Exception):
-    """An error in the form of the protocol. `status` is that of HTTP; without it, the one that 2026-07-28 has for the code."""
+    """An error in the form of the protocol. Without `http_status`, it has the one that 2026-07-28 has for the code."""
 
-    def __init__(self, code: int, words: str, *, data: Any = None, status: int | None = None) -> None:
+    def __init__(self, code: int, words: str, *, data: Any = None, http_status: int | None = None) -> None:
         self.code, self.data = code, data
-        self.status = _STATUSES.get(code, 200) if status is None else status
+        self.http_status = _STATUSES.get(code, 200) if http_status is None else http_status
         super().__init__(words)
 
 
@@ -150,7 +150,7 @@ def failure(call_id: Id, error: RpcError) -> dict[str, Any]:
 
 def refused(error: RpcError, *, call_id: Id = None, modern: bool = True) -> HttpResponse:
     """Return the HTTP response with an error. The older era has HTTP errors only for what is no call."""
-    return JsonResponse(failure(call_id, error), status=error.status if modern else 200)
+    return JsonResponse(failure(call_id, error), status=error.http_status if modern else 200)
 
 
 def id_of(message: Any) -> Id:

