@@ -86,13 +86,8 @@ class NotAuthenticated(Refusal):
     code = "not_authenticated"
     status = 401
 
-    def __init__(self, *, wrong_token: bool = False) -> None:
-        self.wrong_token = wrong_token
+    def __init__(self) -> None:
         super().__init__(_("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in."))
-
-    def headers(self) -> dict[str, str]:
-        # RFC 6750, section 3.1: a client learns that its token, and not the lack of one, is the reason.
-        return {"WWW-Authenticate": 'Bearer error="invalid_token"'} if self.wrong_token else {}
 
 
 class ScopeMissing(Refusal):

@@ -104,14 +104,13 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
 
     A wrong key counts against its address. Valid keys from the same address are never refused for it.
     """
-    wrong_token = _token_of(request) is not None
     try:
-        if wrong_token:
+        if _token_of(request) is not None:
             network = rate_limits.network_of(rate_limits.client_address(request))
             rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
     except rate_limits.TooMany as refusal:
         return refusal
-    return NotAuthenticated(wrong_token=wrong_token)
+    return NotAuthenticated()
 
 
 def caller_of(request: HttpRequest) -> Caller:

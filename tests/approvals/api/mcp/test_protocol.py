@@ -135,7 +135,7 @@ def test_who_has_no_valid_key_is_told_so_by_http():
     without = Machine().post(ADDRESS, LIST, headers=ACCEPT)
     assert [(answer.status, answer.headers["www-authenticate"]) for answer in (without, wrong)] == [
         (401, "Bearer"),
-        (401, 'Bearer error="invalid_token"'),
+        (401, "Bearer"),
     ]
 
 

@@ -58,7 +58,10 @@ class Program:
     def result(self, name: str) -> dict[str, Any]:
         """The result of a call; those of other calls may have come before it."""
         earlier = [line for line in self.happened if line.get("name") == name]
-        return earlier[0] if earlier else self.hear("name", name)
+        if not earlier:
+            earlier = [self.hear("name", name)]
+            self.happened += earlier
+        return earlier[0]
 
     def call(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         return self.result(self.start(tool, arguments, **more))
