@@ -20,7 +20,7 @@ from tests.support.root import ROOT
 pytestmark = pytest.mark.server
 
 PAGE = (ROOT / "docs" / "how-to" / "mcp.md").read_text()
-ADD, PROMPT = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+ADD, LIST, PROMPT = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 (CONFIGURATION,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -89,6 +89,7 @@ def results(model: AnthropicServer) -> dict[str, Any]:
 
 def test_permission_prompts_are_decided_by_people(agent, claude, tmp_path):
     finish(start(agent, ADD, tmp_path))
+    assert "✔ Connected" in finish(start(agent, LIST, tmp_path))
     claude.will(
         says(
             tool_use(f"toolu_write-{agent.thread}", "Write", file_path=str(tmp_path / "a.txt"), content="one"),
@@ -107,6 +108,12 @@ def test_permission_prompts_are_decided_by_people(agent, claude, tmp_path):
     assert finish(program).strip() == "done"
     assert (tmp_path / "a.txt").read_text() == "two"
     assert results(claude)["toolu_rm"] == "A person rejected this: Not this folder"
+
+
+def test_a_wrong_key_is_said_where_servers_are_listed(agent, claude, tmp_path):
+    agent.environment["PAUSEPOINT_KEY"] = "pp_00000000_wrong"
+    finish(start(agent, ADD, tmp_path))
+    assert "Server rejected the configured Authorization header (HTTP 401)" in finish(start(agent, LIST, tmp_path))
 
 
 def test_the_tools_work_from_the_file_of_a_project(agent, claude, tmp_path):
