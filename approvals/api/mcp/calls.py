@@ -130,9 +130,15 @@ def _refused(tool: Tool, words: str) -> dict[str, Any]:
 
 
 async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
-    """Yield signs of life until the request has ended or the time is over, and then the response."""
+    """Yield signs of life until the request has ended or the time is over, and then the response.
+
+    The events have ids, though nothing can be read from one on: only then does Claude Code (2.1.330) notice a stream that
+    breaks, and the JavaScript client expects an id in the first event.
+    """
     token, passed = waiting.call.progress_token, 0.0
     every = KEEP_ALIVE if token is None else PROGRESS
+    if token is None and waiting.call.takes_empty_events:
+        yield sse.frame("", id=str(waiting.request.pk))
     ended = asyncio.ensure_future(waiting_room.wait_until_ended(waiting.request.pk, waiting.seconds))
     try:
         while not ended.done():
@@ -141,7 +147,7 @@ async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
             passed += every
     finally:
         ended.cancel()
-    yield _frame(await _response(waiting))
+    yield _frame(waiting, await _response(waiting))
 
 
 async def _response(waiting: _Waiting) -> dict[str, Any]:
@@ -184,8 +190,9 @@ def _progress(waiting: _Waiting, passed: float) -> bytes:
         "total": waiting.seconds,
         "message": words,
     }
-    return _frame({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    return _frame(waiting, {"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 
 
-def _frame(message: Mapping[str, Any]) -> bytes:
-    return sse.frame(json.dumps(message, ensure_ascii=False, separators=(",", ":")), event="message")
+def _frame(waiting: _Waiting, message: Mapping[str, Any]) -> bytes:
+    data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return sse.frame(data, event="message", id=str(waiting.request.pk))

@@ -51,6 +51,8 @@ class Call:
     method: str
     params: Mapping[str, Any]
     modern: bool
+    #: Whether the client takes an event without data, as clients do since 2025-11-25.
+    takes_empty_events: bool = False
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -97,7 +99,7 @@ def read(message: Any, headers: Headers) -> Call | None:
     if isinstance(call_id, bool) or not isinstance(call_id, str | int):
         raise RpcError(INVALID_REQUEST, _("`id` must be text or an integer."))
     modern = version not in {None, *HANDSHAKE} or _member(params, "_meta", _VERSION) is not None
-    call = Call(call_id, method, params, modern)
+    call = Call(call_id, method, params, modern, takes_empty_events=modern or version == HANDSHAKE[0])
     if modern:
         _check_envelope(call, headers)
     return call

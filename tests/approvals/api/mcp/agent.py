@@ -31,7 +31,7 @@ class Response:
         if self.answer.headers["content-type"] != "text/event-stream":
             return [self.answer.json]
         lines = self.answer.text.splitlines()
-        return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
 
     @property
     def result(self) -> dict[str, Any]:

@@ -77,8 +77,9 @@ def test_waiting_ends_with_the_answer(monkeypatch, modern, tool):
     assert (response.answer.status, response.answer.headers["content-type"]) == (200, "text/event-stream")
     assert response.answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert (response.outcome["answer"], len(response.messages)) == ("blue", 1)
-    # A sign of life came first, and nothing else.
-    assert response.answer.text.startswith(": keep-alive\n\nevent: message\ndata: ")
+    # An event without data came first, and a sign of life, and nothing else.
+    first = f"id: {only().pk}\ndata: \n\n: keep-alive\n\nid: {only().pk}\nevent: message\ndata: "
+    assert response.answer.text.startswith(first)
 
 
 def test_progress_comes_to_who_gave_a_token(monkeypatch):

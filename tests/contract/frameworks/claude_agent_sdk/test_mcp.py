@@ -110,6 +110,21 @@ def test_permission_prompts_are_decided_by_people(agent, claude, tmp_path):
     assert results(claude)["toolu_rm"] == "A person rejected this: Not this folder"
 
 
+def test_a_server_that_is_killed_while_a_prompt_waits_denies_it(agent, desk, claude, tmp_path):
+    finish(start(agent, ADD, tmp_path))
+    call = tool_use(f"toolu_write-{agent.thread}", "Write", file_path=str(tmp_path / "a.txt"), content="one")
+    claude.will(says(call, stop_reason="tool_use"), says(text("done")))
+    program = start(agent, PROMPT, tmp_path)
+    request = agent.waiting(1)["Write"]
+    desk.kill()
+    told = finish(program).strip()
+    desk.start()
+    # The model is told at once, nothing has run, and an approval that comes later runs nothing either.
+    agent.decide(request, "approve")
+    assert "connection closed" in results(claude)["toolu_write"]
+    assert (told, (tmp_path / "a.txt").exists()) == ("done", False)
+
+
 def test_a_wrong_key_is_said_where_servers_are_listed(agent, claude, tmp_path):
     agent.environment["PAUSEPOINT_KEY"] = "pp_00000000_wrong"
     finish(start(agent, ADD, tmp_path))
