@@ -17,7 +17,7 @@ from approvals import queries
 from approvals.access.callers import Caller, Credentials, credentials_of
 from approvals.api.mcp import messages, results
 from approvals.api.mcp.messages import Call, RpcError
-from approvals.api.mcp.states import CallState, seal, unseal
+from approvals.api.mcp.states import CallState, StreamState, seal_call, seal_stream, unseal_call, unseal_stream
 from approvals.api.mcp.tools import TOOLS, Tool
 from approvals.background import waiting_room
 from approvals.exceptions import NotAuthenticated, Refusal
@@ -49,6 +49,8 @@ class _Waiting:
     tool: Tool
     request: ApprovalRequest
     credentials: Credentials
+    #: The id of the events, with which a client can continue the stream.
+    stream_id: str
     state: CallState | None
     digest: str
     server: Mapping[str, str]
@@ -94,6 +96,7 @@ def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[
         tool=tool,
         request=found,
         credentials=credentials_of(request),
+        stream_id=_stream_id(caller, tool, found, call),
         state=state,
         digest=about,
         server=server,
@@ -103,12 +106,39 @@ def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[
     return streamed_response(request, _stream(waiting), content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
 
+def continue_stream(request: HttpRequest, caller: Caller, last_event: str, server: Mapping[str, str]) -> HttpResponse:
+    """Respond with the rest of a stream that broke, in whichever process. RpcError, and Refusal for lost rights."""
+    state = unseal_stream(last_event, scope=caller.scope)
+    tool = TOOLS.get(state.tool) if state is not None else None
+    if state is None or tool is None:
+        raise RpcError(messages.INVALID_REQUEST, _("`Last-Event-ID` is not the id of an event for this key."))
+    caller.require(tool.scope)
+    meta = {} if state.progress_token is None else {"progressToken": state.progress_token}
+    # Only clients of the older era continue streams.
+    call = Call(state.call_id, "tools/call", {"_meta": meta}, modern=False, takes_empty_events=True)
+    waiting = _Waiting(
+        call=call,
+        tool=tool,
+        request=queries.get_request_for(caller.user, state.request_id),
+        credentials=credentials_of(request),
+        stream_id=last_event,
+        state=None,
+        digest="",
+        server=server,
+    )
+    return streamed_response(request, _stream(waiting), content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
+
+
+def _stream_id(caller: Caller, tool: Tool, request: ApprovalRequest, call: Call) -> str:
+    return seal_stream(StreamState(request.pk, tool.name, call.id, call.progress_token), scope=caller.scope)
+
+
 def _state_of(call: Call, scope: str, about: str) -> CallState | None:
     """Return the state of a repeated call. RpcError if it is not ours."""
     text = call.params.get("requestState") if call.modern else None
     if text is None:
         return None
-    state = unseal(text, scope=scope, digest=about) if isinstance(text, str) else None
+    state = unseal_call(text, scope=scope, digest=about) if isinstance(text, str) else None
     if state is None:
         words = _("`requestState` is not valid for this call. Send it exactly as you got it, with the same arguments.")
         raise RpcError(messages.INVALID_PARAMS, words)
@@ -132,13 +162,13 @@ def _refused(tool: Tool, words: str) -> dict[str, Any]:
 async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
     """Yield signs of life until the request has ended or the time is over, and then the response.
 
-    The events have ids, though nothing can be read from one on: only then does Claude Code (2.1.330) notice a stream that
-    breaks, and the JavaScript client expects an id in the first event.
+    The first event has an id, so that a client can continue the stream. Only then does Claude Code (2.1.330), which
+    cannot, notice that a stream has ended.
     """
     token, passed = waiting.call.progress_token, 0.0
     every = KEEP_ALIVE if token is None else PROGRESS
     if token is None and waiting.call.takes_empty_events:
-        yield sse.frame("", id=str(waiting.request.pk))
+        yield sse.frame("", id=waiting.stream_id)
     ended = asyncio.ensure_future(waiting_room.wait_until_ended(waiting.request.pk, waiting.seconds))
     try:
         while not ended.done():
@@ -172,7 +202,7 @@ def _result(waiting: _Waiting) -> dict[str, Any]:
     if not found.pending or not waiting.repeats:
         return _shown(waiting.tool, found)
     rounds = waiting.state.rounds if waiting.state is not None else 0
-    sealed = seal(CallState(found.pk, rounds + 1), scope=caller.scope, digest=waiting.digest)
+    sealed = seal_call(CallState(found.pk, rounds + 1), scope=caller.scope, digest=waiting.digest)
     again: dict[str, Any] = {"resultType": "input_required", "requestState": sealed}
     if rounds == 0:
         # Only once: afterwards the client repeats the call without a word to its person.
@@ -195,4 +225,4 @@ def _progress(waiting: _Waiting, passed: float) -> bytes:
 
 def _frame(waiting: _Waiting, message: Mapping[str, Any]) -> bytes:
     data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return sse.frame(data, event="message", id=str(waiting.request.pk))
+    return sse.frame(data, event="message", id=waiting.stream_id)

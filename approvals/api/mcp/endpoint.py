@@ -1,4 +1,7 @@
-"""The MCP endpoint: one POST, one JSON-RPC message; a call that waits for a person is answered by a stream."""
+"""The MCP endpoint: one POST, one JSON-RPC message; a call that waits for a person is answered by a stream.
+
+A GET continues such a stream after it broke.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from django.utils.translation import gettext as _
 from approvals.access.callers import Caller, caller_of
 from approvals.api.bodies import json_body
 from approvals.api.mcp import messages
-from approvals.api.mcp.calls import call_tool
+from approvals.api.mcp.calls import call_tool, continue_stream
 from approvals.api.mcp.messages import HANDSHAKE, MODERN, Call, RpcError
 from approvals.api.mcp.tools import TOOLS
 from approvals.exceptions import NotAllowed, Refusal, WrongMethod
@@ -33,20 +36,34 @@ _CACHED = {"ttlMs": 3_600_000, "cacheScope": "public"}
 
 
 def endpoint(request: HttpRequest) -> HttpResponse:
-    """Respond to one message of an MCP client, which needs an API key."""
+    """Respond to one message of an MCP client, or continue a stream."""
     try:
-        if request.method != HTTPMethod.POST:
-            raise WrongMethod("POST")
-        _check_origin(request)
-        caller = caller_of(request)
-        if caller.key is None or caller.thread is not None:
-            raise NotAllowed(_("MCP clients need an API key. Send it as `Authorization: Bearer …`."))
-    except WrongMethod as refusal:
-        response = refusal_page(request, refusal)
-        response.headers["Allow"] = "POST"
-        return response
+        caller = _caller(request)
+        if request.method == HTTPMethod.GET:
+            return continue_stream(request, caller, request.headers["Last-Event-ID"], SERVER)
+        return _answer(request, caller)
+    except RpcError as error:
+        return messages.refused(error)
     except Refusal as refusal:
-        return refusal_page(request, refusal)
+        response = refusal_page(request, refusal)
+        if isinstance(refusal, WrongMethod):
+            response.headers["Allow"] = "POST"
+        return response
+
+
+def _caller(request: HttpRequest) -> Caller:
+    """Return who calls. WrongMethod, NotAllowed, NotAuthenticated."""
+    continues = request.method == HTTPMethod.GET and "Last-Event-ID" in request.headers
+    if request.method != HTTPMethod.POST and not continues:
+        raise WrongMethod("POST")
+    _check_origin(request)
+    caller = caller_of(request)
+    if caller.key is None or caller.thread is not None:
+        raise NotAllowed(_("MCP clients need an API key. Send it as `Authorization: Bearer …`."))
+    return caller
+
+
+def _answer(request: HttpRequest, caller: Caller) -> HttpResponse:
     message = None
     try:
         message = _body(request)

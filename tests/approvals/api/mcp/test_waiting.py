@@ -23,7 +23,7 @@ from approvals.models import ApprovalRequest
 from approvals.models.keys import ApiKey
 from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
-from tests.approvals.api.mcp.agent import ADDRESS, QUESTION, REFUND, WRITE, Agent, Response
+from tests.approvals.api.mcp.agent import ACCEPT, ADDRESS, QUESTION, REFUND, WRITE, Agent, Response
 from tests.support.desk.requests import make_request
 from tests.support.machines import PATIENCE, answer_on, served
 from tests.support.people import alice, bob
@@ -78,8 +78,8 @@ def test_waiting_ends_with_the_answer(monkeypatch, modern, tool):
     assert response.answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert (response.outcome["answer"], len(response.messages)) == ("blue", 1)
     # An event without data came first, and a sign of life, and nothing else.
-    first = f"id: {only().pk}\ndata: \n\n: keep-alive\n\nid: {only().pk}\nevent: message\ndata: "
-    assert response.answer.text.startswith(first)
+    sealed = response.answer.text.splitlines()[0]
+    assert response.answer.text.startswith(f"{sealed}\ndata: \n\n: keep-alive\n\n{sealed}\nevent: message\ndata: ")
 
 
 def test_progress_comes_to_who_gave_a_token(monkeypatch):
@@ -147,6 +147,31 @@ def test_a_client_that_goes_away_leaves_the_request_and_no_task():
 
     served(story)
     assert only().pending
+
+
+def test_a_stream_that_broke_is_continued_by_the_same_key_only():
+    owner, decider = alice(), bob()
+    agent, other = Agent(owner, modern=False), Agent(owner, modern=False)
+
+    async def story() -> str:
+        line = await calling(agent, {"progressToken": 5})
+        await line.receive_output(PATIENCE)
+        piece = (await line.receive_output(PATIENCE))["body"].decode()
+        await line.send_input({"type": "http.disconnect"})
+        await line.wait(PATIENCE)
+        return piece.partition("id: ")[2].partition("\n")[0]
+
+    headers = {**ACCEPT, "last-event-id": served(story)}
+    respond(decider)
+    response = Response(agent.machine.get(ADDRESS, headers=headers))
+    assert (response.messages[-1]["id"], response.outcome["answer"]) == (7, "blue")
+    assert response.answer.headers["content-type"] == "text/event-stream"
+    refused = [
+        other.machine.get(ADDRESS, headers=headers),
+        agent.machine.get(ADDRESS, headers={**ACCEPT, "last-event-id": "1"}),
+    ]
+    assert [Response(answer).error[:2] for answer in refused] == [(400, -32600)] * 2
+    assert agent.machine.get(ADDRESS, headers=ACCEPT).status == 405
 
 
 @pytest.mark.parametrize("column", ["revoked_at", "expires_at"])

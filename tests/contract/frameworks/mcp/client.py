@@ -30,7 +30,7 @@ class EachInTurn(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         request.url = request.url.copy_with(port=next(self.ports))
-        tell(sent_to=request.url.port)
+        tell(sent_to=request.url.port, method=request.method)
         return await super().handle_async_request(request)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.contract.frameworks import environments
 from tests.contract.frameworks.mcp.program import People, Program
+from tests.support.machine import Remote
 from tests.support.processes.server import Server
 from tests.support.services import missing
 
@@ -187,3 +188,22 @@ def test_two_processes_serve_one_client_in_turn(tmp_path, mode):
         agent.close()
         assert (result["answer"], people.asked) == ("blue", 1)
         assert [line for line in agent.happened if "link" in line] == []
+
+
+@pytest.mark.shows("mcp", "crash")
+def test_a_stream_of_a_killed_process_is_continued_by_another(tmp_path):
+    with Server(tmp_path) as one, Server(tmp_path, beside=one) as other:
+        people = People(one)
+        agent = Program("legacy", people.asker.key, one.address, other.address)
+        name = agent.start("ask_human", {"question": "Which colour?"})
+        request = people.waiting("colour")
+        agent.hear("progress")
+        port = [line["sent_to"] for line in agent.happened if line.get("method") == "POST"][-1]
+        killed, left = (one, other) if port == one.port else (other, one)
+        killed.kill()
+        approver = Remote(left, "approver", key=people.approver.key)
+        reply = approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": "respond", "answer": "blue"})
+        assert reply.status == 200
+        result = agent.result(name)["structured"]
+        agent.close()
+        assert (result["request_id"], result["answer"], people.asked) == (request["id"], "blue", 1)
