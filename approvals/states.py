@@ -120,8 +120,12 @@ ENDED = frozenset({WorkflowState.COMPLETED, WorkflowState.CANCELLED, WorkflowSta
 
 #: The `source` of a workflow that a client of the API began.
 CLIENT = "api"
+#: The `source` of a workflow that consists of one request of an MCP client, and ends with it.
+MCP = "mcp"
+#: The sources whose programs wait for a decision themselves.
+PROGRAMS = frozenset({CLIENT, ASK_HUMAN, MCP})
 #: Names of the sources for people.
-ORIGINS = {"chat": _("chat"), "cedar": "Cedar-OS", CLIENT: "API", ASK_HUMAN: "ask-human"}
+ORIGINS = {"chat": _("chat"), "cedar": "Cedar-OS", CLIENT: "API", ASK_HUMAN: "ask-human", MCP: "MCP"}
 
 
 class Door(TextChoices):
@@ -132,6 +136,7 @@ class Door(TextChoices):
     REST = "rest", _("API")
     AI_SDK = "ai-sdk", _("AI SDK")
     CEDAR = "cedar", _("Cedar-OS")
+    MCP = "mcp", _("MCP")
     ADMIN = "admin", _("admin")
     STOP = "stop", _("Stop button")
     DEADLINE = "deadline", _("deadline")

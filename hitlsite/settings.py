@@ -31,9 +31,9 @@ CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 #: Browser apps on these origins may call the API, with a token and never with cookies.
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ALLOWED_ORIGINS")
 #: Paths of the API: they accept keys and tokens, and refuse with problem documents. `/chats/` is for people.
-MACHINE_URLS_REGEX = r"^/(?:api/|chat(?:/|\Z))"
-CORS_URLS_REGEX = MACHINE_URLS_REGEX
+CORS_URLS_REGEX = MACHINE_URLS_REGEX = r"^/(?:api/|mcp\Z|chat(?:/|\Z))"
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"]
+CORS_ALLOW_HEADERS += ["mcp-method", "mcp-name", "mcp-protocol-version"]
 CORS_EXPOSE_HEADERS = ["etag", "idempotent-replayed", "retry-after", "x-vercel-ai-ui-message-stream"]
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 

@@ -27,6 +27,7 @@ urlpatterns = [
     path("api/v1/", include("approvals.api.rest.urls")),
     path("", include("approvals.urls")),
     path("api/v1/", include("approvals.api.urls")),
+    path("mcp", include("approvals.api.mcp.urls")),
 ]
 if apps.is_installed("chats"):
     urlpatterns += [path("chats/", include("chats.urls")), path("api/", include("chats.protocols.urls"))]

@@ -27,10 +27,10 @@ from approvals.models.actors import Actor
 from approvals.queries.requests import WHOLE_REQUEST
 from approvals.runtime.canonical import clean_text
 from approvals.states import (
-    ASK_HUMAN,
     CLIENT,
     OUTCOMES,
     OWN_PAGES,
+    PROGRAMS,
     TRANSITIONS,
     Door,
     Kind,
@@ -276,7 +276,7 @@ def _end_state(request: ApprovalRequest, status: Status) -> WorkflowState:
 def _ends_by_itself(workflow: Workflow, request: ApprovalRequest) -> bool:
     """Whether the workflow was made for one request, because its client named none: its key is the id of a request."""
     if workflow.source != CLIENT or workflow.key == str(request.pk):
-        return workflow.source in {CLIENT, ASK_HUMAN}
+        return workflow.source in PROGRAMS
     try:
         first = UUID(workflow.key)
     except ValueError:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q, UUIDField
 
 from approvals.runtime.prepared import Parameter, Prepared
-from approvals.states import ASK_HUMAN, CLIENT
+from approvals.states import PROGRAMS
 from chats import actions
 from chats.models import ToolCall
 
@@ -21,7 +21,7 @@ _ASKED: Prepared[int] = Prepared(
 
 def on_decided(sender: object, *, request_id: UUID, source: str, **_: Any) -> None:
     """Resume the turn that asked a request which has ended, unless it waits for others."""
-    if source in {CLIENT, ASK_HUMAN}:
+    if source in PROGRAMS:
         return
     for turn_id in _ASKED.all(request=request_id):
         actions.resume_turn(turn_id)

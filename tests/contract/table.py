@@ -73,6 +73,7 @@ GROUPS = {
         ),
         Protocol("ai-sdk", "AI SDK", HOW_TO + "ai-sdk.md", {"edit": ON_THE_PAGE}),
         Protocol("cedar", "Cedar-OS", HOW_TO + "cedar-os.md", {}),
+        Protocol("mcp", "MCP", HOW_TO + "mcp.md", {}),
     ],
     "Client": [
         Protocol("python-client", "Python", "../../clients/python/README.md", {}),

@@ -33,6 +33,11 @@ def python(name: str) -> Path:
     return folder(name) / "bin" / "python"
 
 
+def node_modules(name: str) -> Path:
+    """Where the packages of npm are, for an environment with a package.json."""
+    return folder(name) / "npm" / "node_modules"
+
+
 def make(name: str) -> None:
     """Make the environment, or bring it up to date."""
     # Files of an earlier build would be packed again, also those that are gone by now.
@@ -41,10 +46,26 @@ def make(name: str) -> None:
     if _stamp(name, "packages") != _packages(name):
         venv.create(folder(name), with_pip=True, clear=True)
         subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), str(CLIENT)], check=True)
+        if (HERE / name / "package.json").is_file():
+            _make_node_modules(name)
     elif _stamp(name, "client") != _client():
         subprocess.run([*pip, "--force-reinstall", "--no-deps", str(CLIENT)], check=True)
     (folder(name) / "client").write_text(_client())
     (folder(name) / "packages").write_text(_packages(name))
+
+
+def _make_node_modules(name: str) -> None:
+    # Not beside the tests: some packages bring Python files, which the checks of this project would read.
+    place = node_modules(name).parent
+    place.mkdir()
+    for file in _npm_files(name):
+        shutil.copy(file, place)
+    command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    subprocess.run(command, cwd=place, check=True)
+
+
+def _npm_files(name: str) -> list[Path]:
+    return [file for file in (HERE / name / "package.json", HERE / name / "package-lock.json") if file.is_file()]
 
 
 def _stamp(name: str, of: str) -> str:
@@ -53,7 +74,7 @@ def _stamp(name: str, of: str) -> str:
 
 
 def _packages(name: str) -> str:
-    return _digest([HERE / name / "requirements.txt", CLIENT / "pyproject.toml"])
+    return _digest([HERE / name / "requirements.txt", CLIENT / "pyproject.toml", *_npm_files(name)])
 
 
 def _client() -> str:

@@ -1,0 +1,228 @@
+"""Call a tool, and wait for a person without a thread and without a database connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from pydantic import ValidationError
+
+from approvals import queries
+from approvals.access.callers import Caller, Credentials, credentials_of
+from approvals.api.mcp import messages, results
+from approvals.api.mcp.messages import Call, RpcError
+from approvals.api.mcp.states import CallState, StreamState, seal_call, seal_stream, unseal_call, unseal_stream
+from approvals.api.mcp.tools import TOOLS, Tool
+from approvals.background import waiting_room
+from approvals.exceptions import NotAuthenticated, Refusal
+from approvals.live import sse
+from approvals.live.streaming import streamed_response
+from approvals.models import ApprovalRequest
+from approvals.runtime import database
+from approvals.runtime.canonical import digest
+
+logger = logging.getLogger(__name__)
+
+#: Seconds that a call waits, and one that is repeated: less than the minute that some clients and proxies give one.
+WAIT, ROUND = 25.0, 45.0
+#: Seconds that a call of a patient tool waits.
+PATIENCE = 3600.0
+#: Clients repeat a call ten times at most. The last time, they get an answer instead.
+ROUNDS = 9
+#: Seconds between two signs of life while a call waits, with and without progress.
+PROGRESS, KEEP_ALIVE = 5.0, 15.0
+#: What the link for the person at the client is called in `inputRequests`.
+LINK = "desk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """A call that waits for a request."""
+
+    call: Call
+    tool: Tool
+    request: ApprovalRequest
+    credentials: Credentials
+    #: The id of the events, with which a client can continue the stream.
+    stream_id: str
+    state: CallState | None
+    digest: str
+    server: Mapping[str, str]
+
+    @property
+    def seconds(self) -> float:
+        first = PATIENCE if self.tool.patient else WAIT
+        return first if self.state is None else ROUND
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the client may be asked to repeat the call."""
+        rounds = self.state.rounds if self.state is not None else 0
+        return self.tool.repeatable and self.call.opens_links and rounds < ROUNDS and not self._declined
+
+    @property
+    def _declined(self) -> bool:
+        """Whether the person at the client refused to open the link. One who only closed it made no choice."""
+        responses = self.call.params.get("inputResponses")
+        response = responses.get(LINK) if isinstance(responses, dict) else None
+        return isinstance(response, dict) and response.get("action") == "decline"
+
+
+def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[str, str]) -> HttpResponse:
+    """Respond with the result of a tool, or with a stream that ends with it. RpcError."""
+    name, given = call.params.get("name"), call.params.get("arguments", {})
+    tool = TOOLS.get(name) if isinstance(name, str) else None
+    if tool is None or not isinstance(given, dict):
+        words = _("`name` must be one of %(names)s, and `arguments` a JSON object.")
+        raise RpcError(messages.INVALID_PARAMS, words % {"names": ", ".join(TOOLS)})
+    about = digest([tool.name, given])
+    state = _state_of(call, caller.scope, about)
+    try:
+        caller.require(tool.scope)
+        arguments = tool.arguments.model_validate(given)
+        found = queries.get_request_for(caller.user, state.request_id) if state else tool.start(caller, arguments, call)
+    except (Refusal, ValidationError) as error:
+        return _finished(call, _refused(tool, results.words_of(error)), server)
+    if found is None:
+        return _finished(call, results.tool_result({}), server)
+    waiting = _Waiting(
+        call=call,
+        tool=tool,
+        request=found,
+        credentials=credentials_of(request),
+        stream_id=_stream_id(caller, tool, found, call),
+        state=state,
+        digest=about,
+        server=server,
+    )
+    if not found.pending or waiting._declined:
+        return _finished(call, _shown(tool, found), server)
+    return streamed_response(request, _stream(waiting), content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
+
+
+def continue_stream(request: HttpRequest, caller: Caller, last_event: str, server: Mapping[str, str]) -> HttpResponse:
+    """Respond with the rest of a stream that broke, in whichever process. RpcError, and Refusal for lost rights."""
+    state = unseal_stream(last_event, scope=caller.scope)
+    tool = TOOLS.get(state.tool) if state is not None else None
+    if state is None or tool is None:
+        raise RpcError(messages.INVALID_REQUEST, _("`Last-Event-ID` is not the id of an event for this key."))
+    caller.require(tool.scope)
+    meta = {} if state.progress_token is None else {"progressToken": state.progress_token}
+    # Only clients of the older era continue streams.
+    call = Call(state.call_id, "tools/call", {"_meta": meta}, modern=False, takes_empty_events=True)
+    waiting = _Waiting(
+        call=call,
+        tool=tool,
+        request=queries.get_request_for(caller.user, state.request_id),
+        credentials=credentials_of(request),
+        stream_id=last_event,
+        state=None,
+        digest="",
+        server=server,
+    )
+    return streamed_response(request, _stream(waiting), content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
+
+
+def _stream_id(caller: Caller, tool: Tool, request: ApprovalRequest, call: Call) -> str:
+    return seal_stream(StreamState(request.pk, tool.name, call.id, call.progress_token), scope=caller.scope)
+
+
+def _state_of(call: Call, scope: str, about: str) -> CallState | None:
+    """Return the state of a repeated call. RpcError if it is not ours."""
+    text = call.params.get("requestState") if call.modern else None
+    if text is None:
+        return None
+    state = unseal_call(text, scope=scope, digest=about) if isinstance(text, str) else None
+    if state is None:
+        words = _("`requestState` is not valid for this call. Send it exactly as you got it, with the same arguments.")
+        raise RpcError(messages.INVALID_PARAMS, words)
+    return state
+
+
+def _finished(call: Call, result: Mapping[str, Any], server: Mapping[str, str]) -> HttpResponse:
+    return JsonResponse(messages.success(call, result, server))
+
+
+def _shown(tool: Tool, request: ApprovalRequest) -> dict[str, Any]:
+    return results.tool_result(tool.show(request), structured=tool.output is not None)
+
+
+def _refused(tool: Tool, words: str) -> dict[str, Any]:
+    if tool.show is results.permission:
+        return results.tool_result(results.denial(words), structured=False)
+    return results.tool_error(words)
+
+
+async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
+    """Yield signs of life until the request has ended or the time is over, and then the response.
+
+    The first event has an id, so that a client can continue the stream. Only then does Claude Code (2.1.330), which
+    cannot, notice that a stream has ended.
+    """
+    token, passed = waiting.call.progress_token, 0.0
+    every = KEEP_ALIVE if token is None else PROGRESS
+    if token is None and waiting.call.takes_empty_events:
+        yield sse.frame("", id=waiting.stream_id)
+    ended = asyncio.ensure_future(waiting_room.wait_until_ended(waiting.request.pk, waiting.seconds))
+    try:
+        while not ended.done():
+            yield sse.KEEP_ALIVE if token is None else _progress(waiting, passed)
+            await asyncio.wait({ended}, timeout=every)
+            passed += every
+    finally:
+        ended.cancel()
+    yield _frame(waiting, await _response(waiting))
+
+
+async def _response(waiting: _Waiting) -> dict[str, Any]:
+    try:
+        result = await database.retry(_result, waiting)
+    except Refusal as refusal:
+        result = _refused(waiting.tool, results.words_of(refusal))
+    except Exception:
+        # The stream has begun, so it can have no other status any more.
+        logger.exception("A call of an MCP client failed while it waited.")
+        return messages.failure(waiting.call.id, RpcError(messages.INTERNAL_ERROR, "Internal error"))
+    return messages.success(waiting.call, result, waiting.server)
+
+
+def _result(waiting: _Waiting) -> dict[str, Any]:
+    """Return the result after waiting. The caller is looked up again, because a key may have been revoked. Refusal."""
+    caller = waiting.credentials.caller()
+    if caller is None:
+        raise NotAuthenticated
+    caller.require(waiting.tool.scope)
+    found = queries.get_request_for(caller.user, waiting.request.pk)
+    if not found.pending or not waiting.repeats:
+        return _shown(waiting.tool, found)
+    rounds = waiting.state.rounds if waiting.state is not None else 0
+    sealed = seal_call(CallState(found.pk, rounds + 1), scope=caller.scope, digest=waiting.digest)
+    again: dict[str, Any] = {"resultType": "input_required", "requestState": sealed}
+    if rounds == 0:
+        # Only once: afterwards the client repeats the call without a word to its person.
+        link = {"mode": "url", "message": _("Answer this request: %(title)s") % {"title": found.title}}
+        params = {**link, "url": found.public_url}
+        again["inputRequests"] = {LINK: {"method": "elicitation/create", "params": params}}
+    return again
+
+
+def _progress(waiting: _Waiting, passed: float) -> bytes:
+    words = _("A person has been asked: %(url)s") % {"url": waiting.request.public_url}
+    params = {
+        "progressToken": waiting.call.progress_token,
+        "progress": passed,
+        "total": waiting.seconds,
+        "message": words,
+    }
+    return _frame(waiting, {"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+
+def _frame(waiting: _Waiting, message: Mapping[str, Any]) -> bytes:
+    data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return sse.frame(data, event="message", id=waiting.stream_id)

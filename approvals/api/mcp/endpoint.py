@@ -1,0 +1,133 @@
+"""The MCP endpoint: one POST, one JSON-RPC message; a call that waits for a person is answered by a stream.
+
+A GET continues such a stream after it broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPMethod
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+
+from approvals.access.callers import Caller, caller_of
+from approvals.api.bodies import json_body
+from approvals.api.mcp import messages
+from approvals.api.mcp.calls import call_tool, continue_stream
+from approvals.api.mcp.messages import HANDSHAKE, MODERN, Call, RpcError
+from approvals.api.mcp.tools import TOOLS
+from approvals.exceptions import NotAllowed, Refusal, WrongMethod
+from approvals.http import refusal_page
+from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.runtime.translation import translated
+
+SERVER = {"name": "pausepoint", "title": "Pausepoint", "version": "1"}
+INSTRUCTIONS = (
+    "People answer questions and approve actions here. Call ask_human for a question, and request_approval before an "
+    "action that needs a person's consent. While the status is pending, call check_request. A request that is not approved "
+    "must not be run."
+)
+#: How long a client may keep the list of tools: it only changes with a new version of the desk.
+_CACHED = {"ttlMs": 3_600_000, "cacheScope": "public"}
+
+
+def endpoint(request: HttpRequest) -> HttpResponse:
+    """Respond to one message of an MCP client, or continue a stream."""
+    try:
+        caller = _caller(request)
+        if request.method == HTTPMethod.GET:
+            return continue_stream(request, caller, request.headers["Last-Event-ID"], SERVER)
+        return _answer(request, caller)
+    except RpcError as error:
+        return messages.refused(error)
+    except Refusal as refusal:
+        response = refusal_page(request, refusal)
+        if isinstance(refusal, WrongMethod):
+            response.headers["Allow"] = "POST"
+        return response
+
+
+def _caller(request: HttpRequest) -> Caller:
+    """Return who calls. WrongMethod, NotAllowed, NotAuthenticated."""
+    continues = request.method == HTTPMethod.GET and "Last-Event-ID" in request.headers
+    if request.method != HTTPMethod.POST and not continues:
+        raise WrongMethod("POST")
+    _check_origin(request)
+    caller = caller_of(request)
+    if caller.key is None or caller.thread is not None:
+        raise NotAllowed(_("MCP clients need an API key. Send it as `Authorization: Bearer …`."))
+    return caller
+
+
+def _answer(request: HttpRequest, caller: Caller) -> HttpResponse:
+    message = None
+    try:
+        message = _body(request)
+        call = messages.read(message, request.headers)
+    except RpcError as error:
+        return messages.refused(error, call_id=messages.id_of(message))
+    return HttpResponse(status=202) if call is None else _respond(request, caller, call)
+
+
+def _check_origin(request: HttpRequest) -> None:
+    """Raise NotAllowed for a page of another site (DNS rebinding). Other clients send no `Origin`."""
+    origin = request.headers.get("Origin")
+    own = (settings.PUBLIC_URL, f"{request.scheme}://{request.get_host()}", *settings.CORS_ALLOWED_ORIGINS)
+    if origin is not None and origin not in {"{0.scheme}://{0.netloc}".format(urlsplit(address)) for address in own}:
+        raise NotAllowed(
+            _("Pages of other sites may not call this. Add the origin to CORS_ALLOWED_ORIGINS to allow it.")
+        )
+
+
+def _body(request: HttpRequest) -> Any:
+    """Return the message in the body. RpcError."""
+    try:
+        message = json_body(request)
+        canonical(message)
+    except NotCanonical as error:
+        raise RpcError(messages.PARSE_ERROR, translated(error)) from error
+    except Refusal as refusal:
+        raise RpcError(messages.PARSE_ERROR, str(refusal), http_status=refusal.status) from refusal
+    return message
+
+
+def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
+    try:
+        if not (request.accepts("application/json") and request.accepts("text/event-stream")):
+            words = _("Accept both application/json and text/event-stream.")
+            raise RpcError(messages.INVALID_REQUEST, words, http_status=406)
+        if call.method == "tools/call":
+            return call_tool(request, caller, call, SERVER)
+        method = (_MODERN if call.modern else _HANDSHAKE).get(call.method)
+        if method is None:
+            raise RpcError(
+                messages.METHOD_NOT_FOUND, _("This method is not offered: %(name)s") % {"name": call.method[:100]}
+            )
+        return JsonResponse(messages.success(call, method(call), SERVER))
+    except RpcError as error:
+        return messages.refused(error, call_id=call.id, modern=call.modern or error.http_status == 406)
+
+
+def _initialize(call: Call) -> Mapping[str, Any]:
+    wanted = call.params.get("protocolVersion")
+    about = {"capabilities": {"tools": {}}, "serverInfo": SERVER, "instructions": INSTRUCTIONS}
+    return {"protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[0], **about}
+
+
+def _discover(call: Call) -> Mapping[str, Any]:
+    about = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
+    return {"supportedVersions": [MODERN, *HANDSHAKE], **about, **_CACHED}
+
+
+def _tools(call: Call) -> Mapping[str, Any]:
+    tools = [tool.described() for tool in TOOLS.values()]
+    return {"tools": tools, **(_CACHED if call.modern else {})}
+
+
+Method = Callable[[Call], Mapping[str, Any]]
+_HANDSHAKE: Mapping[str, Method] = {"initialize": _initialize, "ping": lambda call: {}, "tools/list": _tools}
+_MODERN: Mapping[str, Method] = {"server/discover": _discover, "tools/list": _tools}

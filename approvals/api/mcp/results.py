@@ -1,0 +1,111 @@
+"""What a tool call returns: one text block with JSON and the same as structured content, or an error for the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from approvals.api.rest.shapes import decision
+from approvals.exceptions import Refusal
+from approvals.models import ApprovalRequest
+from approvals.states import ASKS, Kind, Status, Verdict
+
+MAX_ERRORS = 20
+
+#: The schema of what `ask_human`, `request_approval` and `check_request` return.
+OUTCOME: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "request_id": {"type": "string"},
+        "status": {"type": "string", "enum": list(Status.values)},
+        "url": {"type": "string", "description": "The page where people answer."},
+        "message": {"type": "string", "description": "What to do now."},
+        "by": {"type": "string", "description": "Who decided."},
+        "comment": {"type": "string", "description": "What that person says."},
+        "answer": {"description": "The answer to a question."},
+        "input": {"type": "object", "description": "The approved input, which may differ from the requested one."},
+    },
+    "required": ["request_id", "status", "url", "message"],
+}
+#: What a model is told about a request by its status.
+_APPROVALS = {
+    Status.PENDING: "No one has decided yet. Do not run it. Call check_request with this request_id.",
+    Status.APPROVED: "Approved. Run it with exactly this input, then call report_result.",
+    Status.REJECTED: "A person rejected this. Do not run it, and do not ask for the same again.",
+    Status.CANCELLED: "The request was cancelled. Do not run it.",
+    Status.EXPIRED: "No one decided before the deadline. Do not run it.",
+}
+_QUESTIONS = {
+    Status.PENDING: "No one has answered yet. Call check_request with this request_id.",
+    Status.ANSWERED: "Answered.",
+    Status.REJECTED: "A person declined to answer.",
+    Status.CANCELLED: "The question was cancelled. There will be no answer.",
+    Status.EXPIRED: "No one answered before the deadline.",
+}
+_CHANGED = "Approved with changes. Run it with exactly this input, not with the one that you asked for."
+_DEFAULT = "No one answered before the deadline, so this is the default answer."
+
+
+def outcome(request: ApprovalRequest) -> dict[str, Any]:
+    """Return a request as a model reads it."""
+    status = Status(request.status)
+    words = (_QUESTIONS if request.kind in ASKS else _APPROVALS).get(status, "")
+    found: dict[str, Any] = {"request_id": str(request.pk), "status": status.value, "url": request.public_url}
+    if status == Status.PENDING:
+        return found | {"message": words}
+    made = decision(request, request.decision)
+    answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
+    if made.verdict == Verdict.EDIT:
+        words = _CHANGED
+    elif answered and status == Status.EXPIRED:
+        words = _DEFAULT
+    more = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
+    found |= {name: value for name, value in more.items() if value is not None}
+    return found | ({"answer": made.answer} if answered else {}) | {"message": words}
+
+
+def permission(request: ApprovalRequest) -> dict[str, Any]:
+    """Return a request as Claude Code's permission prompt reads it. Whatever is not approved is denied."""
+    if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
+        return {"behavior": "allow", "updatedInput": decision(request, request.decision).approved_input}
+    words = {
+        Status.PENDING: f"No one has decided yet, so this was not run. The request waits at {request.public_url}.",
+        Status.EXPIRED: "No one decided before the deadline, so this was not run.",
+    }.get(Status(request.status))
+    if words is None:
+        cancelled = request.status == Status.CANCELLED
+        words = "The request was cancelled" if cancelled else "A person rejected this"
+        comment = request.decision.comment.strip()
+        words = f"{words}: {comment}" if comment else f"{words}. Do not repeat it."
+    return denial(words)
+
+
+def denial(words: str) -> dict[str, Any]:
+    return {"behavior": "deny", "message": words}
+
+
+def tool_result(value: Mapping[str, Any], *, structured: bool = True) -> dict[str, Any]:
+    """Return the result of a call."""
+    text = json.dumps(value, ensure_ascii=False)
+    return {"content": [{"type": "text", "text": text}]} | ({"structuredContent": value} if structured else {})
+
+
+def tool_error(words: str) -> dict[str, Any]:
+    """Return the result of a call that was refused, in words for the model."""
+    return {"content": [{"type": "text", "text": words}], "isError": True}
+
+
+def words_of(error: Refusal | ValidationError) -> str:
+    """Return why a call was refused, with an error per argument."""
+    if isinstance(error, ValidationError):
+        found = {".".join(map(str, one["loc"])): one["msg"].removeprefix("Value error, ") for one in error.errors()}
+        return "\n".join(["The arguments are invalid.", *_lines(found)])
+    errors = error.members().get("errors", {})
+    return "\n".join([str(error), *_lines(errors)])
+
+
+def _lines(errors: Mapping[str, str]) -> list[str]:
+    return [f"{name[:100]}: {words[:300]}" for name, words in list(errors.items())[:MAX_ERRORS]]

@@ -1,0 +1,86 @@
+"""What a client hands back so that any process of the desk can go on: sealed, so that nobody can read or forge it.
+
+`requestState` is for a call that the client repeats, the id of an event for a stream that it continues after it broke.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+#: Seconds for which a text can be used, and the characters it can have: it holds ids, a digest and short values.
+LASTS, MAX_SEALED = 86_400, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CallState:
+    """Which request a call waits for, and how often it was repeated."""
+
+    request_id: UUID
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """The call that a stream answers: the request it waits for, its tool, its id and its progress token."""
+
+    request_id: UUID
+    tool: str
+    call_id: str | int | None
+    progress_token: str | int | None
+
+
+def seal_call(state: CallState, *, scope: str, digest: str) -> str:
+    """Return the state as text that only the same client (`scope`) can use, for the same tool and arguments (`digest`)."""
+    return _seal([str(state.request_id), state.rounds, scope, digest])
+
+
+def unseal_call(text: str, *, scope: str, digest: str) -> CallState | None:
+    """Return what `seal_call` was given; None if the text is not ours, too old, or of another client or call."""
+    match _unseal(text):
+        case [str(request_id), int(rounds), str(of), str(about)] if (of, about) == (scope, digest):
+            return CallState(UUID(request_id), rounds)
+    return None
+
+
+def seal_stream(state: StreamState, *, scope: str) -> str:
+    """Return the id of the events of a stream, which only the same client can use."""
+    return _seal([str(state.request_id), state.tool, state.call_id, state.progress_token, scope])
+
+
+def unseal_stream(text: str, *, scope: str) -> StreamState | None:
+    """Return what `seal_stream` was given; None if the text is not ours, too old, or of another client."""
+    match _unseal(text):
+        case [str(request_id), str(tool), call_id, progress_token, str(of)] if of == scope:
+            return StreamState(UUID(request_id), tool, call_id, progress_token)
+    return None
+
+
+def _seal(values: list[Any]) -> str:
+    return _seals().encrypt(json.dumps(values).encode()).decode()
+
+
+def _unseal(text: str) -> Any:
+    if len(text) > MAX_SEALED or not text.isascii():
+        return None
+    try:
+        return json.loads(_seals().decrypt(text, ttl=LASTS))
+    except InvalidToken:
+        return None
+
+
+def _seals() -> MultiFernet:
+    """Return the seals of SECRET_KEY and its fallbacks; the first one seals, each opens."""
+    return MultiFernet([_seal_of(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
+
+
+def _seal_of(key: str | bytes) -> Fernet:
+    derived = salted_hmac("approvals.api.mcp", "request-state", secret=key, algorithm="sha256")
+    return Fernet(urlsafe_b64encode(derived.digest()))

@@ -1,0 +1,162 @@
+"""The tools of the desk: what a client is told about them, and what each does before it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from pydantic import BaseModel
+
+from approvals import actions, queries
+from approvals.access.callers import Caller
+from approvals.api.mcp import repeats, results
+from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, ReportResult, RequestApproval
+from approvals.api.mcp.messages import Call
+from approvals.api.rest.shapes import ask_from
+from approvals.asking.answers import ABSENT
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest
+from approvals.runtime.canonical import digest
+from approvals.states import MCP, Door
+
+Start = Callable[[Caller, Any, Call], ApprovalRequest | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool. `start` returns the request to wait for, or None if there is nothing to wait for.
+
+    `repeatable` is whether a client may be asked to repeat the call, to wait for longer than one call can. `patient` is for
+    a client that has no word for "not yet": its call waits until the client itself gives up.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[BaseModel]
+    scope: str
+    start: Start
+    show: Callable[[ApprovalRequest], dict[str, Any]] = results.outcome
+    output: Mapping[str, Any] | None = None
+    hints: Mapping[str, bool]
+    repeatable: bool = False
+    patient: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """Return the tool as `tools/list` says it."""
+        schema = self.arguments.model_json_schema()
+        # Its name and docstring are for developers of the desk.
+        about = {name: value for name, value in schema.items() if name not in {"title", "description"}}
+        output = {} if self.output is None else {"outputSchema": self.output}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": about,
+            **output,
+            "annotations": {"title": self.title, **self.hints},
+        }
+
+
+def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: Call) -> ApprovalRequest:
+    """Return the request that the arguments describe, created unless the same call has made it before."""
+    caller.count_ask()
+    sent = given.request()
+    session = repeats.named_in(call.meta, repeats.SESSIONS)
+    call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
+    body = digest(given.model_dump(mode="json"))
+    origin = actions.Origin(
+        scope=caller.scope,
+        digest=body,
+        source=MCP,
+        thread_id=session,
+        agent=call.client[:100],
+        idempotency_key=repeats.key_for(caller.scope, call.params["name"], body, session, call_id=call_id),
+    )
+    return actions.ask_for_client(ask_from(sent), origin, by=caller.actor).request
+
+
+def _check(caller: Caller, given: CheckRequest, call: Call) -> ApprovalRequest:
+    return queries.get_request_for(caller.user, given.request_id)
+
+
+def _report(caller: Caller, given: ReportResult, call: Call) -> None:
+    # Null can be an output. With an error it means no output.
+    has_output = "output" in given.model_fields_set and (given.output is not None or given.error is None)
+    if has_output == (given.error is not None):
+        raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
+    request = queries.get_request_for(caller.user, given.request_id)
+    approved = "" if request.pending else request.decision.approved_digest
+    result = actions.Result(
+        input_digest=approved if given.input is None else digest(given.input),
+        output=given.output if has_output else ABSENT,
+        error_text=given.error or "",
+    )
+    actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.MCP)
+
+
+_ASKS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": True}
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            name="ask_human",
+            title="Ask a person",
+            description="Ask a person a question and wait for the answer. Use it when you need a decision, a fact or a "
+            "preference that only a person has. If the status is pending, call check_request.",
+            arguments=AskHuman,
+            scope="ask",
+            start=_ask,
+            output=results.OUTCOME,
+            hints=_ASKS,
+            repeatable=True,
+        ),
+        Tool(
+            name="request_approval",
+            title="Request approval",
+            description="Ask a person to approve an action before you run it, and wait for the decision. Run the action only "
+            "if the status is approved, with exactly the `input` of the result, which the person may have changed. If the "
+            "status is pending, call check_request. Afterwards call report_result.",
+            arguments=RequestApproval,
+            scope="ask",
+            start=_ask,
+            output=results.OUTCOME,
+            hints=_ASKS,
+            repeatable=True,
+        ),
+        Tool(
+            name="check_request",
+            title="Check a request",
+            description="Wait for the answer or decision of an earlier request. Call it again while the status is pending.",
+            arguments=CheckRequest,
+            scope="read",
+            start=_check,
+            output=results.OUTCOME,
+            hints={"readOnlyHint": True, "openWorldHint": True},
+        ),
+        Tool(
+            name="report_result",
+            title="Report a result",
+            description="Report what an approved action returned, or why it failed. Call it once, after you ran the action.",
+            arguments=ReportResult,
+            scope="ask",
+            start=_report,
+            output={"type": "object"},
+            hints={"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+        ),
+        Tool(
+            name="permission",
+            title="Permission prompt",
+            description="For --permission-prompt-tool of Claude Code, which calls it. Models use request_approval.",
+            arguments=Permission,
+            scope="ask",
+            start=_ask,
+            show=results.permission,
+            hints=_ASKS,
+            patient=True,
+        ),
+    )
+}

@@ -1,0 +1,267 @@
+"""What each tool asks, and what its caller is told for each decision."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals import actions
+from approvals.api.mcp import calls
+from approvals.asking.answers import Answer
+from approvals.background import sweep
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.states import Door, Verdict
+from tests.approvals.api.mcp.agent import QUESTION, REFUND, WRITE, Agent
+from tests.support.people import alice, bob, mallory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits(monkeypatch):
+    for name in ("WAIT", "ROUND", "PATIENCE"):
+        monkeypatch.setattr(calls, name, 0.0)
+
+
+def only() -> ApprovalRequest:
+    return ApprovalRequest.objects.select_related("workflow", "decision").get()
+
+
+def decide(by: User, verdict: Verdict, **said) -> None:
+    actions.decide(only().pk, Answer(verdict, **said), by=by, via=Door.DASHBOARD)
+
+
+def expire() -> None:
+    ApprovalRequest.objects.update(deadline_at=timezone.now() - timedelta(milliseconds=1))
+    sweep.expire_due_requests()
+
+
+def told(**more: object) -> dict[str, object]:
+    return {"request_id": str(only().pk), "url": only().public_url, **more}
+
+
+PENDING = "No one has decided yet. Do not run it. Call check_request with this request_id."
+
+
+def test_a_question_is_asked_with_its_options_and_answered():
+    agent, decider = Agent(alice()), bob()
+    asked = agent.call("ask_human", QUESTION | {"options": ["red", {"label": "blue", "description": "like the sea"}]})
+    words = "No one has answered yet. Call check_request with this request_id."
+    assert asked.outcome == told(status="pending", message=words)
+    stored = only()
+    assert (stored.kind, stored.title, stored.allow_text, [one["label"] for one in stored.options]) == (
+        "question",
+        "Which colour?",
+        True,
+        ["red", "blue"],
+    )
+    assert (stored.workflow.source, stored.workflow.origin, stored.agent) == ("mcp", "MCP", "test client")
+    decide(decider, Verdict.RESPOND, answer={"selected": ["blue"]})
+    answer = {"fieldName": "", "selected": ["blue"], "selectedIndex": 1}
+    found = agent.call("check_request", {"request_id": str(stored.pk)})
+    assert found.outcome == told(status="answered", answer=answer, by="bob", message="Answered.")
+    assert Workflow.objects.get().state == "completed"
+
+
+def test_a_schema_makes_a_form():
+    schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    Agent(alice()).call("ask_human", {"question": "Which size?\nOf the shirt.", "response_schema": schema})
+    stored = only()
+    assert (stored.kind, stored.title, stored.message) == ("form", "Which size?", "Which size?\nOf the shirt.")
+
+
+def test_an_approval_returns_the_input_that_may_run():
+    agent, decider = Agent(alice()), bob()
+    asked = agent.call("request_approval", REFUND | {"reason": "Never arrived", "risk": "high", "timeout_seconds": 60})
+    assert asked.outcome == told(status="pending", message=PENDING)
+    stored = only()
+    assert (stored.title, stored.tool_name, stored.input, stored.message, stored.priority) == (
+        "Run refund?",
+        "refund",
+        REFUND["input"],
+        "Never arrived",
+        "high",
+    )
+    assert stored.deadline_at is not None
+    decide(decider, Verdict.APPROVE, comment="And say sorry")
+    words = "Approved. Run it with exactly this input, then call report_result."
+    found = agent.call("check_request", {"request_id": str(stored.pk)})
+    assert found.outcome == told(
+        status="approved", input=REFUND["input"], by="bob", comment="And say sorry", message=words
+    )
+
+
+def test_an_action_in_words_is_the_title():
+    Agent(alice()).call("request_approval", {"action": "Drop the table of orders", "input": {}})
+    assert (only().title, only().tool_name) == ("Drop the table of orders", "")
+
+
+def test_other_ends_tell_the_model_not_to_run_it():
+    agent, decider = Agent(alice()), bob()
+    found = {}
+    for verdict in (Verdict.EDIT, Verdict.REJECT, Verdict.CANCEL, Verdict.EXPIRE):
+        agent.call("request_approval", REFUND | {"timeout_seconds": 3600})
+        request = ApprovalRequest.objects.get(status="pending")
+        if verdict == Verdict.EXPIRE:
+            expire()
+        elif verdict == Verdict.CANCEL:
+            actions.cancel(request.pk, by=decider, via=Door.DASHBOARD, comment="")
+        else:
+            edited = {"edited_input": {"order": "4711", "amount": 99}} if verdict == Verdict.EDIT else {}
+            actions.decide(request.pk, Answer(verdict, **edited), by=decider, via=Door.DASHBOARD)
+        ended = agent.call("check_request", {"request_id": str(request.pk)}).outcome
+        found[verdict] = (ended["status"], ended.get("input"), ended["message"])
+    assert found == {
+        Verdict.EDIT: (
+            "approved",
+            {"order": "4711", "amount": 99},
+            "Approved with changes. Run it with exactly this input, not with the one that you asked for.",
+        ),
+        Verdict.REJECT: (
+            "rejected",
+            None,
+            "A person rejected this. Do not run it, and do not ask for the same again.",
+        ),
+        Verdict.CANCEL: ("cancelled", None, "The request was cancelled. Do not run it."),
+        Verdict.EXPIRE: ("expired", None, "No one decided before the deadline. Do not run it."),
+    }
+
+
+def test_arguments_that_do_not_fit_are_explained_and_store_nothing():
+    agent = Agent(alice())
+    found = {
+        "extra": agent.call("ask_human", QUESTION | {"colour": 1}),
+        "empty": agent.call("ask_human", {"question": ""}),
+        "schema": agent.call("ask_human", QUESTION | {"response_schema": {"type": 5}}),
+        "options": agent.call("ask_human", QUESTION | {"options": ["x"] * 101}),
+        "name": agent.call("request_approval", {"action": "r\u0435fund", "input": {}}),
+        "risk": agent.call("request_approval", REFUND | {"risk": "some"}),
+        "id": agent.call("check_request", {"request_id": "7"}),
+        "title": agent.call("permission", WRITE | {"tool_name": "x" * 101}),
+    }
+    first = {name: response.result["content"][0]["text"].splitlines()[0] for name, response in found.items()}
+    denied = {"behavior": "deny", "message": found["title"].value["message"]}
+    assert found["title"].value == denied
+    assert denied["message"].splitlines()[0] == "The arguments are invalid."
+    del first["title"]
+    assert first == dict.fromkeys(first, "The arguments are invalid.") | {
+        "schema": "The request is invalid.",
+        "name": "The request is invalid.",
+    }
+    assert found["extra"].refusal == "The arguments are invalid.\ncolour: Extra inputs are not permitted"
+    assert not ApprovalRequest.objects.exists()
+
+
+def test_a_key_without_the_scope_is_told_which_one_it_lacks():
+    user = alice()
+    reader, asker = Agent(user, "read"), Agent(user, "ask")
+    words = "This key or token does not have the scope “%s”. Use one that has it."
+    assert reader.call("ask_human", QUESTION).refusal == words % "ask"
+    assert asker.call("check_request", {"request_id": str(uuid4())}).refusal == words % "read"
+    assert reader.call("permission", WRITE).value == {"behavior": "deny", "message": words % "ask"}
+    assert not ApprovalRequest.objects.exists()
+
+
+def test_absent_requests_and_those_of_others_look_the_same():
+    Agent(alice()).call("ask_human", QUESTION)
+    stranger = Agent(mallory())
+    found = {stranger.call("check_request", {"request_id": str(pk)}).refusal for pk in (only().pk, uuid4())}
+    assert found == {"Request not found. It may not exist, or you may not have access."}
+    assert stranger.call("report_result", {"request_id": str(only().pk), "output": 1}).refusal in found
+
+
+def test_a_result_is_recorded_once():
+    agent, decider = Agent(alice()), bob()
+    agent.call("request_approval", REFUND)
+    report = {"request_id": str(only().pk), "output": {"refunded": 250}}
+    assert (
+        agent.call("report_result", report).refusal
+        == "Only an approved call can have a result. This approval is waiting."
+    )
+    decide(decider, Verdict.APPROVE)
+    assert agent.call("report_result", report).outcome == {}
+    assert agent.call("report_result", report | {"input": REFUND["input"]}).outcome == {}
+    (entry,) = AuditEntry.objects.filter(event="tool.result")
+    assert (entry.via, entry.data["output"], entry.data["state"]) == ("mcp", {"refunded": 250}, "succeeded")
+    words = "A different result was already reported for this call."
+    assert agent.call("report_result", {"request_id": str(only().pk), "error": "Timeout"}).refusal == words
+
+
+def test_a_result_of_another_input_is_on_record_but_is_no_result():
+    agent, decider = Agent(alice()), bob()
+    agent.call("request_approval", REFUND)
+    decide(decider, Verdict.APPROVE)
+    ran = {"request_id": str(only().pk), "output": 1, "input": {"order": "4711", "amount": 9999}}
+    refusal = agent.call("report_result", ran).refusal
+    assert refusal.startswith("The input that ran is not the approved input.")
+    assert not AuditEntry.objects.filter(event="tool.result").exists()
+    both = {"request_id": str(only().pk), "output": 1, "error": "x"}
+    assert agent.call("report_result", both).refusal.startswith("Send either an output or an error.")
+    assert Agent(decider).call("report_result", {**both, "error": None}).refusal.startswith("Only the client that made")
+
+
+def test_the_permission_prompt_allows_what_was_approved_and_denies_the_rest():
+    agent, decider = Agent(alice()), bob()
+    waiting = agent.call("permission", WRITE)
+    assert "structuredContent" not in waiting.result
+    words = f"No one has decided yet, so this was not run. The request waits at {only().public_url}."
+    assert waiting.value == {"behavior": "deny", "message": words}
+    assert (only().tool_name, only().tool_call_id, only().input) == ("Write", "toolu_1", {"path": "a.txt"})
+    decide(decider, Verdict.EDIT, edited_input={"path": "b.txt"})
+    # The same call again, as after a lost connection.
+    assert agent.call("permission", WRITE).value == {"behavior": "allow", "updatedInput": {"path": "b.txt"}}
+
+
+def test_a_rejected_permission_says_why():
+    agent, decider = Agent(alice()), bob()
+    agent.call("permission", WRITE | {"unknown": 1})
+    decide(decider, Verdict.REJECT, comment="Not this folder")
+    assert agent.call("permission", WRITE).value == {
+        "behavior": "deny",
+        "message": "A person rejected this: Not this folder",
+    }
+
+
+def test_asking_counts_against_the_limit_of_the_key(settings):
+    settings.HITL_ASKS_PER_MINUTE = 1
+    agent = Agent(alice())
+    agent.call("ask_human", QUESTION)
+    assert agent.call("ask_human", {"question": "Another?"}).refusal.startswith("Too many requests. Try again in ")
+    assert ApprovalRequest.objects.count() == 1
+
+
+def test_the_same_named_call_is_one_request_forever():
+    agent, decider = Agent(alice()), bob()
+    meta = {"claudecode/toolUseId": "toolu_9", "sessionId": "s-1"}
+    agent.call("request_approval", REFUND, meta=meta)
+    decide(decider, Verdict.APPROVE)
+    assert agent.call("request_approval", REFUND, meta=meta).outcome["status"] == "approved"
+    assert (only().workflow.thread_id, agent.call("request_approval", REFUND).outcome["status"]) == ("s-1", "pending")
+
+
+def test_an_unnamed_call_is_the_same_request_while_that_waits():
+    agent, decider = Agent(alice()), bob()
+    found = [agent.call("request_approval", REFUND).outcome["request_id"] for _ in range(2)]
+    assert found == [str(only().pk)] * 2
+    decide(decider, Verdict.APPROVE)
+    # One approval is for one call: the same action again needs another.
+    again = [agent.call("request_approval", REFUND).outcome for _ in range(2)]
+    assert [one["status"] for one in again] == ["pending", "pending"]
+    assert {one["request_id"] for one in again} | set(found) == {
+        str(pk) for pk in ApprovalRequest.objects.values_list("pk", flat=True)
+    }
+    assert ApprovalRequest.objects.count() == 2
+
+
+def test_other_arguments_sessions_and_keys_make_other_requests():
+    user = alice()
+    agent, other = Agent(user), Agent(user)
+    agent.call("ask_human", QUESTION)
+    agent.call("ask_human", QUESTION | {"priority": "high"})
+    agent.call("ask_human", QUESTION, meta={"session_id": "s-2"})
+    other.call("ask_human", QUESTION)
+    assert ApprovalRequest.objects.count() == 4
