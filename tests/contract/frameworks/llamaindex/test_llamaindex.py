@@ -1,0 +1,37 @@
+"""LlamaIndex workflows: `await run_with_desk(workflow, desk, ...)`, with the package as people install it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+
+pytestmark = pytest.mark.server
+BOB = "API key remote of approver"
+
+
+def test_a_step_runs_what_was_approved_and_its_result_is_reported(agent):
+    program = agent.start()
+    waiting = agent.waiting(1)
+    assert waiting["refund"]["title"] == "Refund 250?"
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    assert told(program) == {"ran": [["4711", 99]], "result": "refunded 99"}
+    assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+def test_a_step_gets_the_words_of_a_rejection_and_a_killed_run_finds_its_request(agent):
+    waiting = agent.killed_while_asking(1)
+    agent.decide(waiting["refund"], "reject", comment="Not on a Friday")
+    assert told(agent.start()) == {"ran": [], "result": "rejected: Not on a Friday"}
+
+
+def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_again(agent, tmp_path):
+    agent.command += ["state", str(tmp_path / "state.json")]
+    waiting = agent.killed_while_asking(3)
+    agent.decide(waiting["refund"], "approve")
+    agent.decide(waiting["drop"], "reject", comment="No")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    found = told(agent.start())
+    assert found["ran"] == [["4711", 250]]
+    assert found["result"] == {"refund": ["approved", "", BOB], "drop": ["rejected", "No", BOB], "ask_human": ["red", "", BOB]}
+    assert agent.result(waiting["refund"]) == "refunded 250"
