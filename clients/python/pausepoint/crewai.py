@@ -98,9 +98,7 @@ class _Hooks:
         """Return the approval, or what the model is told."""
         call = self._call(context)
         if call.name in self.questions:
-            return calls.answer_text(
-                self.desk.await_human(call.question_title, **{**call.question(), **self.asked})
-            )
+            return calls.answer_text(self.desk.await_human(call.question_title, **{**call.question(), **self.asked}))
         outcome = self.desk.await_human(call.title, **{**call.approval(), **self.asked})
         return outcome if outcome.approved else calls.refusal(outcome)
 

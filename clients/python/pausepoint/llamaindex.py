@@ -54,7 +54,7 @@ async def run_with_desk(
             waiting = [group.create_task(run.answer(event)) for event in list(run.open)]
             async for event in handler.stream_events():
                 if isinstance(event, InputRequiredEvent):
-                    noted = run.note(event.model_dump(mode="json"))
+                    noted = run.note(_fields(event))
                     if save is not None:
                         await save(run.state())
                     waiting.append(group.create_task(run.answer(noted)))
@@ -70,7 +70,9 @@ async def run_with_desk(
 async def report(desk: AnyDesk, response: HumanResponseEvent, *, output: Any = None, error: Any = None) -> None:
     """Report what the approved call of a `HumanResponseEvent` did; for the step that runs it."""
     request_id = response.request_id
-    outcome = await desk.wait(request_id) if isinstance(desk, AsyncDesk) else await asyncio.to_thread(desk.wait, request_id)
+    outcome = (
+        await desk.wait(request_id) if isinstance(desk, AsyncDesk) else await asyncio.to_thread(desk.wait, request_id)
+    )
     await calls.areport(desk, outcome, output=output, error=error)
 
 
@@ -115,6 +117,12 @@ class _Run:
             return await calls.await_human(self.desk, title, **{**call.approval(), **self.asked})
         call = ToolCall("ask_human", key, {"question": prefix, "options": event.get("options")}, self.thread_id)
         return await calls.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
+
+
+def _fields(event: InputRequiredEvent) -> dict[str, Any]:
+    """Return the fields of an event, those that its class declares and the others."""
+    declared = event.model_dump(mode="json")
+    return {**declared.pop("_data", {}), **declared}
 
 
 def _response(event: dict[str, Any], outcome: Outcome) -> dict[str, Any]:

@@ -71,7 +71,11 @@ def node(desk: Server, installed: Path) -> Callable[..., list[Any]]:  # noqa: F8
     shutil.copy(HERE / "driver.mjs", driver)
 
     def do(key: str, *acts: tuple[Any, ...]) -> list[Any]:
-        variables = {"PAUSEPOINT_URL": desk.address, "PAUSEPOINT_KEY": key, "PATH": str(Path(shutil.which("node") or "").parent)}
+        variables = {
+            "PAUSEPOINT_URL": desk.address,
+            "PAUSEPOINT_KEY": key,
+            "PATH": str(Path(shutil.which("node") or "").parent),
+        }
         done = subprocess.run(
             ["node", str(driver)], input=json.dumps(acts), env=variables, capture_output=True, text=True, check=False
         )

@@ -23,7 +23,12 @@ def test_its_own_tests_pass_and_its_types_fit_those_of_the_sdks(installed):
 
 def test_an_approval_is_asked_decided_and_reported_and_its_workflow_ended(desk, node):
     asker, approver, _ = people(desk)
-    asked = {"toolName": "refund", "toolCallId": uuid.uuid4().hex, "input": {"amount": 120}, "workflowId": uuid.uuid4().hex}
+    asked = {
+        "toolName": "refund",
+        "toolCallId": uuid.uuid4().hex,
+        "input": {"amount": 120},
+        "workflowId": uuid.uuid4().hex,
+    }
     (found, again) = node(asker.key, *[("ask", "Refund?", asked)] * 2)
     assert (found["status"], found["workflow_id"], again) == ("pending", asked["workflowId"], found)
     filters = {"status": "pending", "workflow": asked["workflowId"]}
@@ -91,10 +96,11 @@ def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
 def test_the_ai_sdk_runs_what_was_approved_once_and_nothing_else(program):
     agent = program("ai_sdk", "ai-sdk-agents.md")
     process = agent.start()
-    waiting = agent.waiting(3)
-    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
-    agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
-    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    # The SDK asks about one call after the other.
+    refund = agent.waiting(1)["refund"]
+    agent.decide(refund, "edit", edited_input={"order": "4711", "amount": 99})
+    agent.decide(agent.waiting(1)["drop"], "reject", comment="Not on a Friday")
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="red")
     again = agent.waiting(1)["refund"]
     assert agent.whole(again)["input"] == {"order": "4711", "amount": 99}
     agent.decide(again, "reject", comment="Once is enough")
@@ -110,7 +116,7 @@ def test_the_ai_sdk_runs_what_was_approved_once_and_nothing_else(program):
         {"refund": {"type": "text", "value": "refunded 99"}},
         {"refund": denied("A person declined this call: Once is enough. Do not repeat it.")},
     ]
-    assert agent.result(waiting["refund"]) == "refunded 99"
+    assert agent.result(refund) == "refunded 99"
 
 
 def denied(reason: str) -> dict[str, str]:
@@ -137,14 +143,22 @@ def test_the_openai_agents_sdk_runs_what_was_approved_once_and_nothing_else(prog
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
-@pytest.mark.parametrize(("name", "page", "how_many"), [("ai_sdk", "ai-sdk-agents.md", 3), ("openai_agents", "openai-agents-js.md", 2)])
-def test_a_killed_agent_finds_its_requests_when_it_is_started_again(program, name, page, how_many):
-    agent = program(name, page)
-    waiting = agent.killed_while_asking(how_many)
+def test_a_killed_ai_sdk_agent_finds_its_requests_when_it_is_started_again(program):
+    agent = program("ai_sdk", "ai-sdk-agents.md")
+    agent.decide(agent.killed_while_asking(1)["refund"], "approve")
+    second = agent.start()
+    agent.decide(agent.waiting(1)["drop"], "reject")
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="blue")
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "reject")
+    assert told(second)["ran"] == [["4711", 250]]
+
+
+def test_a_killed_openai_agent_finds_its_requests_when_it_is_started_again(program):
+    agent = program("openai_agents", "openai-agents-js.md")
+    waiting = agent.killed_while_asking(2)
     agent.decide(waiting["refund"], "approve")
     agent.decide(waiting["drop"], "reject")
-    if question := waiting.get("Which colour?"):
-        agent.decide(question, "respond", answer="blue")
     second = agent.start()
     for _ in range(2):
         agent.decide(agent.waiting(1)["refund"], "reject")

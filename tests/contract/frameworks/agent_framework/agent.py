@@ -35,7 +35,11 @@ class Model(FunctionInvocationLayer, BaseChatClient):  # type: ignore[misc]
 client = Model()
 names = program.run_page(
     "agent-framework.md",
-    {"client": client, "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)], "desk": AsyncDesk()},
+    {
+        "client": client,
+        "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)],
+        "desk": AsyncDesk(),
+    },
 )
 response = asyncio.run(names["agent"].run("refund 4711", session=AgentSession(session_id=THREAD)))
 program.tell(messages=client.read, last=response.text)

@@ -52,7 +52,5 @@ async def main() -> Any:
 
 
 desk = AsyncDesk()
-names = program.run_page(
-    "llamaindex.md", {"refund": program.refund, "desk": desk, "thread_id": THREAD, "kept": Kept()}
-)
+names = program.run_page("llamaindex.md", {"refund": program.refund, "desk": desk, "thread_id": THREAD, "kept": Kept()})
 program.tell(result=asyncio.run(main()))

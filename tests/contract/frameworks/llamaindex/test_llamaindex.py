@@ -33,5 +33,9 @@ def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_agai
     agent.decide(waiting["Which colour?"], "respond", answer="red")
     found = told(agent.start())
     assert found["ran"] == [["4711", 250]]
-    assert found["result"] == {"refund": ["approved", "", BOB], "drop": ["rejected", "No", BOB], "ask_human": ["red", "", BOB]}
+    assert found["result"] == {
+        "refund": ["approved", "", BOB],
+        "drop": ["rejected", "No", BOB],
+        "ask_human": ["red", "", BOB],
+    }
     assert agent.result(waiting["refund"]) == "refunded 250"
