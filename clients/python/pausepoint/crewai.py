@@ -154,7 +154,7 @@ class DeskFeedback:
             # No free text: CrewAI would let a model guess which outcome it means.
             asked["options"] = list(context.emit)
         title = calls.shortened(context.message, calls.MAX_TITLE)
-        return self.desk.ask(title, idempotency_key=key, **{**asked, **self.asked})  # type: ignore[typeddict-item]
+        return self.desk.ask(title, idempotency_key=key, **{**asked, **self.asked})
 
     def _repeatable_key(self, context: PendingFeedbackContext) -> str:
         """Return a key that is the same when a flow with the same id runs again from its start."""

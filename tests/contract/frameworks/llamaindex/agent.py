@@ -10,10 +10,14 @@ from typing import Any
 import program
 from pausepoint import AsyncDesk
 from workflows import Context, Workflow, step
-from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
+from workflows.events import Event, HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 
 THREAD = sys.argv[1]
 FILE = Path(sys.argv[3]) if "state" in sys.argv[2:] else None
+
+
+class Decided(Event):
+    """What was decided about one of three."""
 
 
 class Several(Workflow):
@@ -27,11 +31,15 @@ class Several(Workflow):
         return InputRequiredEvent(prefix="Which colour?", options=["red", "blue"], id="ask_human")
 
     @step
-    async def collect(self, ctx: Context, ev: HumanResponseEvent) -> StopEvent | None:
+    async def carry_out(self, ev: HumanResponseEvent) -> Decided:
         if ev.approved:
             await names["report"](desk, ev, output=getattr(program, ev.id)(**ev.input))
-        found = ctx.collect_events(ev, [HumanResponseEvent] * 3)
-        return found and StopEvent(result={one.id: [one.response, one.comment, one.by] for one in found})
+        return Decided(id=ev.id, said=[ev.response, ev.comment, ev.by])
+
+    @step
+    async def collect(self, ctx: Context, ev: Decided) -> StopEvent | None:
+        found = ctx.collect_events(ev, [Decided] * 3)
+        return found and StopEvent(result={one.id: one.said for one in found})
 
 
 class Kept:
