@@ -30,4 +30,5 @@ const tools = {
 
 // THE PAGE
 
-tell({ read, last: result.text });
+const answers = result.steps.flatMap(({ content }) => content).filter(({ type }) => type === "tool-approval-response");
+tell({ read, last: result.text, reasons: answers.map(({ reason }) => reason) });

@@ -21,6 +21,7 @@ def test_its_own_tests_pass_and_its_types_fit_those_of_the_sdks(installed):
     run([find_npm(), "run", "check"], JAVASCRIPT)
 
 
+@pytest.mark.shows("javascript-client", "approve", "edit", "once", "person")
 def test_an_approval_is_asked_decided_and_reported_and_its_workflow_ended(desk, node):
     asker, approver, _ = people(desk)
     asked = {
@@ -53,6 +54,7 @@ def test_an_approval_is_asked_decided_and_reported_and_its_workflow_ended(desk, 
     )
 
 
+@pytest.mark.shows("javascript-client", "answer", "cancel")
 def test_a_question_is_answered_and_another_one_cancelled(desk, node):
     asker, approver, _ = people(desk)
     ask = ("ask", "Which size?", {"options": ["S", "M"], "idempotencyKey": uuid.uuid4().hex})
@@ -63,6 +65,17 @@ def test_a_question_is_answered_and_another_one_cancelled(desk, node):
     (other,) = node(asker.key, ("ask", "Pay?"))
     cancelled = node(asker.key, *[("cancel", other["id"], "not needed")] * 2)
     assert [(each["status"], each["comment"]) for each in cancelled] == [("cancelled", "not needed")] * 2
+
+
+@pytest.mark.shows("javascript-client", "reject", "expire")
+def test_a_question_that_nobody_answers_gets_its_default_and_a_rejection_its_words(desk, node):
+    asker, approver, _ = people(desk)
+    asked = {"options": ["S", "M"], "timeout": 300, "defaultResponse": "M"}
+    (expired, other) = node(asker.key, ("awaitHuman", "Which size?", asked), ("ask", "Pay?"))
+    answer = {"fieldName": "", "selected": ["M"], "selectedIndex": 1}
+    assert (expired["status"], expired["by"], expired["answer"]) == ("expired", None, answer)
+    (rejected,) = node(approver.key, ("decide", other["id"], "reject", {"comment": "Not today"}))
+    assert (rejected["status"], rejected["comment"]) == ("rejected", "Not today")
 
 
 def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
@@ -93,6 +106,7 @@ def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
     assert found == ["m1"] * 3 + [forged] * 3 + [late] * 2 + [forged, missing]
 
 
+@pytest.mark.shows("ai-sdk-agents", "edit", "reject", "answer")
 def test_the_ai_sdk_runs_what_was_approved_once_and_nothing_else(program):
     agent = program("ai_sdk", "ai-sdk-agents.md")
     process = agent.start()
@@ -123,6 +137,7 @@ def denied(reason: str) -> dict[str, str]:
     return {"type": "execution-denied", "reason": reason}
 
 
+@pytest.mark.shows("openai-agents-js", "edit", "reject")
 def test_the_openai_agents_sdk_runs_what_was_approved_once_and_nothing_else(program):
     agent = program("openai_agents", "openai-agents-js.md")
     process = agent.start()
@@ -143,6 +158,8 @@ def test_the_openai_agents_sdk_runs_what_was_approved_once_and_nothing_else(prog
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
+@pytest.mark.shows("ai-sdk-agents", "approve", "once", "crash", "person")
+@pytest.mark.shows("javascript-client", "crash")
 def test_a_killed_ai_sdk_agent_finds_its_requests_when_it_is_started_again(program):
     agent = program("ai_sdk", "ai-sdk-agents.md")
     agent.decide(agent.killed_while_asking(1)["refund"], "approve")
@@ -151,9 +168,11 @@ def test_a_killed_ai_sdk_agent_finds_its_requests_when_it_is_started_again(progr
     agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="blue")
     for _ in range(2):
         agent.decide(agent.waiting(1)["refund"], "reject")
-    assert told(second)["ran"] == [["4711", 250]]
+    found = told(second)
+    assert (found["ran"], found["reasons"][0]) == ([["4711", 250]], "API key remote of approver")
 
 
+@pytest.mark.shows("openai-agents-js", "approve", "once", "crash")
 def test_a_killed_openai_agent_finds_its_requests_when_it_is_started_again(program):
     agent = program("openai_agents", "openai-agents-js.md")
     waiting = agent.killed_while_asking(2)
@@ -163,3 +182,37 @@ def test_a_killed_openai_agent_finds_its_requests_when_it_is_started_again(progr
     for _ in range(2):
         agent.decide(agent.waiting(1)["refund"], "reject")
     assert told(second)["ran"] == [["4711", 250]]
+
+
+@pytest.mark.shows("ai-sdk-agents", "expire", "cancel")
+def test_ai_sdk_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(program):
+    agent = program("ai_sdk", "ai-sdk-agents.md")
+    process = agent.start()
+    agent.withdraw(agent.waiting(1)["refund"], "The order is closed")
+    agent.let_expire(agent.waiting(1)["drop"])
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="red")
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "reject")
+    found = told(process)
+    assert (found["ran"], found["read"][0]["refund"], found["read"][0]["drop"]) == (
+        [],
+        denied("This call was cancelled: The order is closed. Do not repeat it."),
+        denied("Nobody decided in time, so this call was not run."),
+    )
+
+
+@pytest.mark.shows("openai-agents-js", "expire", "cancel")
+def test_openai_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(program):
+    agent = program("openai_agents", "openai-agents-js.md")
+    process = agent.start()
+    waiting = agent.waiting(2)
+    agent.withdraw(waiting["refund"], "The order is closed")
+    agent.let_expire(waiting["drop"])
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "reject")
+    found = told(process)
+    assert (found["ran"], found["read"]["refund"], found["read"]["drop"]) == (
+        [],
+        "This call was cancelled: The order is closed. Do not repeat it.",
+        "Nobody decided in time, so this call was not run.",
+    )

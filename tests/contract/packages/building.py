@@ -1,11 +1,10 @@
-"""Both clients, built as they are published, and a folder in which npm has installed one."""
+"""What builds both packages, and installs the one for JavaScript in a folder."""
 
 from __future__ import annotations
 
 import fcntl
 import shutil
 import subprocess
-import sys
 import venv
 from pathlib import Path
 
@@ -15,16 +14,6 @@ from tests.support.services import find_npm, install_packages, missing
 PYTHON, JAVASCRIPT = ROOT / "clients" / "python", ROOT / "clients" / "javascript"
 #: What builds and checks the Python package, in an environment of its own.
 TOOLS = ROOT / ".venv-contract" / "packages"
-
-
-def build_python(to: Path) -> list[Path]:
-    """Build the sdist and the wheel, and check what PyPI would show."""
-    # Files of an earlier build would be packed again, also those that are gone by now.
-    shutil.rmtree(PYTHON / "build", ignore_errors=True)
-    run([str(_tool("build")), "-m", "build", "--outdir", str(to), str(PYTHON)])
-    built = sorted(to.iterdir())
-    run([str(_tool("twine")), "-m", "twine", "check", "--strict", *map(str, built)])
-    return built
 
 
 def build_javascript(to: Path) -> Path:
@@ -40,7 +29,7 @@ def build_javascript(to: Path) -> Path:
 
 
 def install_javascript(packed: Path, folder: Path) -> None:
-    """Install a packed package in a folder, as its users do; without a network only if it has no dependencies."""
+    """Install a packed package in a folder, as its users do."""
     command = [find_npm(), "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", str(packed)]
     run(command, folder)
 
@@ -52,18 +41,13 @@ def run(command: list[str], folder: Path = ROOT) -> str:
     return done.stdout
 
 
-def _tool(name: str) -> Path:
-    """The Python that has `build` and `twine`."""
-    python = TOOLS / "bin" / "python"
-    if not (TOOLS / "lib").exists() or not list(TOOLS.glob(f"lib/*/site-packages/{name}")):
+def tools() -> Path:
+    """The Python of an environment with `build` and `twine`."""
+    python, packages = TOOLS / "bin" / "python", ["build>=1.2,<2", "twine>=6.1,<7"]
+    if not list(TOOLS.glob("lib/*/site-packages/twine")):
         venv.create(TOOLS, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        packages = ["build>=1.2,<2", "twine>=6.1,<7"]
-        done = subprocess.run([*command, *packages], capture_output=True, text=True, check=False)
+        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            missing(f"no way to install {name} ({done.stderr.strip()[-200:]})", "Look at pip's index.")
+            missing(f"no way to install {packages} ({done.stderr.strip()[-200:]})", "Look at pip's index.")
     return python
-
-
-if __name__ == "__main__":
-    print(*build_python(Path(sys.argv[1])), build_javascript(Path(sys.argv[1])), sep="\n")

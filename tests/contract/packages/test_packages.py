@@ -6,19 +6,18 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tarfile
 import time
 import tomllib
 import venv
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.contract.frameworks.conftest import desk  # noqa: F401 - a fixture
-from tests.contract.packages.building import JAVASCRIPT, PYTHON, build_javascript, build_python, install_javascript, run
+from tests.contract.packages.building import JAVASCRIPT, PYTHON, install_javascript, run, tools
 from tests.support.machine import Remote
 from tests.support.processes.server import Server, until
 from tests.support.root import ROOT
@@ -35,21 +34,27 @@ def first_code(page: Path) -> str:
     return re.split(r"^```\w*\n", page.read_text(), flags=re.MULTILINE)[1]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Path:  # noqa: F811
-    folder = tmp_path_factory.mktemp("wheel")
-    built = build_python(folder)
-    assert [re.sub(r"\d[\d.]*\d", "N", file.name) for file in built] == [
-        "pausepoint-N-py3-none-any.whl",
-        "pausepoint-N.tar.gz",
-    ]
-    return built[0]
+class Built(NamedTuple):
+    printed: str
+    files: list[Path]
+
+    @property
+    def wheel(self) -> Path:
+        return next(file for file in self.files if file.suffix == ".whl")
+
+    @property
+    def packed(self) -> Path:
+        return next(file for file in self.files if file.suffix == ".tgz")
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Path:  # noqa: F811
+def built(real_processes: None) -> Built:  # noqa: F811
+    """What the commands of the release page have built; those that publish are in blocks of another language, `console`."""
     find_npm()
-    return build_javascript(tmp_path_factory.mktemp("packed"))
+    page = (ROOT / "docs" / "how-to" / "release.md").read_text()
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    printed = run(["sh", "-euc", commands.replace("python3", str(tools()))])
+    return Built(printed, sorted((ROOT / "build" / "release").iterdir()))
 
 
 def decided(server: Server, command: list[str], folder: Path) -> str:
@@ -69,11 +74,11 @@ def decided(server: Server, command: list[str], folder: Path) -> str:
     return program.communicate(timeout=GENEROUS)[0].strip()
 
 
-def test_a_fresh_environment_with_the_wheel_reaches_a_decision_with_three_lines(desk, wheel, tmp_path, capsys):  # noqa: F811
+def test_a_fresh_environment_with_the_wheel_reaches_a_decision_with_three_lines(desk, built, tmp_path, capsys):  # noqa: F811
     began = time.monotonic()
     venv.create(tmp_path / "venv", with_pip=True)
     python = str(tmp_path / "venv" / "bin" / "python")
-    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)])
+    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(built.wheel)])
     (tmp_path / "ask.py").write_text(first_code(PYTHON / "PACKAGE.md"))
     assert decided(desk, [python, "ask.py"], tmp_path) == "approved {'amount': 120}"
     took = time.monotonic() - began
@@ -83,10 +88,10 @@ def test_a_fresh_environment_with_the_wheel_reaches_a_decision_with_three_lines(
     assert run([str(tmp_path / "venv" / "bin" / "pausepoint"), "--help"]).startswith("usage: pausepoint")
 
 
-def test_a_fresh_folder_with_the_npm_package_reaches_a_decision_with_three_lines(desk, packed, tmp_path, capsys):  # noqa: F811
+def test_a_fresh_folder_with_the_npm_package_reaches_a_decision_with_three_lines(desk, built, tmp_path, capsys):  # noqa: F811
     began = time.monotonic()
     (tmp_path / "package.json").write_text('{"private": true}')
-    install_javascript(packed, tmp_path)
+    install_javascript(built.packed, tmp_path)
     refund = "function refund({ amount }) { console.log(amount); return { refunded: amount }; }\n"
     (tmp_path / "ask.mjs").write_text(first_code(JAVASCRIPT / "README.md") + refund)
     assert decided(desk, ["node", "ask.mjs"], tmp_path) == "120"
@@ -99,8 +104,8 @@ def test_a_fresh_folder_with_the_npm_package_reaches_a_decision_with_three_lines
     ]
 
 
-def test_the_wheel_has_its_types_license_and_extras_and_needs_only_httpx(wheel):
-    with zipfile.ZipFile(wheel) as archive:
+def test_the_wheel_has_its_types_license_and_extras_and_needs_only_httpx(built):
+    with zipfile.ZipFile(built.wheel) as archive:
         names = archive.namelist()
         (metadata,) = [archive.read(name).decode() for name in names if name.endswith(".dist-info/METADATA")]
     assert {"pausepoint/py.typed", "pausepoint/desk.py"} <= set(names)
@@ -122,32 +127,18 @@ def test_links_in_the_readme_of_a_package_do_not_lead_into_the_repository():
     assert [to for page in pages for to in re.findall(r"\]\(([^)#]+)", page.read_text()) if "://" not in to] == []
 
 
-def test_the_npm_package_has_only_what_is_built_and_depends_on_nothing(packed):
-    with tarfile.open(packed) as archive:
+def test_the_npm_package_has_only_what_is_built_and_depends_on_nothing(built):
+    with tarfile.open(built.packed) as archive:
         names = sorted(archive.getnames())
     modules = [file.stem for file in (JAVASCRIPT / "src").glob("*.ts")]
     built = [f"package/dist/{module}{ending}" for module in modules for ending in (".js", ".d.ts")]
     assert names == sorted([*built, "package/LICENSE", "package/README.md", "package/package.json"])
     assert "dependencies" not in json.loads((JAVASCRIPT / "package.json").read_text())
-    run([find_npm(), "run", "check"], JAVASCRIPT)
 
 
-def test_the_commands_of_the_release_page_that_need_no_account_do_what_it_says(wheel, packed, tmp_path):
-    """Those that publish are in a block of another language, `console`."""
-    page = (ROOT / "docs" / "how-to" / "release.md").read_text()
-    commands = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    # The tools are those that built the packages above, and the folder is not that of the project.
-    found = run(["sh", "-euc", commands.replace("python3", str(TOOLS_PYTHON)).replace("build/release", str(tmp_path))])
-    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(
-        [wheel.name, wheel.name.replace("-py3-none-any.whl", ".tar.gz"), packed.name]
-    )
-    assert found.count("PASSED") == 2
-
-
-TOOLS_PYTHON = ROOT / ".venv-contract" / "packages" / "bin" / "python"
-
-
-def test_both_packages_and_the_tests_have_the_same_version():
-    python = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]["version"]
-    assert python == json.loads((JAVASCRIPT / "package.json").read_text())["version"]
-    assert sys.version_info >= (3, 11)
+def test_the_commands_of_the_release_page_build_and_check_both_packages(built):
+    version = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]["version"]
+    assert version == json.loads((JAVASCRIPT / "package.json").read_text())["version"]
+    names = ["pausepoint-{}-py3-none-any.whl", "pausepoint-{}.tar.gz", "pausepoint-client-{}.tgz"]
+    assert [file.name for file in built.files] == [name.format(version) for name in names]
+    assert (built.printed.count("PASSED"), built.printed.count("All good!")) == (2, 1)

@@ -9,6 +9,7 @@ from tests.contract.frameworks.conftest import told
 pytestmark = pytest.mark.server
 
 
+@pytest.mark.shows("crewai", "edit", "reject", "answer")
 def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
     refund = agent.waiting(1)["refund"]
@@ -28,6 +29,7 @@ def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     assert agent.result(refund) == "refunded 99"
 
 
+@pytest.mark.shows("crewai", "approve", "once", "crash")
 def test_a_killed_crew_finds_its_request_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(1)
     agent.decide(waiting["refund"], "approve")
@@ -70,3 +72,20 @@ def test_silence_is_no_approval(agent):
     _, errors = program.communicate()
     assert program.returncode == 1
     assert "NobodyAnswered: propose: A person declined to answer: Ask me later." in errors
+
+
+@pytest.mark.shows("crewai", "expire", "cancel")
+def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
+    program = agent.start()
+    agent.withdraw(agent.waiting(1)["refund"], "The order is closed")
+    agent.let_expire(agent.waiting(1)["drop"])
+    agent.let_expire(agent.waiting(1)["Which colour?"])
+    found = told(program)
+    assert (found["ran"], found["read"]) == (
+        [],
+        [
+            "This call was cancelled: The order is closed. Do not repeat it.",
+            "Nobody decided in time, so this call was not run.",
+            "Nobody answered in time.",
+        ],
+    )

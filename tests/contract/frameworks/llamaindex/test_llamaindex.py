@@ -10,6 +10,7 @@ pytestmark = pytest.mark.server
 BOB = "API key remote of approver"
 
 
+@pytest.mark.shows("llamaindex", "edit")
 def test_a_step_runs_what_was_approved_and_its_result_is_reported(agent):
     program = agent.start()
     waiting = agent.waiting(1)
@@ -19,12 +20,14 @@ def test_a_step_runs_what_was_approved_and_its_result_is_reported(agent):
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
+@pytest.mark.shows("llamaindex", "reject", "crash")
 def test_a_step_gets_the_words_of_a_rejection_and_a_killed_run_finds_its_request(agent):
     waiting = agent.killed_while_asking(1)
     agent.decide(waiting["refund"], "reject", comment="Not on a Friday")
     assert told(agent.start()) == {"ran": [], "result": "rejected: Not on a Friday"}
 
 
+@pytest.mark.shows("llamaindex", "approve", "answer", "once", "person")
 def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_again(agent, tmp_path):
     agent.command += ["state", str(tmp_path / "state.json")]
     waiting = agent.killed_while_asking(3)
@@ -39,3 +42,20 @@ def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_agai
         "ask_human": ["red", "", BOB],
     }
     assert agent.result(waiting["refund"]) == "refunded 250"
+
+
+@pytest.mark.shows("llamaindex", "expire", "cancel")
+def test_calls_that_nobody_decides_do_not_run_and_the_workflow_is_told_why(agent, tmp_path):
+    agent.command += ["state", str(tmp_path / "state.json")]
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.withdraw(waiting["refund"], "The order is closed")
+    agent.let_expire(waiting["drop"], waiting["Which colour?"])
+    assert told(program) == {
+        "ran": ["proposed"],
+        "result": {
+            "refund": ["cancelled", "The order is closed", "API key remote of requester"],
+            "drop": ["expired", "", None],
+            "ask_human": ["Nobody answered in time.", "", None],
+        },
+    }
