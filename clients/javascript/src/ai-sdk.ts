@@ -44,8 +44,8 @@ export interface ToolApproval {
 /**
  * Return a `toolApproval` for `generateText`, `streamText` or `ToolLoopAgent`.
  *
- * The SDK cannot change the input of a call. After an approval with changes the model is told to make the call again, and
- * a call with exactly the approved input then runs, once, without asking again.
+ * The SDK cannot change the input of a call. After an approval with changes the model is told to make the call again,
+ * and a call with exactly the approved input then runs, once, without asking again.
  */
 export function pausepoint(options: PausepointOptions = {}): ToolApproval {
   const { tools, threadId: thread = "", agent = "" } = options;

@@ -39,7 +39,8 @@ export class Calls {
   async ask(call: ToolCall): Promise<{ refused: string; by: string | null }> {
     const made = this.#changed.findIndex(({ name, outcome }) => name === call.name && same(outcome.input, call.input));
     const [again] = made < 0 ? [] : this.#changed.splice(made, 1);
-    const outcome = again?.outcome ?? (await this.desk.awaitHuman(title(call), { ...(await request(call)), ...this.asked }));
+    const outcome =
+      again?.outcome ?? (await this.desk.awaitHuman(title(call), { ...(await request(call)), ...this.asked }));
     const { by } = outcome;
     if (!outcome.approved) return { refused: refusal(outcome), by };
     if (outcome.edited && !again) {
@@ -50,7 +51,7 @@ export class Calls {
     return { refused: "", by };
   }
 
-  /** Report what an approved call did. If that fails, log it: the call has run, and the agent has to know its result. */
+  /** Report what an approved call did. If that fails, log it: the call has run, and the agent needs its result. */
   async report(id: string, result: { output: unknown } | { error: unknown }): Promise<void> {
     const outcome = this.#approved.get(id);
     if (!outcome) return;
@@ -78,7 +79,7 @@ async function request(call: ToolCall): Promise<Asked> {
   };
 }
 
-/** Return what Pausepoint recognizes a call by. Models repeat ids in other conversations, so the thread is part of it. */
+/** Return what Pausepoint knows a call by. Models repeat ids in other conversations, so the thread is part of it. */
 async function keyOf({ id, thread }: ToolCall): Promise<string> {
   const key = thread ? `${thread}:${id}` : id;
   if (key.length <= MAX_CALL_ID) return key;

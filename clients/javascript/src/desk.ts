@@ -160,9 +160,12 @@ export class Desk {
   /** Return the requests that the key's user may see, newest first. Throws Refused or Unreachable. */
   async list(filters: Filters = {}): Promise<RequestDocument[]> {
     const found: RequestDocument[] = [];
-    for (let cursor: string | null = ""; cursor !== null; ) {
+    for (let cursor: string | null = ""; cursor !== null;) {
       const query = new URLSearchParams({ ...filters, ...(cursor ? { cursor } : {}) });
-      const page: { items: RequestDocument[]; next: string | null } = await this.#http.send("GET", `/requests?${query}`);
+      const page: { items: RequestDocument[]; next: string | null } = await this.#http.send(
+        "GET",
+        `/requests?${query}`,
+      );
       found.push(...page.items);
       cursor = page.next || null;
     }
@@ -170,9 +173,9 @@ export class Desk {
   }
 
   /**
-   * Decide a request: `approve`, `reject`, `edit` (with `editedInput`) or `respond` (with `answer`). It needs a key with the
-   * scope `decide`, of another user than the one that asked. Throws Refused (`already_decided`: somebody was first) or
-   * Unreachable.
+   * Decide a request: `approve`, `reject`, `edit` (with `editedInput`) or `respond` (with `answer`). It needs a key with
+   * the scope `decide`, of another user than the one that asked. Throws Refused (`already_decided`: somebody was first)
+   * or Unreachable.
    */
   async decide(requestId: string, verdict: Verdict, decision: Decision = {}): Promise<Outcome> {
     const body = { verdict, ...sent(decision) };

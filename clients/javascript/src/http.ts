@@ -141,7 +141,8 @@ function sleep(duration: number, signal?: AbortSignal): Promise<void> {
 
 /** Return `value` if it can be sent in a header. Throws TypeError. */
 export function printable(name: string, value: string): string {
-  if (!/^[ -~]*$/.test(value)) throw new TypeError(`${name} may contain only printable ASCII: ${JSON.stringify(value)}`);
+  if (!/^[ -~]*$/.test(value))
+    throw new TypeError(`${name} may contain only printable ASCII: ${JSON.stringify(value)}`);
   return value;
 }
 

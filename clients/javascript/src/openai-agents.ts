@@ -5,7 +5,14 @@
  */
 
 import { run } from "@openai/agents";
-import type { Agent, AgentInputItem, NonStreamRunOptions, RunResult, RunState, RunToolApprovalItem } from "@openai/agents";
+import type {
+  Agent,
+  AgentInputItem,
+  NonStreamRunOptions,
+  RunResult,
+  RunState,
+  RunToolApprovalItem,
+} from "@openai/agents";
 import { Calls } from "./calls.js";
 import type { ToolCall } from "./calls.js";
 import type { Asked, Desk } from "./desk.js";
@@ -22,9 +29,9 @@ export interface RunWithDeskOptions<TContext, TAgent extends Agent<any, any>> {
 /**
  * Run an agent, put each interruption to people, and go on with their decisions until the run has a final output.
  *
- * `input` is what `run` takes, or a stored `RunState`. The SDK cannot change the arguments of a call. After an approval with
- * changes the model is told to make the call again, and a call with exactly the approved input then runs, once, without
- * asking again.
+ * `input` is what `run` takes, or a stored `RunState`. The SDK cannot change the arguments of a call. After an approval
+ * with changes the model is told to make the call again, and a call with exactly the approved input then runs, once,
+ * without asking again.
  */
 export async function runWithDesk<TAgent extends Agent<any, any>, TContext = undefined>(
   agent: TAgent,

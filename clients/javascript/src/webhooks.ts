@@ -32,8 +32,8 @@ export interface VerifyOptions {
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Return the event of a webhook, once its signature and its time are checked. `body` is the raw body: check it before you
- * parse it. `secret` is one secret, or several while you rotate them. Throws InvalidWebhook.
+ * Return the event of a webhook, once its signature and its time are checked. `body` is the raw body: check it before
+ * you parse it. `secret` is one secret, or several while you rotate them. Throws InvalidWebhook.
  */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,

@@ -1,10 +1,15 @@
-// An AI SDK agent with a scripted model. The code of the docs page stands in place of the marked line.
+// An AI SDK agent with a scripted model. The code of the docs page replaces the marked line.
 import { MockLanguageModelV4 } from "ai/test";
 import { CHANGED, DROP, QUESTION, REFUND, drop, idOf, refund, tell, threadId } from "./shared.mjs";
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 const step = (content, unified) => ({ content, finishReason: { unified }, usage, warnings: [] });
-const call = (toolName, input, id = toolName) => ({ type: "tool-call", toolCallId: idOf(id), toolName, input: JSON.stringify(input) });
+const call = (toolName, input, id = toolName) => ({
+  type: "tool-call",
+  toolCallId: idOf(id),
+  toolName,
+  input: JSON.stringify(input),
+});
 const steps = [
   step([call("refund", REFUND), call("drop", DROP), call("askHuman", QUESTION)], "tool-calls"),
   // As it is told, it makes the call again as it was approved; once more, and people are asked again.

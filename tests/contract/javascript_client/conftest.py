@@ -45,18 +45,22 @@ def installed(real_processes: None) -> Path:  # noqa: F811
     return INSTALLED
 
 
+def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None)) -> Path:
+    """A program of this folder with the JavaScript of a page, as it stands there, beside what it imports."""
+    code = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)[blocks]
+    program = installed / f"{name}.mjs"
+    # From the last block to the first: a page shows the call of the agent first, and tools that it may have after that.
+    program.write_text((HERE / program.name).read_text().replace("// THE PAGE", "\n".join(reversed(code))))
+    return program
+
+
 class Program(Agent):
-    """A program of this folder with the JavaScript of a page of the docs, as it stands there."""
+    """An agent of this folder, which is a how-to page made whole."""
 
     def __init__(self, server: Server, installed: Path, name: str, page: str) -> None:
         super().__init__(server, name)
-        text = (ROOT / "docs" / "how-to" / page).read_text()
-        # From the last block to the first: a page shows the call of the agent first, and tools that it may have after that.
-        code = "\n".join(reversed(re.findall(r"^```js\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)))
-        program = (HERE / f"{name}.mjs").read_text().replace("// THE PAGE", code)
         shutil.copy(HERE / "shared.mjs", installed)
-        (installed / f"{name}.mjs").write_text(program)
-        self.command = ["node", str(installed / f"{name}.mjs"), self.thread]
+        self.command = ["node", str(with_page(installed, name, ROOT / "docs" / "how-to" / page)), self.thread]
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-// Runs the client for tests in Python: JSON from stdin, JSON to stdout. `[[method, ...arguments], ...]` are done in order.
+// Runs the client for tests in Python: `[[method, ...arguments], ...]` from stdin, in order, and the results to stdout.
 import { Desk, InvalidWebhook, Outcome, verifyWebhook } from "@pausepoint/client";
 import { readFileSync } from "node:fs";
 
 const desk = new Desk();
-const plain = (found) => (found instanceof Outcome ? { ...found, approved: found.approved, edited: found.edited } : found);
+const plain = (found) =>
+  found instanceof Outcome ? { ...found, approved: found.approved, edited: found.edited } : found;
 const acts = {
   async verify(...given) {
     try {

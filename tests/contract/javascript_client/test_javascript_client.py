@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import uuid
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +12,7 @@ import pytest
 
 from approvals.outbound.signing import secret_text, signed_headers
 from tests.contract.frameworks.conftest import people, told
+from tests.contract.javascript_client.conftest import with_page
 from tests.contract.packages.building import JAVASCRIPT, run
 from tests.support.services import find_npm
 
@@ -104,6 +107,22 @@ def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
     late = {"invalid": "The webhook is too old, or its time is in the future."}
     missing = {"invalid": "A header of Standard Webhooks is missing."}
     assert found == ["m1"] * 3 + [forged] * 3 + [late] * 2 + [forged, missing]
+
+
+def test_the_receiver_of_the_readme_takes_what_the_server_signs(installed):
+    secret = secret_text("new")
+    body = json.dumps({"type": "request.decided", "id": "m1"})
+    headers = signed_headers("m1", body, [secret], at=datetime.now(UTC))
+    program = with_page(installed, "receiver", JAVASCRIPT / "README.md", slice(1, 2))
+    done = subprocess.run(
+        ["node", str(program)],
+        input=json.dumps([[body, headers], [body + " ", headers]]),
+        env=os.environ | {"PAUSEPOINT_WEBHOOK_SECRET": secret},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == {"answers": [204, 400], "handled": ["m1"]}
 
 
 @pytest.mark.shows("ai-sdk-agents", "edit", "reject", "answer")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,8 +36,9 @@ class Model(BaseLLM):
         return True
 
     def call(self, messages: Any, tools: Any = None, available_functions: Any = None, **more: Any) -> Any:
-        if isinstance(messages, str):
-            return "approved" if "approved" in messages.split("eedback")[1] else "rejected"
+        if "response_model" in more:
+            # The prompt begins with the feedback, and this feedback is an outcome.
+            return json.dumps({"outcome": re.findall("approved|rejected", str(messages))[0]})
         READ[:] = [message["content"] for message in messages if message["role"] == "tool"]
         if not self.wishes:
             return "done"
@@ -58,7 +61,21 @@ class Refund(Flow):  # type: ignore[type-arg]
         return "left"
 
 
-given = {"desk": Desk(), "thread_id": THREAD, "Refund": Refund}
+class StoredRefund(Flow):  # type: ignore[type-arg]
+    """Without `emit`, so that no model reads the feedback."""
+
+    @start()
+    @human_feedback(message="Refund 250?")
+    def propose(self) -> dict[str, Any]:
+        program.RAN.append("proposed")
+        return program.REFUND
+
+    @listen(propose)
+    def go_on(self, result: Any) -> str:
+        return program.refund(**result.output) if result.feedback == "approved" else "left"
+
+
+given = {"desk": Desk(), "thread_id": THREAD, "Refund": StoredRefund if KIND == "stored-flow" else Refund}
 if KIND == "crew":
     names = program.run_page("crewai.md", given)
     wishes = [("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION)]
@@ -81,6 +98,6 @@ else:
     if persistence.load_pending_feedback(THREAD):
         program.tell(result=names["go_on"](THREAD))
     else:
-        names["flow_config"].hitl_provider = names["DeskFeedback"](given["desk"], wait=False)
-        pending = Refund(persistence=persistence).kickoff(inputs={"id": THREAD})
+        names["flow_config"].hitl_provider = names["provider"]
+        pending = StoredRefund(persistence=persistence).kickoff(inputs={"id": THREAD})
         program.tell(result=type(pending).__name__)

@@ -59,3 +59,10 @@ def test_calls_that_nobody_decides_do_not_run_and_the_workflow_is_told_why(agent
             "ask_human": ["Nobody answered in time.", "", None],
         },
     }
+
+
+def test_a_run_ends_with_the_refusal_if_nobody_can_be_asked(agent):
+    agent.environment["PAUSEPOINT_KEY"] = "pp_no_key"
+    program = agent.start()
+    _, errors = program.communicate()
+    assert (program.returncode, errors.splitlines()[-1].partition(":")[0]) == (1, "pausepoint.desk.Refused")
