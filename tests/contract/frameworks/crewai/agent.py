@@ -36,7 +36,7 @@ class Model(BaseLLM):
         return True
 
     def call(self, messages: Any, tools: Any = None, available_functions: Any = None, **more: Any) -> Any:
-        if "response_model" in more:
+        if more.get("response_model"):
             # The prompt begins with the feedback, and this feedback is an outcome.
             return json.dumps({"outcome": re.findall("approved|rejected", str(messages))[0]})
         READ[:] = [message["content"] for message in messages if message["role"] == "tool"]
