@@ -13,7 +13,7 @@ THREAD = sys.argv[1]
 KIND = sys.argv[2] if len(sys.argv) > 2 else "crew"
 FILE = Path(sys.argv[3]) if len(sys.argv) > 3 else Path()
 os.environ.update(CREWAI_DISABLE_TELEMETRY="true", OTEL_SDK_DISABLED="true", CREWAI_TRACING_ENABLED="false")
-os.environ.update(CREWAI_STORAGE_DIR=f"pausepoint-{THREAD}", CREWAI_DISABLE_VERSION_CHECK="true")
+os.environ["CREWAI_DISABLE_VERSION_CHECK"] = "true"
 
 import program  # noqa: E402
 from crewai import Agent, Crew, Task  # noqa: E402

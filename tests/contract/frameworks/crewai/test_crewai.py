@@ -9,6 +9,13 @@ from tests.contract.frameworks.conftest import told
 pytestmark = pytest.mark.server
 
 
+@pytest.fixture
+def agent(agent, tmp_path):
+    # Not below the home of whoever runs the tests.
+    agent.environment["CREWAI_STORAGE_DIR"] = str(tmp_path / "crewai")
+    return agent
+
+
 @pytest.mark.shows("crewai", "edit", "reject", "answer")
 def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
