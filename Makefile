@@ -43,16 +43,19 @@ PROOFS := $(SLOWEST) tests/contract $(filter-out $(SLOWEST) %/__pycache__,$(pats
 # Runs in one process: schemathesis gives all operations the same name, and pytest-xdist would run only the first.
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
+# Tests in environments of their own: make contract.
+ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client packages)
+
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
 proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
-	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) --ignore tests/contract/frameworks)
+	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)))
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
-# Agent frameworks, each in an environment of its own: make contract NAME=langchain, or all of them.
-contract: NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
+# Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them.
+contract: NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt))) javascript_client packages
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
-	REQUIRE_SERVICES=1 $(PY) -m pytest $(addprefix tests/contract/frameworks/,$(NAME))
+	REQUIRE_SERVICES=1 $(PY) -m pytest $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
 
 # Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
 everything: test proofs contract

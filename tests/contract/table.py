@@ -59,6 +59,7 @@ ON_THE_PAGE = (
 )
 NO_PLACE = "It has no place for a name. The page of the request and the audit log have it."
 NO_QUESTIONS = "It has no questions. A tool asks them with the Python client."
+NO_QUESTIONS_JS = "It has no questions. A tool asks them with the JavaScript client."
 ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
 
 #: The rows of each table.
@@ -77,6 +78,7 @@ GROUPS = {
     ],
     "Client": [
         Protocol("python-client", "Python", "../../clients/python/README.md", {}),
+        Protocol("javascript-client", "JavaScript", "../../clients/javascript/README.md", {}),
         Protocol("command", "Command line", HOW_TO + "command-line.md", {}),
     ],
     "Framework": [
@@ -93,6 +95,17 @@ GROUPS = {
             "Claude Agent SDK",
             HOW_TO + "claude-agent-sdk.md",
             {"once": ONE_SESSION, "crash": ONE_SESSION, "person": NO_PLACE},
+        ),
+        Protocol("google-adk", "Google ADK", HOW_TO + "google-adk.md", {"person": NO_PLACE}),
+        Protocol("agent-framework", "Microsoft Agent Framework", HOW_TO + "agent-framework.md", {"person": NO_PLACE}),
+        Protocol("crewai", "CrewAI", HOW_TO + "crewai.md", {"person": NO_PLACE}),
+        Protocol("llamaindex", "LlamaIndex workflows", HOW_TO + "llamaindex.md", {}),
+        Protocol("ai-sdk-agents", "AI SDK agents", HOW_TO + "ai-sdk-agents.md", {}),
+        Protocol(
+            "openai-agents-js",
+            "OpenAI Agents SDK for JavaScript",
+            HOW_TO + "openai-agents-js.md",
+            {"answer": NO_QUESTIONS_JS, "person": NO_PLACE},
         ),
     ],
 }

@@ -39,6 +39,8 @@ POSTGRESQL = "needs a database server of your own; tests/proofs/site/test_backup
 TESTS = "runs tests"
 AGENTS = "waits for people; tests/contract/examples/test_agent_examples.py runs it"
 NPM = "installs from npm and serves; tests/proofs/browser runs it"
+PACKAGES = "installs from PyPI and npm; tests/contract/packages runs it"
+PUBLISHES = "publishes, with an account"
 DEPLOYED = "reads the settings of an installation from /etc"
 #: The blocks that are not run, by page and beginning.
 NOT_RUN = {
@@ -68,6 +70,10 @@ NOT_RUN = {
     "examples/bakery/README.md: .venv/bin/python manage.py test": "test_examples.py runs it",
     "examples/cedar/README.md: cd examples/cedar": NPM,
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
+    "docs/how-to/release.md: rm -rf build/release": PACKAGES,
+    "docs/how-to/release.md: (cd clients/javascript": PACKAGES,
+    "docs/how-to/release.md: python3 -m twine upload": PUBLISHES,
+    "docs/how-to/release.md: docker build": DOCKER,
     "examples/langgraph/README.md: .venv/bin/pip": ENVIRONMENT,
     "examples/langgraph/README.md: .venv/bin/python": AGENTS,
     "examples/plain-script/README.md: .venv/bin/pip": ENVIRONMENT,

@@ -1,0 +1,17 @@
+/** WebCrypto, which is global everywhere but in Node 18. */
+
+/** Only what is used here: the types of Node and of browsers differ. */
+export type WebCrypto = Pick<Crypto, "getRandomValues" | "subtle">;
+
+export async function webCrypto(): Promise<WebCrypto> {
+  if (globalThis.crypto !== undefined) return globalThis.crypto;
+  // A variable, so that bundlers for browsers do not look for the module.
+  const name = "node:crypto";
+  return ((await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as { webcrypto: WebCrypto }).webcrypto;
+}
+
+/** Return a random name for a request. */
+export async function newKey(): Promise<string> {
+  const bytes = (await webCrypto()).getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

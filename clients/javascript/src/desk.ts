@@ -1,0 +1,211 @@
+/**
+ * The client. Every call is retried while Pausepoint cannot be reached. Retries do nothing twice: Pausepoint recognizes
+ * a repeat by its `toolCallId` or `idempotencyKey`.
+ */
+
+import { newKey } from "./crypto.js";
+import { Refused, StillWaiting } from "./errors.js";
+import { Connection, printable, seconds } from "./http.js";
+import { Outcome } from "./outcome.js";
+import type { RequestDocument, Verdict } from "./outcome.js";
+
+/** Seconds that one call waits for the decision. */
+const WAIT = 50;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The fields of a request; the page `/api/v1/` of your installation describes each. Without a `kind`, a request with a
+ * field that only questions have is a question, and any other an approval. */
+export interface Asked {
+  kind?: "approval" | "question" | "form";
+  message?: string;
+  toolName?: string;
+  /** The id of the tool call: a program that is restarted finds its request and the answer by it. */
+  toolCallId?: string;
+  input?: Json;
+  responseSchema?: Json;
+  /** May be plain texts. */
+  options?: readonly (string | { label: string; description?: string })[];
+  multiple?: boolean;
+  allowText?: boolean;
+  fieldName?: string;
+  suggestions?: readonly string[];
+  context?: unknown;
+  messages?: readonly { role: string; text: string }[];
+  priority?: "low" | "normal" | "high" | "critical";
+  /** Milliseconds. */
+  timeout?: number;
+  deadline?: Date;
+  defaultResponse?: unknown;
+  workflowId?: string;
+  workflowTitle?: string;
+  stepPath?: readonly string[];
+  threadId?: string;
+  agent?: string;
+  callbackUrl?: string;
+  assignedTo?: string;
+}
+
+export interface DeskOptions {
+  /** Seconds for which calls are retried while the server cannot be reached. The default is 300. */
+  patience?: number;
+  /** In place of the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+export interface WaitOptions {
+  /** Seconds after which `StillWaiting` is thrown. The request is still waiting then. */
+  giveUpAfter?: number;
+  /** Ends the waiting with the signal's reason. The request is still waiting then. */
+  signal?: AbortSignal;
+}
+
+export interface AskOptions {
+  /** A name of the request that stays the same, if it has no `toolCallId`. */
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+}
+
+export type AwaitOptions = Asked & AskOptions & WaitOptions;
+
+export interface Decision {
+  comment?: string;
+  /** With the verdict `edit`: the whole input that may run. */
+  editedInput?: Json;
+  /** With the verdict `respond`. */
+  answer?: unknown;
+  /** Refused (`changed`) if the input of the request has another digest. */
+  inputDigest?: string;
+}
+
+export type Filters = Readonly<
+  Partial<
+    Record<
+      "status" | "kind" | "tool" | "priority" | "workflow" | "thread" | "text" | "created_from" | "created_until",
+      string
+    >
+  >
+>;
+
+const QUESTION_FIELDS = ["options", "multiple", "allowText", "fieldName", "suggestions"] as const;
+
+/** A client of one installation. Safe to share. */
+export class Desk {
+  readonly #http: Connection;
+
+  /** The address and a key, by default those of the environment: `PAUSEPOINT_URL` and `PAUSEPOINT_KEY`. */
+  constructor(address = "", key = "", options: DeskOptions = {}) {
+    this.#http = new Connection(address, key, options.patience ?? 300, options.fetch);
+  }
+
+  /** Ask a person and wait for the outcome, however long that takes. Throws Refused or Unreachable. */
+  async awaitHuman(title: string, options: AwaitOptions = {}): Promise<Outcome> {
+    const { giveUpAfter, ...asked } = options;
+    const found = await this.ask(title, asked);
+    if (found.status !== "pending") return new Outcome(found);
+    return this.wait(found.id, {
+      ...(giveUpAfter === undefined ? {} : { giveUpAfter }),
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+  }
+
+  /** Ask without waiting; return the request (`id`, `url`, `status`, ...). Throws Refused or Unreachable. */
+  async ask(title: string, options: Asked & AskOptions = {}): Promise<RequestDocument> {
+    const { idempotencyKey = "", signal, ...asked } = options;
+    // A request without a name gets one here, so that a lost response does not create a second request.
+    const name = printable("idempotencyKey", idempotencyKey) || (asked.toolCallId ? "" : await newKey());
+    const headers: Record<string, string> = name ? { "Idempotency-Key": name } : {};
+    return this.#http.send("POST", "/requests", { body: bodyOf(title, asked), headers, signal });
+  }
+
+  /** Wait for the outcome of a request. Throws StillWaiting, Refused or Unreachable. */
+  async wait(requestId: string, { giveUpAfter = Infinity, signal }: WaitOptions = {}): Promise<Outcome> {
+    const until = seconds() + giveUpAfter;
+    for (;;) {
+      const wait = Math.max(0, Math.ceil(Math.min(WAIT, until - seconds())));
+      const path = `${place("requests", requestId)}?wait=${wait}`;
+      const found = await this.#http.send<RequestDocument>("GET", path, { wait, signal });
+      if (found.status !== "pending") return new Outcome(found);
+      if (seconds() >= until) throw new StillWaiting(requestId, found.url);
+    }
+  }
+
+  /** Cancel a request. Throws Refused (`already_decided`: somebody decided it first) or Unreachable. */
+  async cancel(requestId: string, comment = ""): Promise<Outcome> {
+    try {
+      return new Outcome(await this.#http.send("POST", place("requests", requestId, "/cancel"), { body: { comment } }));
+    } catch (error) {
+      // Already cancelled: by an earlier attempt whose response was lost, or by somebody else.
+      const made = error instanceof Refused && (error.problem["decision"] as { verdict?: string } | undefined);
+      if (!made || made.verdict !== "cancel") throw error;
+      return new Outcome(await this.get(requestId));
+    }
+  }
+
+  /** Record the output or the error of the approved call. Throws Refused or Unreachable. */
+  async report(outcome: Outcome, result: { output?: unknown; error?: string }): Promise<void> {
+    if (outcome.digest === null) {
+      throw new TypeError(`Request ${outcome.requestId} was not approved, so it has no result to report.`);
+    }
+    const said = result.error ? { error: result.error } : { output: result.output ?? null };
+    const body = { input_digest: outcome.digest, ...said };
+    await this.#http.send("POST", place("requests", outcome.requestId, "/result"), { body });
+  }
+
+  /** Return a request. Throws Refused or Unreachable. */
+  async get(requestId: string): Promise<RequestDocument> {
+    return this.#http.send("GET", place("requests", requestId));
+  }
+
+  /** Return the requests that the key's user may see, newest first. Throws Refused or Unreachable. */
+  async list(filters: Filters = {}): Promise<RequestDocument[]> {
+    const found: RequestDocument[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const query = new URLSearchParams({ ...filters, ...(cursor ? { cursor } : {}) });
+      const page: { items: RequestDocument[]; next: string | null } = await this.#http.send(
+        "GET",
+        `/requests?${query}`,
+      );
+      found.push(...page.items);
+      cursor = page.next || null;
+    }
+    return found;
+  }
+
+  /**
+   * Decide a request: `approve`, `reject`, `edit` (with `editedInput`) or `respond` (with `answer`). It needs a key with
+   * the scope `decide`, of another user than the one that asked. Throws Refused (`already_decided`: somebody was first)
+   * or Unreachable.
+   */
+  async decide(requestId: string, verdict: Verdict, decision: Decision = {}): Promise<Outcome> {
+    const body = { verdict, ...sent(decision) };
+    return new Outcome(await this.#http.send("POST", place("requests", requestId, "/decision"), { body }));
+  }
+
+  /** End a workflow, and cancel its waiting requests. Throws Refused or Unreachable. */
+  async endWorkflow(workflowId: string, outcome: "completed" | "failed" | "cancelled" = "completed"): Promise<Json> {
+    return this.#http.send("POST", place("workflows", workflowId, "/end"), { body: { outcome } });
+  }
+}
+
+function bodyOf(title: string, asked: Asked): Json {
+  const kind = QUESTION_FIELDS.some((name) => asked[name] !== undefined) ? "question" : "approval";
+  const options = asked.options?.map((option) => (typeof option === "string" ? { label: option } : option));
+  return {
+    kind,
+    ...sent({ ...asked, options, timeout: asked.timeout === undefined ? undefined : Math.ceil(asked.timeout) }),
+    title,
+  };
+}
+
+/** Return fields with the names of the API: `toolName` is `tool_name`. Undefined fields are left out. */
+function sent(fields: object): Json {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
+  );
+}
+
+function place(kind: string, knownBy: string, then = ""): string {
+  return `/${kind}/${encodeURIComponent(knownBy)}${then}`;
+}

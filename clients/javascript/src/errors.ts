@@ -1,0 +1,42 @@
+/** The errors of the client. */
+
+/** Base class of all errors of the client. */
+export class DeskError extends Error {
+  override name = "DeskError";
+}
+
+/** The server did not answer within `patience` seconds. The call may have arrived: send the same again. */
+export class Unreachable extends DeskError {
+  override name = "Unreachable";
+}
+
+/** The server refused the call. `code` is stable, `problem` the problem document (RFC 9457), `detail` its sentence. */
+export class Refused extends DeskError {
+  override name = "Refused";
+  readonly code: string;
+  readonly detail: string;
+
+  constructor(
+    readonly status: number,
+    readonly problem: Readonly<Record<string, unknown>>,
+  ) {
+    const code = String(problem["code"] ?? "");
+    const detail = String(problem["detail"] ?? "");
+    const fields = Object.entries(Object(problem["errors"] ?? {}) as Record<string, unknown>);
+    super(`${status} ${code}: ${detail}${fields.map(([name, error]) => ` ${name}: ${String(error)}.`).join("")}`);
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** Nobody decided within `giveUpAfter` seconds. The request is still waiting, and you may wait for it again. */
+export class StillWaiting extends DeskError {
+  override name = "StillWaiting";
+
+  constructor(
+    readonly requestId: string,
+    readonly url: string,
+  ) {
+    super(`Nobody has decided yet: ${url}`);
+  }
+}

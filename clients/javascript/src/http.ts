@@ -1,0 +1,152 @@
+/** Calls to the API, retried until there is a final response. */
+
+import { Refused, Unreachable } from "./errors.js";
+
+/** Seconds that any call may take in addition to waiting. */
+const GRACE = 20;
+/** Statuses that may pass: a server that restarts, a proxy without a server, too many calls. */
+const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
+/** Seconds between two attempts: at first, and at most. */
+const FIRST_PAUSE = 0.25;
+const LONGEST_PAUSE = 15;
+
+interface Process {
+  env?: Record<string, string | undefined>;
+  versions?: { node?: string };
+}
+
+export interface CallOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Seconds that the server may wait before it responds. */
+  wait?: number;
+  signal?: AbortSignal | undefined;
+}
+
+type Heard = { lost: string } | { status: number; text: string; retryAfter: number };
+
+/** One installation, reached with one key. */
+export class Connection {
+  readonly #base: string;
+  readonly #headers: Record<string, string>;
+  readonly #fetch: typeof fetch;
+
+  constructor(
+    address: string,
+    key: string,
+    readonly patience: number,
+    fetcher?: typeof fetch,
+  ) {
+    const { env = {}, versions = {} } = (globalThis as { process?: Process }).process ?? {};
+    address ||= env["PAUSEPOINT_URL"] ?? "";
+    key ||= env["PAUSEPOINT_KEY"] ?? "";
+    if (!address || !key) {
+      throw new TypeError("Give the address and a key of Pausepoint, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.");
+    }
+    if (!/^https?:\/\//.test(address)) {
+      throw new TypeError(`The address must begin with https:// or http://: ${JSON.stringify(address)}`);
+    }
+    this.#base = `${address.replace(/\/+$/, "")}/api/v1`;
+    this.#headers = { Authorization: `Bearer ${printable("key", key)}` };
+    // A browser would have to ask the server first whether it may send this header.
+    if (versions.node) this.#headers["User-Agent"] = "pausepoint-javascript";
+    this.#fetch = fetcher ?? ((...given) => globalThis.fetch(...given));
+  }
+
+  /** Return the JSON response of a call. Throws Refused, Unreachable, or the reason of the signal. */
+  async send<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+    const until = seconds() + (options.wait ?? 0) + GRACE + this.patience;
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      const heard = await this.#call(method, path, options);
+      if ("text" in heard && !PASSING.has(heard.status)) return read(heard.status, heard.text) as T;
+      const left = until - seconds();
+      if (left <= 0) {
+        const reason = "lost" in heard ? heard.lost : `it answered ${heard.status}`;
+        throw new Unreachable(`Pausepoint cannot be reached: ${reason}`);
+      }
+      const askedFor = "lost" in heard ? 0 : heard.retryAfter;
+      // Random, because many agents may be waiting for the same server to come back.
+      await sleep(Math.min(Math.max(askedFor, pause * (0.5 + Math.random())), left), options.signal);
+    }
+  }
+
+  async #call(method: string, path: string, { body, headers, wait = 0, signal }: CallOptions): Promise<Heard> {
+    signal?.throwIfAborted();
+    const given = new AbortController();
+    const abort = (): void => given.abort(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(() => given.abort(new Error("it did not answer in time")), (wait + GRACE) * 1000);
+    try {
+      const response = await this.#fetch(this.#base + path, {
+        method,
+        headers: {
+          ...this.#headers,
+          ...headers,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        credentials: "omit",
+        // The key is for this address only.
+        redirect: "manual",
+        signal: given.signal,
+      });
+      const text = await response.text();
+      const asked = response.headers.get("retry-after") ?? "";
+      return { status: response.status, text, retryAfter: /^\d+$/.test(asked) ? Number(asked) : 0 };
+    } catch (error) {
+      signal?.throwIfAborted();
+      return { lost: wordsOf(given.signal.aborted ? given.signal.reason : error) };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+}
+
+function read(status: number, text: string): unknown {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    found = undefined;
+  }
+  if (typeof found !== "object" || found === null || Array.isArray(found)) {
+    throw new Refused(status, { detail: "The response is not from Pausepoint. Check the address." });
+  }
+  if (status < 200 || status >= 300) throw new Refused(status, found as Record<string, unknown>);
+  return found;
+}
+
+/** Return the words of an error; those of a failed `fetch` are in its cause. */
+function wordsOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || String((cause as { code?: unknown }).code ?? cause.name);
+}
+
+function sleep(duration: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, duration * 1000);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** Return `value` if it can be sent in a header. Throws TypeError. */
+export function printable(name: string, value: string): string {
+  if (!/^[ -~]*$/.test(value))
+    throw new TypeError(`${name} may contain only printable ASCII: ${JSON.stringify(value)}`);
+  return value;
+}
+
+/** Seconds of a clock that does not go back. */
+export function seconds(): number {
+  return performance.now() / 1000;
+}

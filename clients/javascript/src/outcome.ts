@@ -1,0 +1,73 @@
+/** Requests as the API returns them, and how a request ended. */
+
+export type Status = "pending" | "approved" | "rejected" | "answered" | "expired" | "cancelled";
+export type Verdict = "approve" | "edit" | "reject" | "respond";
+
+/** How a request was decided, with the field names of the API. */
+export interface DecisionDocument {
+  readonly verdict: string;
+  readonly by: string | null;
+  readonly via: string;
+  readonly decided_at: string;
+  readonly comment: string;
+  readonly answer: unknown;
+  readonly edited_input: Readonly<Record<string, unknown>> | null;
+  readonly approved_input: Readonly<Record<string, unknown>> | null;
+  readonly approved_digest: string | null;
+}
+
+/** A request, with the field names of the API. */
+export interface RequestDocument {
+  readonly id: string;
+  readonly url: string;
+  readonly status: Status;
+  readonly kind: string;
+  readonly title: string;
+  readonly tool_name: string;
+  readonly tool_call_id: string | null;
+  readonly workflow_id: string;
+  readonly thread_id: string;
+  /** Null while the request is waiting. Lists do not have it. */
+  readonly decision?: DecisionDocument | null;
+  readonly [field: string]: unknown;
+}
+
+/** How a request ended. `document` is the whole response. */
+export class Outcome {
+  readonly requestId: string;
+  readonly status: Exclude<Status, "pending">;
+  /** Null if the deadline passed. */
+  readonly by: string | null;
+  readonly comment: string;
+  /** The answer to a question or form; the default if the deadline passed. */
+  readonly answer: unknown;
+  /** The input to run, as requested or as changed by a person. Null unless approved. */
+  readonly input: Readonly<Record<string, unknown>> | null;
+  /** The digest of `input`, which the result is reported with. */
+  readonly digest: string | null;
+
+  constructor(readonly document: RequestDocument) {
+    const { decision, status } = document;
+    if (!decision || status === "pending") throw new TypeError(`Request ${document.id} is not decided yet.`);
+    this.requestId = document.id;
+    this.status = status;
+    this.by = decision.by;
+    this.comment = decision.comment;
+    this.answer = decision.answer;
+    this.input = decision.approved_input;
+    this.digest = decision.approved_digest;
+  }
+
+  get approved(): boolean {
+    return this.status === "approved";
+  }
+
+  /** Whether it was approved with changes. */
+  get edited(): boolean {
+    return this.document.decision?.verdict === "edit";
+  }
+
+  get timedOut(): boolean {
+    return this.status === "expired";
+  }
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Desk, Refused, StillWaiting, Unreachable } from "@pausepoint/client";
+
+const DECIDED = {
+  id: "r1",
+  url: "https://desk.example.com/requests/r1/",
+  status: "approved",
+  decision: {
+    verdict: "edit",
+    by: "bob",
+    comment: "half",
+    answer: null,
+    approved_input: { amount: 60 },
+    approved_digest: "sha256:0",
+  },
+};
+const WAITING = { ...DECIDED, status: "pending", decision: null };
+
+/** A desk whose server gives these responses one after the other: `[status, document, headers?]`, or an error. */
+function deskThatHears(responses, patience = 60) {
+  const calls = [];
+  const fetch = async (url, { method, headers, body }) => {
+    calls.push({
+      call: `${method} ${url.replace("https://desk.example.com/api/v1", "")}`,
+      headers,
+      body: body && JSON.parse(body),
+    });
+    const given = responses.shift();
+    if (given instanceof Error) throw given;
+    const [status, document, more] = given;
+    return new Response(typeof document === "string" ? document : JSON.stringify(document), { status, headers: more });
+  };
+  return { calls, desk: new Desk("https://desk.example.com/", "pp_x", { fetch, patience }) };
+}
+
+test("a call whose response was lost is sent again under the same name", async () => {
+  const { desk, calls } = deskThatHears([new TypeError("fetch failed"), [503, {}], [201, WAITING]]);
+  assert.equal((await desk.ask("Pay?")).id, "r1");
+  const names = calls.map((call) => call.headers["Idempotency-Key"]);
+  assert.match(names[0], /^[0-9a-f]{32}$/);
+  assert.deepEqual(names, [names[0], names[0], names[0]]);
+});
+
+test("fields get the names of the API, and values stay as they are", async () => {
+  const { desk, calls } = deskThatHears([[201, WAITING]]);
+  const deadline = new Date("2026-12-01T12:00:00Z");
+  await desk.ask("Size?", {
+    toolCallId: "c1",
+    options: ["S", { label: "M" }],
+    timeout: 1.5,
+    deadline,
+    context: { ofWhom: "me" },
+  });
+  assert.deepEqual(calls[0].body, {
+    kind: "question",
+    title: "Size?",
+    tool_call_id: "c1",
+    options: [{ label: "S" }, { label: "M" }],
+    timeout: 2,
+    deadline: "2026-12-01T12:00:00.000Z",
+    context: { ofWhom: "me" },
+  });
+  assert.equal(calls[0].headers["Idempotency-Key"], undefined);
+});
+
+test("waiting is repeated until somebody has decided", async () => {
+  const { desk, calls } = deskThatHears([
+    [201, WAITING],
+    [200, WAITING],
+    [200, DECIDED],
+  ]);
+  const { approved, edited, input, by, comment } = await desk.awaitHuman("Pay?", {
+    toolName: "refund",
+    input: { amount: 120 },
+  });
+  assert.deepEqual(
+    { approved, edited, input, by, comment },
+    { approved: true, edited: true, input: { amount: 60 }, by: "bob", comment: "half" },
+  );
+  assert.deepEqual(
+    calls.slice(1).map(({ call }) => call),
+    ["GET /requests/r1?wait=50", "GET /requests/r1?wait=50"],
+  );
+});
+
+test("a decision that stands already needs no waiting", async () => {
+  const { desk, calls } = deskThatHears([[200, DECIDED]]);
+  await desk.awaitHuman("Pay?", { toolCallId: "c1" });
+  assert.equal(calls.length, 1);
+});
+
+test("who gives up can wait again", async () => {
+  const { desk } = deskThatHears([[200, WAITING]]);
+  await assert.rejects(
+    desk.wait("r1", { giveUpAfter: 0 }),
+    (error) => error instanceof StillWaiting && error.requestId === "r1",
+  );
+});
+
+test("a refusal is thrown at once, with its code and fields", async () => {
+  const problem = { code: "invalid", detail: "Look at the fields.", errors: { title: "is too long" } };
+  const { desk, calls } = deskThatHears([[422, problem]]);
+  await assert.rejects(desk.ask("x"), (error) => {
+    assert.ok(error instanceof Refused);
+    assert.deepEqual(
+      [error.status, error.code, error.message],
+      [422, "invalid", "422 invalid: Look at the fields. title: is too long."],
+    );
+    return true;
+  });
+  assert.equal(calls.length, 1);
+});
+
+test("a page of somebody else, and a redirect, are no responses of Pausepoint", async () => {
+  for (const response of [
+    [200, "<html>"],
+    [302, "", { location: "https://elsewhere.example.com" }],
+    [200, []],
+  ]) {
+    const { desk } = deskThatHears([response]);
+    await assert.rejects(desk.get("r1"), /not from Pausepoint/);
+  }
+});
+
+test("without patience, a server that does not answer is unreachable", async () => {
+  const { desk } = deskThatHears([new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") })], -60);
+  await assert.rejects(desk.get("r1"), (error) => error instanceof Unreachable && /ECONNREFUSED/.test(error.message));
+});
+
+test("a signal ends the waiting with its own reason", async () => {
+  const stop = new AbortController();
+  const fetch = (url, { signal }) =>
+    new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+      stop.abort(new Error("the page was closed"));
+    });
+  const desk = new Desk("https://desk.example.com", "pp_x", { fetch });
+  await assert.rejects(desk.wait("r1", { signal: stop.signal }), /the page was closed/);
+});
+
+test("a request that was cancelled before is returned as cancelled", async () => {
+  const cancelled = { ...DECIDED, status: "cancelled", decision: { ...DECIDED.decision, verdict: "cancel" } };
+  const { desk } = deskThatHears([
+    [409, { code: "already_decided", decision: { verdict: "cancel" } }],
+    [200, cancelled],
+  ]);
+  assert.equal((await desk.cancel("r1")).status, "cancelled");
+});
+
+test("a list has all pages", async () => {
+  const { desk, calls } = deskThatHears([
+    [200, { items: [WAITING], next: "c2" }],
+    [200, { items: [DECIDED], next: null }],
+  ]);
+  assert.equal((await desk.list({ status: "pending" })).length, 2);
+  assert.deepEqual(
+    calls.map(({ call }) => call),
+    ["GET /requests?status=pending", "GET /requests?status=pending&cursor=c2"],
+  );
+});
+
+test("an address or a key that cannot be right is refused before any call", () => {
+  assert.throws(() => new Desk("desk.example.com", "pp_x"), /must begin with https/);
+  assert.throws(() => new Desk("https://desk.example.com", "pp_x\n"), /printable ASCII/);
+  assert.throws(() => new Desk(), /PAUSEPOINT_URL and PAUSEPOINT_KEY/);
+});

@@ -1,0 +1,23 @@
+/** The types of the adapters fit those of the AI SDK and of the OpenAI Agents SDK; checked by `npm run check`. */
+
+import { Agent } from "@openai/agents";
+import { generateText, ToolLoopAgent, tool } from "ai";
+import type { LanguageModel } from "ai";
+import { z } from "zod";
+import { Desk, pausepoint } from "../src/index.js";
+import { runWithDesk } from "../src/openai-agents.js";
+
+export function aiSdk(model: LanguageModel): unknown[] {
+  const approval = pausepoint({ tools: ["refund"], asked: { priority: "high" } });
+  const tools = { refund: tool({ inputSchema: z.object({ amount: z.number() }), execute: ({ amount }) => amount }) };
+  return [
+    generateText({ model, prompt: "Refund", tools, toolApproval: approval, onToolExecutionEnd: approval.report }),
+    new ToolLoopAgent({ model, tools, toolApproval: approval, onToolExecutionEnd: approval.report }),
+  ];
+}
+
+export async function openaiAgents(desk: Desk): Promise<string | undefined> {
+  const agent = new Agent<{ user: string }>({ name: "billing" });
+  const options = { threadId: "t", run: { context: { user: "alice" }, maxTurns: 3 } };
+  return (await runWithDesk(agent, "Refund", desk, options)).finalOutput;
+}

@@ -1,0 +1,136 @@
+"""LlamaIndex workflows: people answer `InputRequiredEvent`, and the workflow goes on with a `HumanResponseEvent`.
+
+    result = await run_with_desk(workflow, desk, thread_id="order-4711", order="4711")
+
+Install with `pip install "pausepoint[llamaindex]"`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from workflows import Context, Workflow
+from workflows.events import HumanResponseEvent, InputRequiredEvent
+from workflows.handler import WorkflowHandler
+
+from pausepoint import calls
+from pausepoint.calls import AnyDesk, ToolCall
+from pausepoint.desk import AsyncDesk, Outcome
+
+#: Keeps the state of a run that has paused, as JSON text.
+Save = Callable[[str], Awaitable[None]]
+
+
+async def run_with_desk(
+    workflow: Workflow,
+    desk: AnyDesk,
+    *,
+    thread_id: str,
+    state: str = "",
+    save: Save | None = None,
+    asked: dict[str, Any] | None = None,
+    **start: Any,
+) -> Any:
+    """Run a workflow, put each `InputRequiredEvent` to people, and return its result.
+
+    An event with the fields `tool` and `input` asks whether that call may run. Any other asks a question: its `prefix`, with
+    its `options`, if it has some. The workflow receives a `HumanResponseEvent` with `response` (the status or the answer),
+    `approved`, `input` (what was approved), `comment`, `by`, `request_id`, and the `id` of the event, if it has one.
+
+    `thread_id` names the run: a program that is started again with the same one finds its requests. `save` gets the state
+    at each pause; with it as `state`, a run goes on without running earlier steps again. `asked` are more fields of each
+    request, and `start` those of the workflow's start event.
+    """
+    stored = json.loads(state) if state else {"open": [], "counts": {}}
+    handler = workflow.run(ctx=Context.from_dict(workflow, stored["context"])) if state else workflow.run(**start)
+    run = _Run(handler, desk, thread_id, asked or {}, stored)
+    try:
+        async with asyncio.TaskGroup() as group:
+            waiting = [group.create_task(run.answer(event)) for event in list(run.open)]
+            async for event in handler.stream_events():
+                if isinstance(event, InputRequiredEvent):
+                    noted = run.note(_fields(event))
+                    if save is not None:
+                        await save(run.state())
+                    waiting.append(group.create_task(run.answer(noted)))
+            for task in waiting:
+                task.cancel()
+    except BaseExceptionGroup as failed:
+        # The errors of a desk are raised as they are.
+        await handler.cancel_run()
+        raise failed.exceptions[0] from None
+    return await handler
+
+
+async def report(desk: AnyDesk, response: HumanResponseEvent, *, output: Any = None, error: Any = None) -> None:
+    """Report what the approved call of a `HumanResponseEvent` did; for the step that runs it."""
+    request_id = response.request_id
+    outcome = (
+        await desk.wait(request_id) if isinstance(desk, AsyncDesk) else await asyncio.to_thread(desk.wait, request_id)
+    )
+    await calls.areport(desk, outcome, output=output, error=error)
+
+
+class _Run:
+    """The events of one run that people are asked about."""
+
+    def __init__(
+        self, handler: WorkflowHandler, desk: AnyDesk, thread_id: str, asked: dict[str, Any], stored: dict[str, Any]
+    ) -> None:
+        self.handler, self.desk, self.thread_id, self.asked = handler, desk, thread_id, asked
+        #: Events without an answer, each with its `key`. A workflow that goes on does not emit them again.
+        self.open: list[dict[str, Any]] = stored["open"]
+        self.counts = Counter(stored["counts"])
+
+    def state(self) -> str:
+        context = self.handler.ctx
+        assert context is not None
+        return json.dumps({"context": context.to_dict(), "open": self.open, "counts": self.counts})
+
+    def note(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Add an event to those that wait, under a key that is the same whenever the run is repeated."""
+        content = hashlib.sha256(json.dumps(event, sort_keys=True, default=str).encode()).hexdigest()[:32]
+        self.counts[content] += 1
+        noted = {"key": str(event.get("id") or f"{content}-{self.counts[content]}"), "event": event}
+        self.open.append(noted)
+        return noted
+
+    async def answer(self, noted: dict[str, Any]) -> None:
+        event = noted["event"]
+        outcome = await self._ask(noted["key"], event)
+        self.open.remove(noted)
+        context = self.handler.ctx
+        assert context is not None
+        said = {"id": event["id"]} if "id" in event else {}
+        context.send_event(HumanResponseEvent(**said, **_response(event, outcome)))
+
+    async def _ask(self, key: str, event: dict[str, Any]) -> Outcome:
+        prefix = str(event.get("prefix") or "")
+        if "tool" in event:
+            call = ToolCall(str(event["tool"]), key, event.get("input") or {}, self.thread_id)
+            title = calls.shortened(prefix or call.title, calls.MAX_TITLE)
+            return await calls.await_human(self.desk, title, **{**call.approval(), **self.asked})
+        call = ToolCall("ask_human", key, {"question": prefix, "options": event.get("options")}, self.thread_id)
+        return await calls.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
+
+
+def _fields(event: InputRequiredEvent) -> dict[str, Any]:
+    """Return the fields of an event, those that its class declares and the others."""
+    declared = event.model_dump(mode="json")
+    return {**declared.pop("_data", {}), **declared}
+
+
+def _response(event: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+    return {
+        "response": outcome.status if "tool" in event else calls.answer_text(outcome),
+        "approved": outcome.approved,
+        "input": None if outcome.input is None else dict(outcome.input),
+        "comment": outcome.comment,
+        "by": outcome.by,
+        "request_id": outcome.request_id,
+    }

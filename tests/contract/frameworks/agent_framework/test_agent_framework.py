@@ -1,0 +1,55 @@
+"""Microsoft Agent Framework: `middleware=[DeskMiddleware(desk, ...)]`, with the package as people install it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+
+pytestmark = pytest.mark.server
+
+
+@pytest.mark.shows("agent-framework", "edit", "reject", "answer")
+def test_the_agent_framework_runs_what_was_approved_and_tells_the_model_the_rest(agent):
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="half")
+    agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    assert told(program) == {
+        "ran": [["4711", 99]],
+        "messages": {
+            "refund": 'A person changed the input of this call to {"order": "4711", "amount": 99}.\n\nrefunded 99',
+            "drop": "A person declined this call: Not on a Friday. Do not repeat it.",
+            "ask_human": "red",
+        },
+        "last": "done",
+    }
+    assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+@pytest.mark.shows("agent-framework", "approve", "once", "crash")
+def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
+    waiting = agent.killed_while_asking(3)
+    agent.decide(waiting["refund"], "approve")
+    agent.decide(waiting["drop"], "reject")
+    agent.decide(waiting["Which colour?"], "respond", answer="blue")
+    found = told(agent.start())
+    assert (found["ran"], found["messages"]["ask_human"]) == ([["4711", 250]], "blue")
+
+
+@pytest.mark.shows("agent-framework", "expire", "cancel")
+def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.withdraw(waiting["refund"], "The order is closed")
+    agent.let_expire(waiting["drop"], waiting["Which colour?"])
+    found = told(program)
+    assert (found["ran"], found["messages"]) == (
+        [],
+        {
+            "refund": "This call was cancelled: The order is closed. Do not repeat it.",
+            "drop": "Nobody decided in time, so this call was not run.",
+            "ask_human": "Nobody answered in time.",
+        },
+    )

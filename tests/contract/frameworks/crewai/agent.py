@@ -1,0 +1,103 @@
+"""A crew with a scripted model, or a flow: `agent.py THREAD [flow | stored-flow FILE]`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+THREAD = sys.argv[1]
+KIND = sys.argv[2] if len(sys.argv) > 2 else "crew"
+FILE = Path(sys.argv[3]) if len(sys.argv) > 3 else Path()
+os.environ.update(CREWAI_DISABLE_TELEMETRY="true", OTEL_SDK_DISABLED="true", CREWAI_TRACING_ENABLED="false")
+os.environ["CREWAI_DISABLE_VERSION_CHECK"] = "true"
+
+import program  # noqa: E402
+from crewai import Agent, Crew, Task  # noqa: E402
+from crewai.flow import Flow, listen, start  # noqa: E402
+from crewai.flow.human_feedback import human_feedback  # noqa: E402
+from crewai.flow.persistence import SQLiteFlowPersistence  # noqa: E402
+from crewai.llms.base_llm import BaseLLM  # noqa: E402
+from crewai.tools import tool  # noqa: E402
+from pausepoint import Desk  # noqa: E402
+
+READ: list[str] = []
+
+
+class Model(BaseLLM):
+    """Wants three tools, one after the other, and then it is done; as a judge of feedback, it repeats the outcome."""
+
+    wishes: list[Any] = []  # noqa: RUF012 - a field of pydantic
+
+    def supports_function_calling(self) -> bool:
+        return True
+
+    def call(self, messages: Any, tools: Any = None, available_functions: Any = None, **more: Any) -> Any:
+        if more.get("response_model"):
+            # The prompt begins with the feedback, and this feedback is an outcome.
+            return json.dumps({"outcome": re.findall("approved|rejected", str(messages))[0]})
+        READ[:] = [message["content"] for message in messages if message["role"] == "tool"]
+        if not self.wishes:
+            return "done"
+        name, args = self.wishes.pop(0)
+        return [{"id": f"call-{len(READ)}", "type": "function", "function": {"name": name, "arguments": args}}]
+
+
+class Refund(Flow):  # type: ignore[type-arg]
+    @start()
+    @human_feedback(message="Refund 250?", emit=["approved", "rejected"], llm=Model(model="scripted"))
+    def propose(self) -> dict[str, Any]:
+        return program.REFUND
+
+    @listen("approved")
+    def pay(self) -> str:
+        return program.refund(**program.REFUND)
+
+    @listen("rejected")
+    def leave(self) -> str:
+        return "left"
+
+
+class StoredRefund(Flow):  # type: ignore[type-arg]
+    """Without `emit`, so that no model reads the feedback."""
+
+    @start()
+    @human_feedback(message="Refund 250?")
+    def propose(self) -> dict[str, Any]:
+        program.RAN.append("proposed")
+        return program.REFUND
+
+    @listen(propose)
+    def go_on(self, result: Any) -> str:
+        return program.refund(**result.output) if result.feedback == "approved" else "left"
+
+
+given = {"desk": Desk(), "thread_id": THREAD, "Refund": StoredRefund if KIND == "stored-flow" else Refund}
+if KIND == "crew":
+    names = program.run_page("crewai.md", given)
+    wishes = [("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION)]
+    agent = Agent(
+        role="billing",
+        goal="Refund.",
+        backstory="A clerk.",
+        llm=Model(model="scripted", wishes=wishes),
+        tools=[tool(each) for each in (program.refund, program.drop, program.ask_human)],
+    )
+    task = Task(description="Refund 4711.", expected_output="What was done.", agent=agent)
+    last = Crew(agents=[agent], tasks=[task]).kickoff().raw
+    program.tell(read=READ, last=last)
+elif KIND == "flow":
+    names = program.run_page("crewai.md", given)
+    program.tell(result=Refund().kickoff(inputs={"id": THREAD}))
+else:
+    persistence = SQLiteFlowPersistence(str(FILE))
+    names = program.run_page("crewai.md", {**given, "persistence": persistence})
+    if persistence.load_pending_feedback(THREAD):
+        program.tell(result=names["go_on"](THREAD))
+    else:
+        names["flow_config"].hitl_provider = names["provider"]
+        pending = StoredRefund(persistence=persistence).kickoff(inputs={"id": THREAD})
+        program.tell(result=type(pending).__name__)

@@ -1,0 +1,98 @@
+"""CrewAI: `ask_before_tools(desk, ...)` and `DeskFeedback(desk)`, with the package as people install it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture
+def agent(agent, tmp_path):
+    # Not below the home of whoever runs the tests.
+    agent.environment["CREWAI_STORAGE_DIR"] = str(tmp_path / "crewai")
+    return agent
+
+
+@pytest.mark.shows("crewai", "edit", "reject", "answer")
+def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
+    program = agent.start()
+    refund = agent.waiting(1)["refund"]
+    assert agent.whole(refund)["agent"] == "billing"
+    agent.decide(refund, "edit", edited_input={"order": "4711", "amount": 99}, comment="half")
+    agent.decide(agent.waiting(1)["drop"], "reject", comment="Not on a Friday")
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="red")
+    assert told(program) == {
+        "ran": [["4711", 99]],
+        "read": [
+            'A person changed the input of this call to {"order": "4711", "amount": 99}.\n\nrefunded 99',
+            "A person declined this call: Not on a Friday. Do not repeat it.",
+            "red",
+        ],
+        "last": "done",
+    }
+    assert agent.result(refund) == "refunded 99"
+
+
+@pytest.mark.shows("crewai", "approve", "once", "crash")
+def test_a_killed_crew_finds_its_request_when_it_is_started_again(agent):
+    waiting = agent.killed_while_asking(1)
+    agent.decide(waiting["refund"], "approve")
+    program = agent.start()
+    agent.decide(agent.waiting(1)["drop"], "reject")
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="blue")
+    found = told(program)
+    assert (found["ran"], found["read"][-1]) == ([["4711", 250]], "blue")
+
+
+def test_a_tool_does_not_run_if_nobody_can_be_asked(agent):
+    agent.environment["PAUSEPOINT_KEY"] = "pp_no_key"
+    found = told(agent.start())
+    assert (found["ran"], found["read"][0]) == (
+        [],
+        "Nobody could be asked about this call, so it was not run: Refused.",
+    )
+
+
+def test_a_killed_flow_finds_its_request_and_goes_on_with_the_outcome(agent):
+    agent.command.append("flow")
+    waiting = agent.killed_while_asking(1)
+    assert agent.whole(waiting["Refund 250?"])["context"] == {"order": "4711", "amount": 250}
+    agent.decide(waiting["Refund 250?"], "respond", answer="approved")
+    assert told(agent.start()) == {"ran": [["4711", 250]], "result": "refunded 250"}
+
+
+def test_a_stored_flow_is_resumed_by_another_process_and_runs_no_earlier_method_again(agent, tmp_path):
+    agent.command += ["stored-flow", str(tmp_path / "flows.db")]
+    assert told(agent.start()) == {"ran": ["proposed"], "result": "HumanFeedbackPending"}
+    second = agent.start()
+    agent.decide(agent.waiting(1)["Refund 250?"], "respond", answer="approved")
+    assert told(second) == {"ran": [["4711", 250]], "result": "refunded 250"}
+
+
+def test_silence_is_no_approval(agent):
+    agent.command.append("flow")
+    program = agent.start()
+    agent.decide(agent.waiting(1)["Refund 250?"], "reject", comment="Ask me later")
+    _, errors = program.communicate()
+    assert program.returncode == 1
+    assert "NobodyAnswered: propose: A person declined to answer: Ask me later." in errors
+
+
+@pytest.mark.shows("crewai", "expire", "cancel")
+def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
+    program = agent.start()
+    agent.withdraw(agent.waiting(1)["refund"], "The order is closed")
+    agent.let_expire(agent.waiting(1)["drop"])
+    agent.let_expire(agent.waiting(1)["Which colour?"])
+    found = told(program)
+    assert (found["ran"], found["read"]) == (
+        [],
+        [
+            "This call was cancelled: The order is closed. Do not repeat it.",
+            "Nobody decided in time, so this call was not run.",
+            "Nobody answered in time.",
+        ],
+    )

@@ -1,0 +1,60 @@
+"""An agent of Google ADK with a scripted model: `agent.py THREAD`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import warnings
+from collections.abc import AsyncGenerator
+from typing import Any
+
+warnings.filterwarnings("ignore")
+
+import program  # noqa: E402
+from google.adk.agents import LlmAgent  # noqa: E402
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse  # noqa: E402
+from google.adk.runners import InMemoryRunner  # noqa: E402
+from google.genai import types  # noqa: E402
+from pausepoint import AsyncDesk  # noqa: E402
+
+THREAD = sys.argv[1]
+READ: dict[str, Any] = {}
+
+
+def wanted(name: str, args: dict[str, Any]) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=f"{THREAD}-{name}", name=name, args=args))
+
+
+def said(*parts: types.Part) -> LlmResponse:
+    return LlmResponse(content=types.Content(role="model", parts=list(parts)))
+
+
+class Model(BaseLlm):
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        returned = [part.function_response for part in llm_request.contents[-1].parts or [] if part.function_response]
+        READ.update({one.name: one.response for one in returned})
+        if returned:
+            yield said(types.Part(text="done"))
+            return
+        yield said(
+            wanted("refund", program.REFUND), wanted("drop", program.DROP), wanted("ask_human", program.QUESTION)
+        )
+
+
+async def main() -> None:
+    agent = LlmAgent(
+        name="billing", model=Model(model="scripted"), tools=[program.refund, program.drop, program.ask_human]
+    )
+    names = program.run_page("google-adk.md", {"agent": agent, "desk": AsyncDesk()})
+    runner = InMemoryRunner(app=names["app"])
+    await runner.session_service.create_session(app_name="billing", user_id="alice", session_id=THREAD)
+    message = types.Content(role="user", parts=[types.Part(text="refund 4711")])
+    last = ""
+    async for event in runner.run_async(user_id="alice", session_id=THREAD, new_message=message):
+        last = (event.content.parts or [types.Part()])[-1].text or last if event.content else last
+    program.tell(messages=READ, last=last)
+
+
+asyncio.run(main())

@@ -1,0 +1,64 @@
+"""LlamaIndex workflows: `agent.py THREAD [state FILE]`, the page's own one and one with several events at once."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import program
+from pausepoint import AsyncDesk
+from workflows import Context, Workflow, step
+from workflows.events import Event, HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
+
+THREAD = sys.argv[1]
+FILE = Path(sys.argv[3]) if "state" in sys.argv[2:] else None
+
+
+class Decided(Event):
+    """What was decided about one of three."""
+
+
+class Several(Workflow):
+    """Asks three things at once."""
+
+    @step
+    async def propose(self, ctx: Context, ev: StartEvent) -> InputRequiredEvent | None:
+        program.RAN.append("proposed")
+        for name, args in (("refund", program.REFUND), ("drop", program.DROP)):
+            ctx.write_event_to_stream(InputRequiredEvent(prefix=f"May I {name}?", tool=name, input=args, id=name))
+        return InputRequiredEvent(prefix="Which colour?", options=["red", "blue"], id="ask_human")
+
+    @step
+    async def carry_out(self, ev: HumanResponseEvent) -> Decided:
+        if ev.approved:
+            await names["report"](desk, ev, output=getattr(program, ev.id)(**ev.input))
+        return Decided(id=ev.id, said=[ev.response, ev.comment, ev.by])
+
+    @step
+    async def collect(self, ctx: Context, ev: Decided) -> StopEvent | None:
+        found = ctx.collect_events(ev, [Decided] * 3)
+        return found and StopEvent(result={one.id: one.said for one in found})
+
+
+class Kept:
+    """A place for the state of a run."""
+
+    def read(self) -> str:
+        return FILE.read_text() if FILE and FILE.exists() else ""
+
+    async def write(self, state: str) -> None:
+        assert FILE is not None
+        FILE.with_suffix(".new").write_text(state)
+        FILE.with_suffix(".new").rename(FILE)
+
+
+async def main() -> Any:
+    names["workflow"] = Several(timeout=None) if FILE else names["Refund"](timeout=None)
+    return await names["go_on" if FILE else "main"]()
+
+
+desk = AsyncDesk()
+names = program.run_page("llamaindex.md", {"refund": program.refund, "desk": desk, "thread_id": THREAD, "kept": Kept()})
+program.tell(result=asyncio.run(main()))

@@ -1,0 +1,90 @@
+"""The JavaScript client as npm installs it, beside the real SDKs, against a real server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.frameworks.conftest import Agent, desk  # noqa: F401 - a fixture
+from tests.contract.packages.building import JAVASCRIPT, build_javascript, install_javascript
+from tests.support.processes.server import Server
+from tests.support.root import ROOT
+from tests.support.services import find_npm, install_packages, real_processes  # noqa: F401 - a fixture
+
+HERE = Path(__file__).parent
+INSTALLED = ROOT / ".venv-contract" / "javascript_client"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    find_npm()
+
+
+@pytest.fixture(scope="package")
+def installed(real_processes: None) -> Path:  # noqa: F811
+    """A folder with the SDKs and the packed client, made anew if any of them has changed."""
+    files = [HERE / "package-lock.json", *sorted(JAVASCRIPT.glob("src/*.ts")), JAVASCRIPT / "package.json"]
+    wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    stamp = INSTALLED / "made-from"
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        shutil.rmtree(INSTALLED, ignore_errors=True)
+        INSTALLED.mkdir(parents=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, INSTALLED)
+        install_packages(INSTALLED)
+        install_javascript(build_javascript(INSTALLED), INSTALLED)
+        stamp.write_text(wanted)
+    return INSTALLED
+
+
+def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None)) -> Path:
+    """A program of this folder with the JavaScript of a page, as it stands there, beside what it imports."""
+    code = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)[blocks]
+    program = installed / f"{name}.mjs"
+    # From the last block to the first: a page shows the call of the agent first, and tools that it may have after that.
+    program.write_text((HERE / program.name).read_text().replace("// THE PAGE", "\n".join(reversed(code))))
+    return program
+
+
+class Program(Agent):
+    """An agent of this folder, which is a how-to page made whole."""
+
+    def __init__(self, server: Server, installed: Path, name: str, page: str) -> None:
+        super().__init__(server, name)
+        shutil.copy(HERE / "shared.mjs", installed)
+        self.command = ["node", str(with_page(installed, name, ROOT / "docs" / "how-to" / page)), self.thread]
+
+
+@pytest.fixture
+def program(desk: Server, installed: Path) -> Callable[[str, str], Program]:  # noqa: F811
+    return lambda name, page: Program(desk, installed, name, page)
+
+
+@pytest.fixture
+def node(desk: Server, installed: Path) -> Callable[..., list[Any]]:  # noqa: F811
+    """Do things with the client, in order: `node(key, ("ask", "Pay?"), ...)`."""
+    driver = installed / "driver.mjs"
+    shutil.copy(HERE / "driver.mjs", driver)
+
+    def do(key: str, *acts: tuple[Any, ...]) -> list[Any]:
+        variables = {
+            "PAUSEPOINT_URL": desk.address,
+            "PAUSEPOINT_KEY": key,
+            "PATH": str(Path(shutil.which("node") or "").parent),
+        }
+        done = subprocess.run(
+            ["node", str(driver)], input=json.dumps(acts), env=variables, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found: list[Any] = json.loads(done.stdout)
+        return found
+
+    return do

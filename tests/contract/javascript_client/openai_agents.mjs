@@ -1,0 +1,62 @@
+// An agent of the OpenAI Agents SDK with a scripted model. The code of the docs page replaces the marked line.
+import { Agent, Usage, setTracingDisabled, tool } from "@openai/agents";
+import { z } from "zod";
+import { CHANGED, DROP, REFUND, drop, idOf, refund, tell, threadId } from "./shared.mjs";
+
+setTracingDisabled(true);
+const call = (name, input, id = name) => ({
+  type: "function_call",
+  callId: idOf(id),
+  name,
+  status: "completed",
+  arguments: JSON.stringify(input),
+});
+const text = {
+  type: "message",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "done" }],
+};
+// As it is told, it makes the call again as it was approved; once more, and people are asked again.
+const steps = [
+  [call("refund", REFUND), call("drop", DROP)],
+  [call("refund", CHANGED, "again")],
+  [call("refund", CHANGED, "more")],
+  [text],
+];
+const read = [];
+const model = {
+  getResponse: async ({ input }) => {
+    const outputs = input.filter(({ type }) => type === "function_call_result");
+    if (outputs.length)
+      read.push(Object.fromEntries(outputs.map(({ callId, output }) => [callId.split("-").at(-1), output.text])));
+    return { usage: new Usage(), output: steps.shift() };
+  },
+  async *getStreamedResponse() {},
+};
+const needsApproval = true;
+const agent = new Agent({
+  name: "billing",
+  instructions: "Refund.",
+  model,
+  tools: [
+    tool({
+      name: "refund",
+      description: "Refund.",
+      parameters: z.object({ order: z.string(), amount: z.number() }),
+      needsApproval,
+      execute: refund,
+    }),
+    tool({
+      name: "drop",
+      description: "Drop.",
+      parameters: z.object({ table: z.string() }),
+      needsApproval,
+      execute: drop,
+    }),
+  ],
+});
+
+// THE PAGE
+
+tell({ read: read.at(-1), last: result.finalOutput });

@@ -1,0 +1,53 @@
+"""What builds both packages, and installs the one for JavaScript in a folder."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+from tests.support.root import ROOT
+from tests.support.services import find_npm, install_packages, missing
+
+PYTHON, JAVASCRIPT = ROOT / "clients" / "python", ROOT / "clients" / "javascript"
+#: What builds and checks the Python package, in an environment of its own.
+TOOLS = ROOT / ".venv-contract" / "packages"
+
+
+def build_javascript(to: Path) -> Path:
+    """Compile, check and pack the npm package."""
+    install_packages(JAVASCRIPT)
+    with (JAVASCRIPT / "tsconfig.json").open() as mark:
+        # Tests that run in several processes would compile into each other's folder.
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        shutil.rmtree(JAVASCRIPT / "dist", ignore_errors=True)
+        run([find_npm(), "pack", "--pack-destination", str(to)], JAVASCRIPT)
+    (packed,) = to.glob("*.tgz")
+    return packed
+
+
+def install_javascript(packed: Path, folder: Path) -> None:
+    """Install a packed package in a folder, as its users do."""
+    command = [find_npm(), "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", str(packed)]
+    run(command, folder)
+
+
+def run(command: list[str], folder: Path = ROOT) -> str:
+    """Run a command; its output, or the failure with all it has printed."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def tools() -> Path:
+    """The Python of an environment with `build` and `twine`."""
+    python, packages = TOOLS / "bin" / "python", ["build>=1.2,<2", "twine>=6.1,<7"]
+    if not list(TOOLS.glob("lib/*/site-packages/twine")):
+        venv.create(TOOLS, with_pip=True)
+        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            missing(f"no way to install {packages} ({done.stderr.strip()[-200:]})", "Look at pip's index.")
+    return python
