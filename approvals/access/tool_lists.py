@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
+from approvals.runtime.text import visible
 
 MAX_PATTERNS, MAX_PATTERN = 100, 100
 #: A pattern is the name of a tool, in which `*` stands for any text.
@@ -98,8 +99,8 @@ def problem(patterns: Sequence[str]) -> str:
         return _("has more than %(limit)s lines") % {"limit": MAX_PATTERNS}
     for pattern in patterns:
         if len(pattern) > MAX_PATTERN or not PATTERN.fullmatch(pattern):
-            words = _("“%(pattern)s” is not the name of a tool: 1 to %(limit)s ASCII characters without spaces")
-            return words % {"pattern": pattern[:60], "limit": MAX_PATTERN}
+            words = _("has “%(pattern)s”, but a line must be 1 to %(limit)s ASCII characters without spaces")
+            return words % {"pattern": visible(pattern[:60]), "limit": MAX_PATTERN}
     return ""
 
 
