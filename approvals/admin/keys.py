@@ -23,7 +23,7 @@ from approvals.states import Door
 FIXED = ("user", "name", "prefix", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at")
 
 
-class KeyListsForm(ToolListsForm, forms.ModelForm):  # type: ignore[type-arg,misc]  # generic to the type checker only
+class KeyListsForm(ToolListsForm, forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """The lists of a key as fields of the admin."""
 
     class Meta:

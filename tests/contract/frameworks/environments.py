@@ -3,7 +3,7 @@
     python -m tests.contract.frameworks.environments langchain
 
 makes one in .venv-contract/langchain, with the packages of tests/contract/frameworks/langchain/requirements.txt and the client
-of clients/python, as built: what `pip install pausepoint` would install.
+of clients/python, as built: what `pip install pausepoint` would install. Packages of a package.json beside it come from npm.
 """
 
 from __future__ import annotations
@@ -41,10 +41,18 @@ def make(name: str) -> None:
     if _stamp(name, "packages") != _packages(name):
         venv.create(folder(name), with_pip=True, clear=True)
         subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), str(CLIENT)], check=True)
+        if (HERE / name / "package.json").is_file():
+            _install_from_npm(name)
     elif _stamp(name, "client") != _client():
         subprocess.run([*pip, "--force-reinstall", "--no-deps", str(CLIENT)], check=True)
     (folder(name) / "client").write_text(_client())
     (folder(name) / "packages").write_text(_packages(name))
+
+
+def _install_from_npm(name: str) -> None:
+    """Install the packages of a `package.json` too, for what is published there."""
+    shutil.copy(HERE / name / "package.json", folder(name))
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=folder(name), check=True)
 
 
 def _stamp(name: str, of: str) -> str:
@@ -53,7 +61,8 @@ def _stamp(name: str, of: str) -> str:
 
 
 def _packages(name: str) -> str:
-    return _digest([HERE / name / "requirements.txt", CLIENT / "pyproject.toml"])
+    files = [HERE / name / "requirements.txt", HERE / name / "package.json", CLIENT / "pyproject.toml"]
+    return _digest([file for file in files if file.is_file()])
 
 
 def _client() -> str:
