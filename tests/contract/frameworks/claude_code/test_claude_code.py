@@ -81,7 +81,9 @@ class ClaudeCode(CodingAgent):
             for block in line["message"]["content"]
             if block["type"] == "tool_result"
         ]
-        return {one["tool_use_id"]: str(one["content"]) for one in blocks}, [line for line in lines if line["type"] == "result"][-1]
+        return {one["tool_use_id"]: str(one["content"]) for one in blocks}, [
+            line for line in lines if line["type"] == "result"
+        ][-1]
 
 
 @pytest.fixture
