@@ -22,15 +22,17 @@ class ToolListsForm(forms.Form):
     """Which calls of coding agents wait for a person."""
 
     gated = _list_field(
-        _("A person decides"), _("Names of tools, one per line. * stands for any text, as in mcp__crm__*.")
+        _("Gated: a person decides"), _("Names of tools, one per line. * stands for any text, as in mcp__crm__*.")
     )
     allowed = _list_field(
-        _("Left to the agent"),
+        _("Allowed: left to the agent"),
         _(
             "Pausepoint has no opinion on these, so the agent's own rules count. The longer of two patterns that fit wins."
         ),
     )
-    denied = _list_field(_("Refused"), _("Never run, and nobody is asked. Each refused call is in the audit log."))
+    denied = _list_field(
+        _("Denied: refused at once"), _("Never run, and nobody is asked. Each refused call is in the audit log.")
+    )
 
     @classmethod
     def initial_of(cls, lists: ToolLists) -> dict[str, str]:

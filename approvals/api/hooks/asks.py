@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.api.hooks.bodies import HookCall
 from approvals.asking.asks import MAX_OPTIONS, Ask
 from approvals.asking.titles import MAX_TITLE, title_and_message
-from approvals.asking.tool_calls import Command, Edit, Fetch, recognize
+from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
 from approvals.exceptions import Invalid
 from approvals.states import Kind
 
@@ -49,6 +49,8 @@ def _title(call: HookCall) -> str:
             return _("Run a command in %(folder)s?") % {"folder": folder}
         case Command():
             return _("Run a command?")
+        case Edit(file=file, replacements=[Replacement(before=None)]):
+            return _("Write %(file)s?") % {"file": PurePath(file).name or file}
         case Edit(file=file) if file:
             return _("Edit %(file)s?") % {"file": PurePath(file).name or file}
         case Edit():
