@@ -81,20 +81,21 @@ def _without_ours(hooks: Mapping[str, Any]) -> dict[str, Any]:
     for event, groups in hooks.items():
         if not isinstance(groups, list):
             raise CannotChange(f"its hooks for {event} are not a list")
-        kept = [left for group in groups if (left := _group_without_ours(group)) is not None]
+        kept = [left for group in groups for left in _group_without_ours(group)]
         if kept or not groups:
             found[event] = kept
     return found
 
 
-def _group_without_ours(group: Any) -> Any:
+def _group_without_ours(group: Any) -> list[Any]:
+    """Return a group without our hooks; nothing if there were no others in it."""
     hooks = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(hooks, list):
-        return group
+        return [group]
     kept = [hook for hook in hooks if not _is_ours(hook)]
     if len(kept) == len(hooks):
-        return group
-    return {**group, "hooks": kept} if kept else None
+        return [group]
+    return [{**group, "hooks": kept}] if kept else []
 
 
 def _is_ours(hook: Any) -> bool:
