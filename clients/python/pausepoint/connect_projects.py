@@ -40,14 +40,29 @@ PYTHON = (
     ),
     _framework("OpenAI Agents", "openai-agents", "await run_with_desk(agent, text, desk)", "openai-agents"),
     _framework("Claude Agent SDK", "claude-agent-sdk", "can_use_tool=desk.can_use_tool", "claude-agent-sdk"),
-    _framework("CrewAI", "crewai", "", "crewai"),
-    _framework("Google ADK", "google-adk", "", "google-adk"),
-    _framework("Microsoft Agent Framework", "agent-framework agent-framework-core", "", "agent-framework"),
-    _framework("LlamaIndex", "llama-index llama-index-core llama-index-workflows", "", "llamaindex"),
+    _framework("CrewAI", "crewai", 'ask_before_tools(desk, "refund")', "crewai"),
+    _framework("Google ADK", "google-adk", 'plugins=[DeskPlugin(desk, "refund")]', "google-adk"),
+    _framework(
+        "Microsoft Agent Framework",
+        "agent-framework agent-framework-core",
+        'middleware=[DeskMiddleware(desk, "refund")]',
+        "agent-framework",
+    ),
+    _framework(
+        "LlamaIndex",
+        "llama-index llama-index-core llama-index-workflows",
+        "await run_with_desk(workflow, desk)",
+        "llamaindex",
+    ),
 )
 JAVASCRIPT = (
-    _framework("AI SDK", "ai", 'toolApproval: pausepoint({ tools: ["refund"] })', "ai-sdk"),
-    _framework("OpenAI Agents (JavaScript)", "@openai/agents @openai/agents-core", "", "openai-agents"),
+    _framework("AI SDK", "ai", 'toolApproval: pausepoint({ tools: ["refund"] })', "ai-sdk-agents"),
+    _framework(
+        "OpenAI Agents (JavaScript)",
+        "@openai/agents @openai/agents-core",
+        "await runWithDesk(agent, text, new Desk())",
+        "openai-agents-js",
+    ),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import pytest
@@ -14,9 +15,12 @@ from pausepoint.connect_settings import (
     claude_hook,
     claude_settings,
     claude_settings_without,
+    codex_block,
     codex_config,
     codex_config_without,
 )
+
+from tests.support.root import ROOT
 
 DESK = "https://desk.example.org"
 OTHER = {"type": "command", "command": "./mine.sh"}
@@ -153,3 +157,16 @@ def test_files_of_any_content_are_no_error(tmp_path, monkeypatch, content):
     for name in ("package.json", "pyproject.toml", "requirements.txt"):
         (tmp_path / name).write_bytes(content.encode(errors="surrogatepass"))
     assert search(tmp_path).frameworks == ()
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code of a how-to page in a language."""
+    text = (ROOT / "docs" / "how-to" / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_pages_show_what_connecting_writes():
+    desk = "https://desk.example.com"
+    assert blocks("claude-code.md", "json")[0] == claude_settings("", desk)
+    (shown,) = blocks("codex.md", "toml")
+    assert shown in codex_block(f"pausepoint --url {desk}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from tests.contract.frameworks.claude_agent_sdk.test_claude_agent_sdk import AnyAccount
 from tests.contract.frameworks.coding_agent import CodingAgent
+from tests.contract.frameworks.shared import program
 from tests.support.anthropic_server import KEY, AnthropicServer, Block, says, text, tool_use
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import Server
@@ -24,8 +26,9 @@ COLOUR = {
     "multiSelect": False,
     "options": [{"label": "Red", "description": "like a rose"}, {"label": "Blue", "description": "like the sea"}],
 }
-#: The command form of the hook, which is what the how-to page shows.
-COMMAND = "pausepoint hook claude-code --patience 1s || { echo 'Pausepoint could not be asked' >&2; exit 2; }"
+#: The settings of the how-to page: over HTTP, and with the command.
+PAGE = program.HOW_TO / "claude-code.md"
+OVER_HTTP, WITH_COMMAND = re.findall(r"^```json\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
 class ClaudeCode(CodingAgent):
@@ -38,11 +41,11 @@ class ClaudeCode(CodingAgent):
         self.model = model
 
     def use_command(self) -> None:
-        """Replace the HTTP hooks by the command."""
-        hook = {"type": "command", "command": COMMAND, "timeout": 600, "onFailure": "block"}
-        settings = {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}}
+        """Use the command, as the how-to page shows it, and give up early where the server is gone."""
         (self.project / ".claude").mkdir(exist_ok=True)
-        (self.project / ".claude" / "settings.json").write_text(json.dumps(settings))
+        (self.project / ".claude" / "settings.json").write_text(
+            WITH_COMMAND.replace("hook claude-code", "hook claude-code --patience 1s")
+        )
 
     def run(
         self, *calls: Block, arguments: tuple[str, ...] = ("-p", "go"), ends: bool = True, **environment: str
@@ -96,7 +99,9 @@ def model() -> Iterator[AnthropicServer]:
 @pytest.fixture
 def claude(desk: Server, tmp_path: Path, model: AnthropicServer) -> ClaudeCode:
     found = ClaudeCode(desk, tmp_path, model)
-    assert "onFailure" in found.connect()
+    found.connect()
+    written = (found.project / ".claude" / "settings.json").read_text()
+    assert written == OVER_HTTP.replace("https://desk.example.com", desk.address)
     return found
 
 
