@@ -51,6 +51,15 @@ class HookCall:
         return f"{self.event.lower()}:" + _hash(f"{self.session} {self.prompt} {self.digest}")
 
     @property
+    def problem(self) -> str:
+        """What keeps the call from being stored; empty if nothing does."""
+        try:
+            _digest = self.digest
+        except NotCanonical as error:
+            return translated(error)
+        return ""
+
+    @property
     def digest(self) -> str:
         """The digest of everything that a person decides about."""
         about = {
@@ -112,11 +121,8 @@ class _Reading:
 
     def check(self, call: HookCall) -> None:
         """Raise Invalid if something was wrong."""
-        if not self.errors:
-            try:
-                call.key  # noqa: B018 - raises for what has no digest
-            except NotCanonical as error:
-                self.errors["body"] = translated(error)
+        if not self.errors and (problem := call.problem):
+            self.errors["body"] = problem
         if self.errors:
             raise _invalid(self.errors)
 

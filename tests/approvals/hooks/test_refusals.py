@@ -53,6 +53,7 @@ WRONG = {
     "tool_input": [without(BASH, "tool_input"), BASH | {"tool_input": "ls"}, PERMISSION | {"tool_input": None}],
     "tool_use_id": [without(BASH, "tool_use_id"), BASH | {"tool_use_id": {}}],
     "cwd": [BASH | {"cwd": "/" * 5000}, BASH | {"cwd": 3}],
+    "body": [BASH | {"tool_input": {"n": 2**60}}, PERMISSION | {"tool_input": {"n": [2**60]}}],
     "message": [without(ELICITATION, "message"), ELICITATION | {"message": "x" * 20_001}],
     "mcp_server_name": [without(ELICITATION, "mcp_server_name")],
     "mode": [ELICITATION | {"mode": "voice"}, ELICITATION | {"mode": []}],
