@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 COMMANDS = frozenset(
     [
@@ -105,12 +104,17 @@ class Fetch:
     address: str
 
     @property
-    def host(self) -> str:
-        """The host that is called, without user name and port; empty if the address has none."""
-        try:
-            return urlsplit(self.address).hostname or ""
-        except ValueError:
-            return ""
+    def parts(self) -> tuple[str, str, str]:
+        """The address in three parts, of which the second is its host and port; all of it is the first if that is not certain."""
+        scheme, _slashes, rest = self.address.partition("://")
+        authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+        # Browsers take a backslash for a slash, and drop white space.
+        if not scheme or not authority or re.search(r"[\\\s]", self.address):
+            return self.address, "", ""
+        # User name and password come before the host and may look like one.
+        start = len(scheme) + len("://") + authority.rfind("@") + 1
+        end = len(scheme) + len("://") + len(authority)
+        return self.address[:start], self.address[start:end], self.address[end:]
 
 
 def recognize(tool: str, given: Mapping[str, Any]) -> Command | Edit | Fetch | None:

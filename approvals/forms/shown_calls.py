@@ -6,7 +6,6 @@ person who has not opened them is told before approving.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +85,7 @@ class ShownInput:
     directory: str = ""
     file: str = ""
     value: Row | None = None
-    parts: tuple[str, str, str] = ("", "", "")
+    parts: tuple[str, ...] = ()
     note: str = ""
     diffs: Sequence[Diff] = ()
     left_out: int = 0
@@ -133,7 +132,12 @@ def shown_input(request: ApprovalRequest) -> ShownInput:
     if isinstance(call, Fetch):
         value = named[call.member]
         return ShownInput(
-            kind="fetch", value=value, parts=_parts(call.address), note=value.note, rows=rest, context=context
+            kind="fetch",
+            value=value,
+            parts=tuple(map(visible, call.parts)),
+            note=value.note,
+            rows=rest,
+            context=context,
         )
     place = _place(request.context)
     left = [row for row in context if not place or row.name != DIRECTORY]
@@ -176,18 +180,6 @@ def _place(context: Any) -> str:
     """Return the directory in the context of a request; empty if it names none."""
     found = context.get(DIRECTORY) if isinstance(context, dict) and len(context) <= MAX_VALUES else None
     return found if isinstance(found, str) and len(found) <= MAX_PATH else ""
-
-
-def _parts(address: str) -> tuple[str, str, str]:
-    """Return an address in three parts, of which the second is its host; all of it is the first if that is not certain."""
-    scheme, _slashes, rest = address.partition("://")
-    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    # Browsers take a backslash for a slash, and drop white space.
-    if not scheme or not authority or re.search(r"[\\\s]", address):
-        return visible(address), "", ""
-    start = len(scheme) + len("://") + authority.rfind("@") + 1
-    end = len(scheme) + len("://") + len(authority)
-    return visible(address[:start]), visible(address[start:end]), visible(address[end:])
 
 
 def _diffs(edit: Edit) -> tuple[list[Diff], int]:

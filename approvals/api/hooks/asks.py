@@ -27,20 +27,22 @@ def ask_from(call: HookCall) -> Ask:
     return _questions(call) if call.asks_questions else _approval(call)
 
 
-def context_of(call: HookCall) -> dict[str, Any]:
-    """Return what people need to know besides the input: where the call runs."""
-    return {"directory": call.directory} if call.directory else {}
+def _ask(call: HookCall, kind: Kind, title: str, message: str = "", **more: Any) -> Ask:
+    """Return a request about a call; where it runs, and which server asks, is its context."""
+    context = {name: text for name, text in (("directory", call.directory), ("server", call.server)) if text}
+    return Ask(
+        kind=kind,
+        title=title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1] + "…",
+        message=message,
+        tool_name=call.tool,
+        tool_call_id=call.key,
+        context=context or None,
+        **{"input": call.input, **more},
+    )
 
 
 def _approval(call: HookCall) -> Ask:
-    return Ask(
-        kind=Kind.APPROVAL,
-        title=_shortened(_title(call)),
-        tool_name=call.tool,
-        tool_call_id=call.key,
-        input=call.input,
-        context=context_of(call) or None,
-    )
+    return _ask(call, Kind.APPROVAL, _title(call))
 
 
 def _title(call: HookCall) -> str:
@@ -55,28 +57,17 @@ def _title(call: HookCall) -> str:
             return _("Edit %(file)s?") % {"file": PurePath(file).name or file}
         case Edit():
             return _("Apply a patch?")
-        case Fetch(host=host) if host:
+        case Fetch(parts=(_, host, _)) if host:
             return _("Fetch from %(host)s?") % {"host": host}
     return _("Run %(tool)s?") % {"tool": call.tool}
 
 
 def _elicitation(call: HookCall) -> Ask:
     title, message = title_and_message(call.message)
-    context = context_of(call) | {"server": call.server}
     if call.address:
         # Approving says that somebody has opened the address.
-        given = {"url": call.address}
-        return Ask(
-            kind=Kind.APPROVAL, title=title, message=message, tool_call_id=call.key, input=given, context=context
-        )
-    return Ask(
-        kind=Kind.FORM,
-        title=title,
-        message=message,
-        tool_call_id=call.key,
-        response_schema=call.schema,
-        context=context,
-    )
+        return _ask(call, Kind.APPROVAL, title, message, input={"url": call.address})
+    return _ask(call, Kind.FORM, title, message, response_schema=call.schema)
 
 
 def questions_of(call: HookCall) -> list[Mapping[str, Any]]:
@@ -110,16 +101,7 @@ def _questions(call: HookCall) -> Ask:
     properties = {f"{QUESTION}{number}": _property(one) for number, one in enumerate(questions, 1)}
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     title, message = title_and_message(" · ".join(one["question"].strip() for one in questions))
-    return Ask(
-        kind=Kind.FORM,
-        title=title,
-        message=message,
-        tool_name=call.tool,
-        tool_call_id=call.key,
-        input=call.input,
-        response_schema=schema,
-        context=context_of(call) or None,
-    )
+    return _ask(call, Kind.FORM, title, message, response_schema=schema)
 
 
 def _one_question(call: HookCall, question: Mapping[str, Any]) -> Ask:
@@ -128,18 +110,8 @@ def _one_question(call: HookCall, question: Mapping[str, Any]) -> Ask:
         {name: one[name] for name in ("label", "description") if isinstance(one.get(name), str) and one[name]}
         for one in question["options"]
     ]
-    return Ask(
-        kind=Kind.QUESTION,
-        title=title,
-        message=message,
-        tool_name=call.tool,
-        tool_call_id=call.key,
-        input=call.input,
-        options=options,
-        multiple=question.get("multiSelect") is True,
-        allow_text=True,
-        context=context_of(call) or None,
-    )
+    multiple = question.get("multiSelect") is True
+    return _ask(call, Kind.QUESTION, title, message, options=options, multiple=multiple, allow_text=True)
 
 
 def _property(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,7 +120,3 @@ def _property(question: Mapping[str, Any]) -> dict[str, Any]:
     if question.get("multiSelect") is True:
         return {"title": question["question"], "type": "array", "items": one, "minItems": 1, "uniqueItems": True}
     return {"title": question["question"], **one}
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_TITLE else text[: MAX_TITLE - 1] + "…"

@@ -56,6 +56,23 @@ def test_a_call_becomes_a_request_with_its_directory_and_is_closed_while_it_wait
 
 
 @pytest.mark.parametrize(
+    ("tool", "given", "title"),
+    [
+        ("Bash", {"command": "ls"}, "Run a command in app?"),
+        ("Edit", {"file_path": "/srv/a.py", "old_string": "a", "new_string": "b"}, "Edit a.py?"),
+        ("Write", {"file_path": "/srv/a.py", "content": "b"}, "Write a.py?"),
+        ("apply_patch", {"command": "*** Begin Patch"}, "Apply a patch?"),
+        ("WebFetch", {"url": "https://github.com@evil.example/x"}, "Fetch from evil.example?"),
+        ("WebFetch", {"url": "https://evil.example\\@github.com/x"}, "Run WebFetch?"),
+        ("mcp__crm__delete", {"id": 7}, "Run mcp__crm__delete?"),
+    ],
+)
+def test_a_title_says_what_the_call_does(tool, given, title):
+    Machine(alice()).post(CLAUDE_CODE + NOW, BASH | {"tool_name": tool, "tool_input": given})
+    assert only().title == title
+
+
+@pytest.mark.parametrize(
     ("verdict", "said", "heard"),
     [
         (APPROVE, {}, {"permissionDecision": "allow", "permissionDecisionReason": "Approved by bob."}),
