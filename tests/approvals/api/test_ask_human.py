@@ -78,6 +78,7 @@ def test_asking_responds_at_once_with_the_waiting_request():
     ]
 
 
+@pytest.mark.shows("ask-human", "answer", "person")
 def test_the_answer_comes_in_agentforges_output_shape_and_ends_the_workflow():
     asker, decider = machine(alice()), bob()
     asker.post(ADDRESS, {**QUESTION, "priority": "critical"})
@@ -123,6 +124,7 @@ def test_at_the_deadline_the_default_is_the_answer_even_if_it_is_empty(default):
     assert (only().status, only().decision.by_id, Workflow.objects.get().state) == ("expired", None, "completed")
 
 
+@pytest.mark.shows("ask-human", "expire")
 def test_at_the_deadline_a_question_without_a_default_is_an_error():
     asker = machine(alice())
     asker.post(ADDRESS, {**QUESTION, "timeout": 60_000})
@@ -137,6 +139,7 @@ def test_a_timeout_of_zero_never_expires():
     assert only().deadline_at is None
 
 
+@pytest.mark.shows("ask-human", "cancel")
 def test_a_cancelled_question_responds_410_and_its_workflow_is_cancelled():
     owner = alice()
     asker = machine(owner)
@@ -148,6 +151,7 @@ def test_a_cancelled_question_responds_410_and_its_workflow_is_cancelled():
     assert Workflow.objects.get().state == "cancelled"
 
 
+@pytest.mark.shows("ask-human", "reject")
 def test_declining_returns_text_that_the_agent_can_read():
     asker = machine(alice())
     asker.post(ADDRESS, QUESTION)
@@ -156,6 +160,7 @@ def test_declining_returns_text_that_the_agent_can_read():
     assert (answer.status, answer.json["response"]) == (200, "The person declined to answer. Their words: Ask sales.")
 
 
+@pytest.mark.shows("ask-human", "once", "crash")
 def test_repeating_a_question_does_not_ask_twice_and_returns_its_outcome():
     asker = machine(alice())
     first, again = (asker.post(ADDRESS, QUESTION, headers={"Idempotency-Key": "k"}) for _ in range(2))

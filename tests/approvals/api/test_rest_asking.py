@@ -145,6 +145,7 @@ def test_repeating_a_request_returns_the_existing_one(named):
     assert (again.body, ApprovalRequest.objects.count(), Workflow.objects.count()) == (first.body, 1, 1)
 
 
+@pytest.mark.shows("rest", "once")
 def test_repeating_a_request_returns_its_decision_too():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask(tool_call_id="call-1")

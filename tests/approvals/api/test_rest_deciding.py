@@ -36,6 +36,7 @@ def results() -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(event="tool.result"))
 
 
+@pytest.mark.shows("rest", "approve", "person")
 def test_an_approval_says_what_may_run_now():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask()
@@ -81,6 +82,7 @@ def test_null_is_ignored_except_where_an_answer_is_expected():
     assert agent.post(path, said | {"output": None, "error": "x"}).body["state"] == "failed"
 
 
+@pytest.mark.shows("rest", "reject")
 def test_the_first_verdict_wins_and_the_loser_is_told_who_won():
     asked = Machine(alice()).ask()
     first, second = Machine(bob()), Machine(make_person("dora", "decide_approvalrequest"))

@@ -101,6 +101,7 @@ def test_any_json_is_refused_or_becomes_a_choice_that_stays_the_same(sent, multi
 
 
 @pytest.mark.django_db
+@pytest.mark.shows("rest", "answer")
 def test_over_rest_a_label_is_an_answer_and_repeating_it_a_replay():
     decider = Machine(bob())
     asked = Machine(alice()).ask(QUESTION, options=SIZES, field_name="size")

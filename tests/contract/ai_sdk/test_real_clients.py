@@ -88,6 +88,7 @@ def test_a_plain_turn_and_the_next(chat):
     assert one.calls("getWeather")[0]["state"] == "output-available"
 
 
+@pytest.mark.shows("ai-sdk", "answer")
 def test_an_answer_continues_the_same_message(chat):
     one = chat().do("send", text="ask").at_rest(posts=[200])
     asked = one.last["id"]
@@ -112,6 +113,7 @@ def test_two_questions_one_after_the_other_and_two_at_once(chat):
 
 
 @pytest.mark.parametrize(("approved", "state"), [(True, "output-available"), (False, "output-denied")])
+@pytest.mark.shows("ai-sdk", "approve", "reject")
 def test_an_approval_and_a_denial(chat, approved, state):
     one = chat().do("send", text="approve refund").at_rest(posts=[200])
     one.rule(approved, "because").at_rest(posts=[200, 200])
@@ -135,6 +137,7 @@ def test_regenerate_and_edit_cut_both_copies_alike(chat):
     assert len(one.shown["messages"]) == 2
 
 
+@pytest.mark.shows("ai-sdk", "crash")
 def test_a_reloaded_page_answers_what_an_earlier_one_was_asked(chat):
     one = chat().do("send", text="approve refund")
     again = chat(id=one.id, messages=one.stored())
@@ -149,6 +152,7 @@ def test_a_reloaded_page_follows_a_response_from_its_beginning(chat):
     again.at_rest(posts=[])
 
 
+@pytest.mark.shows("ai-sdk", "once", "person")
 def test_who_is_second_is_told_who_was_first(chat, server):
     one = chat().do("send", text="ask")
     other = chat(id=one.id, messages=one.stored())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.processes.server import Server, until
 
 YES = {"approved": True}
@@ -30,6 +32,7 @@ def test_hello_is_one_message_of_text_streamed_or_not(page):
     assert [(post["path"], post["status"]) for post in one.posts] == [("/chat/stream", 200), ("/chat", 200)]
 
 
+@pytest.mark.shows("cedar", "approve")
 def test_a_payment_suspends_and_the_continue_button_resumes_it(page, server):
     one = page()
     said, asked = one.say("approve payment")
@@ -51,6 +54,7 @@ def test_without_the_repair_the_published_package_sends_nothing(page, server):
     assert (one.waiting, len(one.posts), verdicts(server, run)) == ({run: "suspended"}, 1, [])
 
 
+@pytest.mark.shows("cedar", "reject", "once")
 def test_a_no_with_feedback_and_a_second_click(page, server):
     one = page()
     run = one.suspended("approve payment")
@@ -60,6 +64,7 @@ def test_a_no_with_feedback_and_a_second_click(page, server):
     assert verdicts(server, run) == [("reject", "cedar", "not today")]
 
 
+@pytest.mark.shows("cedar", "person")
 def test_a_late_resume_is_refused_where_the_person_sees_it(page, server, key):
     one = page()
     run = one.suspended("approve payment")
@@ -93,6 +98,7 @@ def test_a_run_that_asks_again_comes_back_as_another_run(page):
     )
 
 
+@pytest.mark.shows("cedar", "answer")
 def test_a_question_is_answered_by_typing(page):
     one = page()
     one.suspended("ask human")
@@ -116,6 +122,7 @@ def test_a_draft_in_the_input_does_not_become_a_message_of_the_chat(page):
     assert settled["content"].startswith("The payment is settled")
 
 
+@pytest.mark.shows("cedar", "cancel")
 def test_cancel_reaches_the_server(page, server):
     one = page()
     run = one.suspended("approve payment")
@@ -126,6 +133,7 @@ def test_cancel_reaches_the_server(page, server):
     assert one.waiting == {run: "cancelled"}
 
 
+@pytest.mark.shows("cedar", "crash")
 def test_after_a_reload_what_waits_is_there_again_and_can_be_resumed(page):
     one = page()
     run = one.suspended("approve payment")

@@ -66,6 +66,19 @@ class Agent:
         reply = self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
         assert reply.status == 200, reply
 
+    def withdraw(self, request: dict[str, Any], comment: str) -> None:
+        reply = self.asker.send("POST", f"/requests/{request['id']}/cancel", {"comment": comment})
+        assert reply.status == 200, reply
+
+    def let_expire(self, *requests: dict[str, Any]) -> None:
+        """Move the deadlines of these requests into the past, and wait until the server has ended them."""
+        ids = [request["id"] for request in requests]
+        self.asker.server.run(
+            "from approvals.models import ApprovalRequest\n"
+            f"ApprovalRequest.objects.filter(pk__in={ids}).update(deadline_at='2020-01-01T00:00:00Z')"
+        )
+        until(lambda: {self.whole(request)["status"] for request in requests} == {"expired"}, "they expire", SOON)
+
     def whole(self, request: dict[str, Any]) -> dict[str, Any]:
         return self.approver.send("GET", f"/requests/{request['id']}").body
 

@@ -107,6 +107,8 @@ def losing(server: Server, answers: int) -> Iterator[str]:
 
 
 @BOTH
+@pytest.mark.shows("rest", "edit")
+@pytest.mark.shows("python-client", "approve", "edit", "person")
 def test_an_approval_is_asked_waited_for_run_and_reported(server, agent, decider, carried):
     thread = str(uuid.uuid4())
     asked = {"tool_name": "refund", "tool_call_id": thread, "input": {"amount": 120}, "workflow_id": thread}
@@ -125,6 +127,7 @@ def test_an_approval_is_asked_waited_for_run_and_reported(server, agent, decider
 
 
 @BOTH
+@pytest.mark.shows("python-client", "expire")
 def test_a_question_that_nobody_answers_gets_its_default(server, agent, carried):
     asked = {"kind": "question", "options": ["S", "M"], "timeout": 300, "default_response": "M"}
     outcome = carried(server.address, agent.key, "await_human", "Which size?", **asked)
@@ -133,6 +136,8 @@ def test_a_question_that_nobody_answers_gets_its_default(server, agent, carried)
 
 
 @BOTH
+@pytest.mark.shows("python-client", "cancel")
+@pytest.mark.shows("rest", "cancel")
 def test_who_gives_up_can_wait_again_or_withdraw(server, agent, carried):
     with pytest.raises(StillWaiting) as waiting:
         carried(server.address, agent.key, "await_human", "Pay?", give_up_after=0.5)
@@ -144,6 +149,7 @@ def test_who_gives_up_can_wait_again_or_withdraw(server, agent, carried):
 
 
 @BOTH
+@pytest.mark.shows("python-client", "once")
 def test_an_answer_lost_on_its_way_makes_no_second_request(server, agent, carried):
     thread = str(uuid.uuid4())
     with losing(server, 2) as address:
@@ -174,6 +180,8 @@ def test_where_nobody_listens_it_is_unreachable():
 
 
 @BOTH
+@pytest.mark.shows("python-client", "crash", "reject")
+@pytest.mark.shows("rest", "crash")
 def test_a_server_that_dies_and_comes_back_still_gives_the_answer_once(tmp_path, carried):
     with Server(tmp_path) as server:
         agent, decider = Remote(server, "requester", ("ask", "read")), Remote(server, "approver", ("decide", "read"))

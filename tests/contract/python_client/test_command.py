@@ -61,6 +61,8 @@ def waiting(decider: Remote, title: str) -> str:
     return only
 
 
+@pytest.mark.shows("command", "answer")
+@pytest.mark.shows("python-client", "answer")
 def test_a_question_from_a_shell_is_answered_in_another(asker, decider):
     title = f"Which region, {uuid.uuid4()}?"
     asking = started(asker, "ask", title, "--option", "eu", "--option", "us")
@@ -70,6 +72,7 @@ def test_a_question_from_a_shell_is_answered_in_another(asker, decider):
     assert (code, answer) == (0, "us")
 
 
+@pytest.mark.shows("command", "approve", "reject", "once", "crash")
 def test_an_approval_from_a_shell_prints_what_was_approved_and_a_rejection_fails(asker, decider):
     title, name = f"Deploy, {uuid.uuid4()}?", str(uuid.uuid4())
     wanted = ("ask", title, "--tool", "deploy", "--input", '{"version": "2.14"}', "--name", name)
@@ -85,6 +88,24 @@ def test_an_approval_from_a_shell_prints_what_was_approved_and_a_rejection_fails
     _, other, _ = run(asker, "ask", title, "--tool", "deploy", "--no-wait")
     assert run(decider, "reject", other, "--comment", "Not on a Friday")[0] == 0
     assert run(asker, "wait", other) == (1, "", "rejected: Not on a Friday")
+
+
+@pytest.mark.shows("command", "edit", "expire", "cancel", "person")
+def test_a_shell_is_told_what_was_changed_and_why_nothing_may_run(asker, decider):
+    title = f"Deploy, {uuid.uuid4()}?"
+    wanted = ("ask", title, "--tool", "deploy", "--input", '{"version": "2.14"}')
+    _, request, _ = run(asker, *wanted, "--no-wait")
+    changed = {"verdict": "edit", "edited_input": {"version": "2.13"}}
+    assert decider.send("POST", f"/requests/{request}/decision", changed).status == 200
+    code, document, _ = run(asker, "wait", request, "--json")
+    told = json.loads(document)["decision"]
+    assert (code, told["approved_input"], told["by"]) == (0, {"version": "2.13"}, "API key remote of approver")
+
+    _, request, _ = run(asker, *wanted, "--no-wait")
+    assert asker.send("POST", f"/requests/{request}/cancel", {"comment": "not needed"}).status == 200
+    assert run(asker, "wait", request) == (1, "", "cancelled: not needed")
+    code, out, errors = run(asker, *wanted, "--timeout", "1s")
+    assert (code, out, errors.splitlines()[-1]) == (1, "", "expired")
 
 
 def test_the_inbox_lists_what_waits_without_obeying_its_titles(asker, decider):

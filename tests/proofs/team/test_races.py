@@ -88,6 +88,7 @@ def press(team: Site, key: str, place: int, request: str, gate: Barrier) -> tupl
     return answer.status, found
 
 
+@pytest.mark.shows("rest", "expire")
 def test_deadlines_are_kept_by_the_workers(team: Site):
     asker = team.run(
         KEYS.replace("range(50)", "range(50, 51)").replace('("decide", "read")', '("ask", "read")')

@@ -104,6 +104,7 @@ def test_a_regeneration_answers_the_last_message_again(client, given):
     )
 
 
+@pytest.mark.shows("ai-sdk", "cancel")
 def test_an_edit_cancels_pending_requests(client):
     client.say("approve refund")
     edit(client, 0, "hello")

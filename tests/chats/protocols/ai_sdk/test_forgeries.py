@@ -203,6 +203,7 @@ def test_an_answer_may_be_any_json_without_a_schema(output):
     assert client.calls()[0]["output"] == output
 
 
+@pytest.mark.shows("ai-sdk", "expire")
 def test_an_answer_after_the_deadline_is_refused_as_expired(settings):
     settings.HITL_AGENTS = ["tests.support.chats.agents.oddball"]
     client = paused("human without default")

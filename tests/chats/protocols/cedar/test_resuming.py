@@ -54,6 +54,7 @@ def test_a_document_holds_the_same_as_a_stream(page):
     assert "object" not in answer.json
 
 
+@pytest.mark.shows("cedar", "edit")
 def test_the_input_can_be_edited(page):
     run = page.paused("approve payment")
     edited = {"transactionDetails": {"amount": 5, "recipient": "John Doe", "type": "card"}}
@@ -108,6 +109,7 @@ def test_resuming_twice_is_refused_even_with_the_same_answer(page):
     assert ToolCall.objects.get().attempt == 1
 
 
+@pytest.mark.shows("cedar", "expire")
 def test_a_resume_after_the_deadline_is_refused(page):
     run = page.paused("approve payment")
     overdue(ApprovalRequest.objects.get())

@@ -30,7 +30,9 @@ class AnyAccount:
         return {"input_tokens": 1, "output_tokens": 1}
 
 
-def test_claude_code_runs_what_was_approved_and_is_told_the_rest(agent, tmp_path):
+@pytest.fixture
+def asking(agent, tmp_path):
+    """Claude Code in a folder, with a model that wants to write, to clean up and to ask."""
     asked = agent.thread
     with AnthropicServer() as claude:
         claude.account = AnyAccount()
@@ -53,14 +55,31 @@ def test_claude_code_runs_what_was_approved_and_is_told_the_rest(agent, tmp_path
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
         }
-        program = agent.start()
-        write = agent.waiting(1)["Write"]
-        edited = {"file_path": str(tmp_path / "a.txt"), "content": "two"}
-        agent.decide(write, "edit", edited_input=edited)
-        agent.decide(agent.waiting(1)["Bash"], "reject", comment="Not this folder")
-        agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="Red")
-        found = told(program)
+        yield agent.start()
+
+
+@pytest.mark.shows("claude-agent-sdk", "approve", "edit", "reject", "answer")
+def test_claude_code_runs_what_was_approved_and_is_told_the_rest(agent, asking, tmp_path):
+    write = agent.waiting(1)["Write"]
+    edited = {"file_path": str(tmp_path / "a.txt"), "content": "two"}
+    agent.decide(write, "edit", edited_input=edited)
+    agent.decide(agent.waiting(1)["Bash"], "reject", comment="Not this folder")
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="Red")
+    found = told(asking)
     assert (tmp_path / "a.txt").read_text() == "two"
     assert found["messages"]["toolu_rm"] == "A person declined this call: Not this folder. Do not repeat it."
     assert '"Which colour?"="Red"' in found["messages"]["toolu_ask"]
     assert found["last"] == "done"
+
+
+@pytest.mark.shows("claude-agent-sdk", "expire", "cancel")
+def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent, asking, tmp_path):
+    agent.withdraw(agent.waiting(1)["Write"], "The order is closed")
+    agent.let_expire(agent.waiting(1)["Bash"])
+    agent.let_expire(agent.waiting(1)["Which colour?"])
+    assert told(asking)["messages"] == {
+        "toolu_write": "This call was cancelled: The order is closed. Do not repeat it.",
+        "toolu_rm": "Nobody decided in time, so this call was not run.",
+        "toolu_ask": "Nobody answered in time.",
+    }
+    assert not (tmp_path / "a.txt").exists()

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.server
 
 
 @pytest.mark.parametrize("loop", ["sync", "async"])
+@pytest.mark.shows("langchain", "edit", "reject", "answer")
 def test_langchain_runs_what_was_approved_and_tells_the_model_the_rest(agent, loop):
     agent.command.append(loop)
     program = agent.start()
@@ -31,6 +32,7 @@ def test_langchain_runs_what_was_approved_and_tells_the_model_the_rest(agent, lo
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
+@pytest.mark.shows("langchain", "approve", "once", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(3)
     agent.decide(waiting["refund"], "approve")
@@ -38,3 +40,20 @@ def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     agent.decide(waiting["Which colour?"], "respond", answer="blue")
     found = told(agent.start())
     assert (found["ran"], found["messages"]["ask_human"]) == ([["4711", 250]], ["success", "blue"])
+
+
+@pytest.mark.shows("langchain", "expire", "cancel")
+def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.withdraw(waiting["refund"], "The order is closed")
+    agent.let_expire(waiting["drop"], waiting["Which colour?"])
+    found = told(program)
+    assert (found["ran"], found["messages"]) == (
+        [],
+        {
+            "refund": ["error", "This call was cancelled: The order is closed. Do not repeat it."],
+            "drop": ["error", "Nobody decided in time, so this call was not run."],
+            "ask_human": ["error", "Nobody answered in time."],
+        },
+    )

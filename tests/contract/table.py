@@ -1,0 +1,152 @@
+"""The conformance table of docs/reference/protocols.md, made from the tests that are marked with what they show.
+
+    @pytest.mark.shows("langchain", "approve", "reject")
+
+The tests are read and not imported: those of a framework need its package. `python -m tests.contract.table` writes the
+page anew; a test compares it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.root import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "protocols.md"
+BEGIN, END = "<!-- made by `python -m tests.contract.table` -->", "<!-- end -->"
+
+#: What a protocol can express, as a test names it, and the head of its column.
+ABILITIES = {
+    "approve": "approve",
+    "edit": "change the input",
+    "reject": "reject with words",
+    "answer": "answer a question",
+    "expire": "expire",
+    "cancel": "cancel",
+    "once": "exactly once",
+    "crash": "survives a crash",
+    "person": "who decided",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A row: the name in marks, what readers call it, its page, and why it cannot do what no test shows."""
+
+    name: str
+    title: str
+    page: str
+    cannot: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A test that shows one ability of one protocol."""
+
+    protocol: str
+    ability: str
+    path: Path
+    test: str
+
+
+HOW_TO = "../how-to/"
+QUESTIONS_ONLY = "It is for questions; approvals are asked over REST."
+ON_THE_PAGE = (
+    "Its clients cannot send another input; a person changes it on the page of Pausepoint, and what was approved runs."
+)
+NO_PLACE = "It has no place for a name. The page of the request and the audit log have it."
+NO_QUESTIONS = "It has no questions. A tool asks them with the Python client."
+ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
+
+#: The rows of each table.
+GROUPS = {
+    "Protocol": [
+        Protocol("rest", "REST", HOW_TO + "ask-from-any-agent.md", {}),
+        Protocol(
+            "ask-human",
+            "AgentForge's `askHuman`",
+            HOW_TO + "agentforge-events.md",
+            {"approve": QUESTIONS_ONLY, "edit": QUESTIONS_ONLY},
+        ),
+        Protocol("ai-sdk", "AI SDK", HOW_TO + "ai-sdk.md", {"edit": ON_THE_PAGE}),
+        Protocol("cedar", "Cedar-OS", HOW_TO + "cedar-os.md", {}),
+    ],
+    "Client": [
+        Protocol("python-client", "Python", "../../clients/python/README.md", {}),
+        Protocol("command", "Command line", HOW_TO + "command-line.md", {}),
+    ],
+    "Framework": [
+        Protocol("langchain", "LangChain, LangGraph", HOW_TO + "langchain.md", {"person": NO_PLACE}),
+        Protocol("pydantic-ai", "pydantic-ai", HOW_TO + "pydantic-ai.md", {"person": NO_PLACE}),
+        Protocol(
+            "openai-agents",
+            "OpenAI Agents SDK",
+            HOW_TO + "openai-agents.md",
+            {"answer": NO_QUESTIONS, "person": NO_PLACE},
+        ),
+        Protocol(
+            "claude-agent-sdk",
+            "Claude Agent SDK",
+            HOW_TO + "claude-agent-sdk.md",
+            {"once": ONE_SESSION, "crash": ONE_SESSION, "person": NO_PLACE},
+        ),
+    ],
+}
+
+
+def marks(path: Path) -> Iterator[Shown]:
+    """Yield what the tests of a file show."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for mark in node.decorator_list:
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.shows":
+                protocol, *abilities = (ast.literal_eval(word) for word in mark.args)
+                yield from (Shown(protocol, ability, path, node.name) for ability in abilities)
+
+
+def shown() -> list[Shown]:
+    """Return everything that the tests show, in the order of their files."""
+    return [found for path in sorted((ROOT / "tests").rglob("test_*.py")) for found in marks(path)]
+
+
+def table(groups: dict[str, list[Protocol]], found: list[Shown]) -> str:
+    """Return the tables, one for each group, and the notes below them. A cell without test and reason is empty."""
+    tests: dict[tuple[str, str], Shown] = {}
+    for each in found:
+        tests.setdefault((each.protocol, each.ability), each)
+    notes: list[str] = []
+    parts = []
+    for title, protocols in groups.items():
+        rows = [f"| {title} | " + " | ".join(ABILITIES.values()) + " |", "|---" * (len(ABILITIES) + 1) + "|"]
+        for protocol in protocols:
+            cells = (_cell(protocol, ability, tests, notes) for ability in ABILITIES)
+            rows.append(f"| [{protocol.title}]({protocol.page}) | " + " | ".join(cells) + " |")
+        parts.append("\n".join(rows))
+    parts.append("\n".join(f"{number}. {note}" for number, note in enumerate(notes, 1)))
+    return "\n\n".join(parts)
+
+
+def _cell(protocol: Protocol, ability: str, tests: dict[tuple[str, str], Shown], notes: list[str]) -> str:
+    if test := tests.get((protocol.name, ability)):
+        return f"[yes](../../{test.path.relative_to(ROOT).as_posix()})"
+    reason = protocol.cannot.get(ability)
+    if not reason:
+        return ""
+    if reason not in notes:
+        notes.append(reason)
+    return f"no ({notes.index(reason) + 1})"
+
+
+def page() -> str:
+    """Return the page with its tables made anew."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n\n{table(GROUPS, shown())}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
