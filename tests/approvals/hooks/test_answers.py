@@ -72,6 +72,7 @@ def test_a_title_says_what_the_call_does(tool, given, title):
     assert only().title == title
 
 
+@pytest.mark.shows("claude-code", "person")
 @pytest.mark.parametrize(
     ("verdict", "said", "heard"),
     [
@@ -119,6 +120,7 @@ def test_a_permission_request_of_claude_code_is_answered_in_its_shape(verdict, s
     assert ended(calls.PERMISSION, verdict, **said) == {"decision": heard}
 
 
+@pytest.mark.shows("codex", "person")
 def test_codex_gets_the_input_back_with_every_approval_because_it_takes_none_without():
     heard = ended(calls.CODEX_BASH, APPROVE, CODEX)
     assert heard == {

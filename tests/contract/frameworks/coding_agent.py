@@ -79,6 +79,10 @@ class CodingAgent:
         reply = self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
         assert reply.status == 200, reply
 
+    def cancel(self, request: dict[str, Any], comment: str) -> None:
+        reply = self.asker.send("POST", f"/requests/{request['id']}/cancel", {"comment": comment})
+        assert reply.status == 200, reply
+
     def requests(self) -> int:
         """How many requests this project has made."""
         found = self.approver.send("GET", "/requests?limit=200").body["items"]

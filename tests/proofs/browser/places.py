@@ -98,7 +98,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         tool_name="",
         input={},
     )
-    edit = {"file_path": f"/srv/{LONG}.py", "old_string": f"one\n{LONG}", "new_string": "one\ntwo"}
+    edit = {"file_path": LONG, "old_string": f"one\n{LONG}", "new_string": "one\ntwo"}
     call = asks.ask(title="Edit?", tool_name="Edit", input=edit, context={"directory": "/srv"})
     expired = asks.ask(title="Too late?", timeout=1000)
     workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))

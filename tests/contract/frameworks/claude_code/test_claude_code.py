@@ -109,6 +109,7 @@ def bash(number: int, command: str) -> Block:
     return tool_use(f"toolu_{number}", "Bash", command=command, description="A test")
 
 
+@pytest.mark.shows("claude-code", "approve", "edit", "reject", "cancel")
 def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude):
     (claude.project / "notes").write_text("forty-two")
     claude.run(
@@ -116,18 +117,22 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
         bash(1, "touch one"),
         bash(2, "touch two"),
         bash(3, "touch three"),
+        bash(4, "touch four"),
     )
     first = claude.waiting(command="touch one")
     assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Claude Code")
     claude.decide(first, "approve")
     claude.decide(claude.waiting(command="touch two"), "edit", edited_input={"command": "touch changed"})
     claude.decide(claude.waiting(command="touch three"), "reject", comment="Not this one")
+    claude.cancel(claude.waiting(command="touch four"), "Never mind")
     heard, last = claude.results()
     assert "forty-two" in heard["toolu_0"]
     assert "A person declined this call: Not this one. Do not repeat it." in heard["toolu_3"]
-    assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 3, "done")
+    assert "This call was cancelled: Never mind. Do not repeat it." in heard["toolu_4"]
+    assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")
 
 
+@pytest.mark.shows("claude-code", "once", "crash")
 def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed(claude):
     claude.connect("--defer")
     claude.run(bash(1, "date >> runs"), ends=False)
@@ -145,6 +150,7 @@ def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed
     assert ((claude.project / "runs").read_text(), claude.requests()) == ("approved\n", 1)
 
 
+@pytest.mark.shows("claude-code", "answer")
 def test_questions_of_the_model_and_of_mcp_servers_are_answered_by_people(claude):
     server = {"command": "python3", "args": [str(HERE / "colours.py")], "alwaysLoad": True}
     stream = ("-p", "--input-format", "stream-json", "--permission-prompt-tool", "stdio")

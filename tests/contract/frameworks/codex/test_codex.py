@@ -70,24 +70,30 @@ def impatient(codex: Codex) -> None:
     assert "--patience" in tomllib.loads(codex.config.read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
 
 
+@pytest.mark.shows("codex", "approve", "edit", "reject", "cancel", "once", "crash")
 def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_key_says_so(codex, desk):
-    codex.run(*(shell(f"call_{name}", f"touch {name}") for name in ("one", "two", "three")))
+    codex.run(*(shell(f"call_{name}", f"touch {name}") for name in ("one", "two", "three", "four")))
     first = codex.waiting(command="touch one")
     assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Codex")
+    # The hook waits over repeated calls, which find the request of the first.
+    desk.kill()
+    desk.start()
     codex.decide(first, "approve")
     codex.decide(codex.waiting(command="touch two"), "edit", edited_input={"command": "touch changed"})
     codex.decide(codex.waiting(command="touch three"), "reject", comment="Not this one")
+    codex.cancel(codex.waiting(command="touch four"), "Never mind")
     codex.ended()
     assert "A person declined this call: Not this one. Do not repeat it." in codex.model.outputs["call_three"]
-    assert (codex.files, codex.requests()) == ({"one", "changed"}, 3)
+    assert "This call was cancelled: Never mind. Do not repeat it." in codex.model.outputs["call_four"]
+    assert (codex.files, codex.requests()) == ({"one", "changed"}, 4)
 
     key = desk.key("requester", "ask", name="not gated")
     number = desk.value("SELECT id FROM approvals_apikey WHERE name = ?", "not gated")
     lists = {"gated": "", "allowed": "*", "denied": "web_fetch"}
     assert desk.person("admin").post(f"/settings/keys/{number}/", **lists).status == 302
-    codex.run(shell("call_four", "touch four"), PAUSEPOINT_KEY=key)
+    codex.run(shell("call_five", "touch five"), PAUSEPOINT_KEY=key)
     codex.ended()
-    assert (codex.files, codex.requests()) == ({"one", "changed", "four"}, 3)
+    assert (codex.files, codex.requests()) == ({"one", "changed", "five"}, 4)
 
 
 def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_command(tmp_path, model):
