@@ -69,6 +69,12 @@ def waiting(decider: Remote, call: dict[str, Any]) -> dict[str, Any]:
     return only
 
 
+def pending(decider: Remote, title: str) -> dict[str, Any] | None:
+    """The waiting request with this title, if there is one."""
+    items = decider.send("GET", "/requests?status=pending").body["items"]
+    return next((one for one in items if one["title"] == title), None)
+
+
 def test_a_call_waits_over_repeated_calls_of_one_request_and_prints_the_decision(asker, decider):
     hook = started(asker.server.address, asker.key)
     asked = waiting(decider, report(hook))
@@ -200,7 +206,7 @@ def test_everything_that_no_agent_reports_blocks_with_words(asker):
     assert ended(usage, "{}")[0] == 2
 
 
-def test_connecting_shows_the_change_writes_it_once_and_makes_a_request(asker, tmp_path: Path):
+def test_connecting_shows_the_change_writes_it_once_and_makes_a_request(asker, decider, tmp_path: Path):
     home, project = tmp_path / "home", tmp_path / "project"
     (project / ".claude").mkdir(parents=True)
     (home / ".codex").mkdir(parents=True)
@@ -235,11 +241,16 @@ def test_connecting_shows_the_change_writes_it_once_and_makes_a_request(asker, t
     assert (code, errors) == (0, "")
     assert ("LangChain: middleware" in out, "AI SDK: toolApproval" in out) == (True, True)
     (line,) = [line for line in out.splitlines() if line.startswith("A test request has arrived and is pending: ")]
-    assert line.split("/requests/")[0].endswith(asker.server.address) or "/requests/" in line
+    asked = line.split("/requests/")[1].strip("/")
+    assert decider.send("POST", f"/requests/{asked}/decision", {"verdict": "respond", "answer": "Yes"}).status == 200
     written = settings.read_text()
     assert (json.loads(written)["model"], written.startswith('{\n    "model"')) == ("opus", True)
-    code, out, _ = connect("--yes", "--no-test")
-    assert (code, settings.read_text(), "nothing to change" in out) == (0, written, True)
+    waits = [sys.executable, "-m", "pausepoint.cli", "connect", "--yes", "--wait"]
+    with subprocess.Popen(waits, cwd=project, env=environment, stdout=subprocess.PIPE, text=True) as waits_for_answer:
+        request = until(lambda: pending(decider, "Is Pausepoint connected?"), "the test request arrives", SOON)
+        decider.send("POST", f"/requests/{request['id']}/decision", {"verdict": "respond", "answer": "No"})
+        out, _ = waits_for_answer.communicate(timeout=SOON)
+    assert (settings.read_text(), "nothing to change" in out, out.splitlines()[-1]) == (written, True, "Answer: No")
     assert connect("--yes", "--remove")[0] == 0
     assert settings.read_text() == before
     settings.write_text("{ // mine\n}")
