@@ -12,6 +12,12 @@ class Event(StrEnum):
     PRE_TOOL_USE = "PreToolUse"
     PERMISSION_REQUEST = "PermissionRequest"
     ELICITATION = "Elicitation"
+    POST_TOOL_USE = "PostToolUse"
+    POST_TOOL_USE_FAILURE = "PostToolUseFailure"
+
+
+#: The events that report what a call has done; nothing is asked then.
+REPORTS = frozenset({Event.POST_TOOL_USE, Event.POST_TOOL_USE_FAILURE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,7 @@ CLAUDE_CODE = Agent(
 )
 CODEX = Agent(
     name="Codex",
-    events=frozenset({Event.PRE_TOOL_USE, Event.PERMISSION_REQUEST}),
+    events=frozenset({Event.PRE_TOOL_USE, Event.PERMISSION_REQUEST, Event.POST_TOOL_USE}),
     defers=False,
     sends_input_back=True,
     edits_permissions=False,

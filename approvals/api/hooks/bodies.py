@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,11 +13,13 @@ from django.utils.translation import gettext as _
 from approvals.api.hooks.agents import Agent, Event
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
 from approvals.exceptions import Invalid
-from approvals.runtime.canonical import NotCanonical, digest
+from approvals.runtime.canonical import NotCanonical, canonical, digest
 from approvals.runtime.lookalikes import tool_name_problem
 from approvals.runtime.translation import translated
 
 MAX_ID, MAX_DIRECTORY, MAX_ADDRESS = 200, 4_096, 2_000
+#: Longer outputs are cut: the agent has them, and the record only needs to tell what happened.
+MAX_OUTPUT = 20_000
 #: The tool with which Claude Code asks its user questions.
 QUESTIONS = "AskUserQuestion"
 
@@ -37,6 +40,9 @@ class HookCall:
     message: str = ""
     address: str = ""
     schema: Mapping[str, Any] | None = None
+    #: What a call that has run returned, or its error.
+    output: Any = None
+    error: str = ""
 
     @property
     def asks_questions(self) -> bool:
@@ -136,9 +142,25 @@ def _tool_call(reading: _Reading, event: Event) -> dict[str, Any]:
     if problem := tool_name_problem(tool):
         reading.errors["tool_name"] = problem
     found = {"tool": tool, "input": reading.members("tool_input")}
-    if event == Event.PRE_TOOL_USE:
+    if event != Event.PERMISSION_REQUEST:
         found["tool_use"] = reading.text("tool_use_id", MAX_ID, required=True)
+    if event == Event.POST_TOOL_USE:
+        found["output"] = _bounded(reading.body.get("tool_response"))
+    elif event == Event.POST_TOOL_USE_FAILURE:
+        error = reading.body.get("error")
+        found["error"] = (error if isinstance(error, str) else json.dumps(error))[:MAX_OUTPUT] or _("It failed.")
     return found
+
+
+def _bounded(output: Any) -> Any:
+    """Return an output as it may be recorded; one that is too large is cut, as text."""
+    try:
+        if len(canonical(output)) <= MAX_OUTPUT:
+            return output
+    except NotCanonical:
+        pass
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return text if len(text) <= MAX_OUTPUT else text[:MAX_OUTPUT] + "…"
 
 
 def _elicitation(reading: _Reading) -> dict[str, Any]:

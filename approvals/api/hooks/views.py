@@ -1,4 +1,4 @@
-"""The hooks' endpoints: ask people about a call and answer the agent, at once or when they have decided."""
+"""The hooks' endpoints: ask people about a call and answer the agent, at once or when they have decided; record what it did."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from approvals.access.callers import Caller
 from approvals.access.tool_lists import Ruling, lists_from
 from approvals.api.bodies import REPLAYED, json_object
 from approvals.api.hooks import answers
-from approvals.api.hooks.agents import CLAUDE_CODE, CODEX, Agent, Event
+from approvals.api.hooks.agents import CLAUDE_CODE, CODEX, REPORTS, Agent, Event
 from approvals.api.hooks.asks import ask_from
 from approvals.api.hooks.bodies import HookCall, parse
 from approvals.api.long_poll import respond_when_ended
+from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
+from approvals.runtime.canonical import digest
+from approvals.states import Door, Kind, Status
 
 #: Seconds that one call may wait, and does by default: agents give up their hooks after 600.
 MAX_WAIT, DEFAULT_WAIT = 600, 570
@@ -32,13 +35,13 @@ _WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 
 @endpoint("POST")
 def claude_code(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Answer a hook of Claude Code: PreToolUse, PermissionRequest and Elicitation."""
+    """Answer a hook of Claude Code: PreToolUse, PermissionRequest and Elicitation, and the reports of what has run."""
     return _answer(request, caller, CLAUDE_CODE)
 
 
 @endpoint("POST")
 def codex(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Answer a hook of Codex: PreToolUse and PermissionRequest."""
+    """Answer a hook of Codex: PreToolUse and PermissionRequest, and the report of what has run."""
     return _answer(request, caller, CODEX)
 
 
@@ -47,6 +50,8 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     if caller.thread is not None:
         raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
     call = parse(json_object(request), agent)
+    if call.event in REPORTS:
+        return _report(call, caller)
     seconds = _parse_wait(request, call)
     if call.tool:
         ruling, pattern = lists_from(caller.key.tool_lists if caller.key else None).ruling(call.tool)
@@ -63,6 +68,16 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     if asked.replayed:
         response.headers[REPLAYED] = "true"
     return response
+
+
+def _report(call: HookCall, caller: Caller) -> HttpResponse:
+    """Record what an approved call has done. Of any other call nothing is recorded. Raises OtherInput and Conflict."""
+    asked = queries.find_call(caller.scope, call.key)
+    if asked is not None and asked.kind == Kind.APPROVAL and asked.status == Status.APPROVED:
+        output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
+        result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
+        actions.report_result(asked.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+    return JsonResponse({})
 
 
 def _parse_wait(request: HttpRequest, call: HookCall) -> float | None:

@@ -13,8 +13,10 @@ from typing import Any
 
 #: Seconds after which the agents give a hook up; Pausepoint closes its answer before that.
 TIMEOUT = 600
-#: The events of Claude Code: every call that matches, and the questions of MCP servers.
-CLAUDE_EVENTS = ("PreToolUse", "Elicitation")
+#: The events of Claude Code: every call that matches, the questions of MCP servers, and what the calls have done.
+CLAUDE_EVENTS = ("PreToolUse", "Elicitation", "PostToolUse", "PostToolUseFailure")
+#: Seconds for reports, for which nobody waits.
+REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
 #: What hooks of ours call, by which they are recognized whatever the server is.
 _OURS = re.compile(r"/api/v1/hooks/claude-code(?:\?|\Z)|\bpausepoint\b.*\bhook claude-code\b")
@@ -26,15 +28,19 @@ class CannotChange(Exception):
     """The file is not what the agent could read, so it is left as it is."""
 
 
-def claude_hook(address: str, *, defer: bool = False) -> dict[str, Any]:
-    """Return the hook for Claude Code. Without `onFailure`, a call would run while Pausepoint cannot be reached."""
+def claude_hook(address: str, event: str = "PreToolUse", *, defer: bool = False) -> dict[str, Any]:
+    """Return the hook for an event. Without `onFailure`, a call would run while Pausepoint cannot be reached.
+
+    What has run already cannot be blocked, so a report that fails is only shown.
+    """
+    reports = event.startswith("Post")
     return {
         "type": "http",
-        "url": f"{address}/api/v1/hooks/claude-code{'?wait=defer' if defer else ''}",
+        "url": f"{address}/api/v1/hooks/claude-code{'?wait=defer' if defer and event == 'PreToolUse' else ''}",
         "headers": {"Authorization": f"Bearer ${KEY}"},
         "allowedEnvVars": [KEY],
-        "timeout": TIMEOUT,
-        "onFailure": "block",
+        "timeout": REPORTING if reports else TIMEOUT,
+        "onFailure": "continue" if reports else "block",
     }
 
 
@@ -44,7 +50,7 @@ def claude_settings(text: str, address: str, *, defer: bool = False) -> str:
     hooks = _without_ours(settings.get("hooks", {}))
     for event in CLAUDE_EVENTS:
         # Only tool calls can be deferred.
-        one = claude_hook(address, defer=defer and event == "PreToolUse")
+        one = claude_hook(address, event, defer=defer)
         hooks[event] = [*hooks.get(event, []), {"matcher": "*", "hooks": [one]}]
     return _written({**settings, "hooks": hooks}, text)
 
@@ -115,16 +121,22 @@ def codex_block(command: str) -> str:
     """Return the lines for Codex. The shell turns an end of any other kind into exit code 2, which blocks."""
     words = "Pausepoint could not be asked, so this was not run."
     whole = f"{command} hook codex || {{ echo '{words}' >&2; exit 2; }}"
+    tables = [
+        _codex_table("PreToolUse", whole, TIMEOUT),
+        _codex_table("PostToolUse", f"{command} hook codex", REPORTING),
+    ]
+    return f"{BEGIN}\n{chr(10).join(tables)}{END}\n"
+
+
+def _codex_table(event: str, command: str, timeout: int) -> str:
     lines = [
-        BEGIN,
-        "[[hooks.PreToolUse]]",
+        f"[[hooks.{event}]]",
         'matcher = "*"',
         "",
-        "[[hooks.PreToolUse.hooks]]",
+        f"[[hooks.{event}.hooks]]",
         'type = "command"',
-        f"command = {json.dumps(whole, ensure_ascii=False)}",
-        f"timeout = {TIMEOUT}",
-        END,
+        f"command = {json.dumps(command, ensure_ascii=False)}",
+        f"timeout = {timeout}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -29,6 +29,8 @@ WAIT, GRACE, LAST = 50.0, 15.0, 15.0
 #: Bytes that an agent may report. Pausepoint takes no more than half of it.
 MAX_BYTES = 2_000_000
 BLOCK = 2
+#: The events after a call, which only report.
+REPORTS = frozenset({"PostToolUse", "PostToolUseFailure"})
 #: The header that says whether a request still waits.
 STATUS = "Pausepoint-Status"
 
@@ -38,15 +40,23 @@ class Blocked(Exception):
 
 
 def run(given: argparse.Namespace) -> int:
-    """Answer one hook. Every failure, of whatever kind, returns BLOCK."""
+    """Answer one hook. Every failure, of whatever kind, returns BLOCK, except where nothing can be blocked."""
+    event = ""
     try:
         _end_in_time(given.give_up_after)
         signal.signal(signal.SIGTERM, _interrupt)
-        print(json.dumps(_ask(given)), flush=True)
+        body = sys.stdin.buffer.read(MAX_BYTES + 1)
+        event = _event_of(body)
+        print(json.dumps(_ask(given, body, event)), flush=True)
     except BaseException as error:
-        # An error that escapes would let the call run.
-        return _block(_words(error))
+        # An error that escapes would let the call run. What has run already is not blocked.
+        return _note(_words(error)) if event in REPORTS else _block(_words(error))
     return 0
+
+
+def _note(words: str) -> int:
+    print(f"Pausepoint was not told what this call has done. {words}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _block(words: str) -> int:
@@ -76,9 +86,7 @@ def _end_in_time(seconds: float) -> None:
     clock.start()
 
 
-def _ask(given: argparse.Namespace) -> dict[str, Any]:
-    body = sys.stdin.buffer.read(MAX_BYTES + 1)
-    event = _event_of(body)
+def _ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     # Checks the address and the key, and knows how they are sent.
     desk = Desk(given.url, given.key)
     until = time.monotonic() + given.give_up_after

@@ -48,7 +48,16 @@ def test_new_settings_block_every_failure_and_name_the_variable():
         "onFailure": "block",
     }
     group = {"matcher": "*", "hooks": [hook]}
-    assert found == {"hooks": {"PreToolUse": [group], "Elicitation": [group]}}
+    # What has run already cannot be blocked.
+    report = {"matcher": "*", "hooks": [hook | {"timeout": 60, "onFailure": "continue"}]}
+    assert found == {
+        "hooks": {
+            "PreToolUse": [group],
+            "Elicitation": [group],
+            "PostToolUse": [report],
+            "PostToolUseFailure": [report],
+        }
+    }
     deferring = json.loads(claude_settings("", DESK, defer=True))["hooks"]
     assert [deferring[event][0]["hooks"][0]["url"].rpartition("?")[2] for event in ("PreToolUse", "Elicitation")] == [
         "wait=defer",
@@ -61,7 +70,7 @@ def test_a_repeat_changes_nothing_another_address_replaces_ours_and_removing_und
     once = claude_settings(before, DESK)
     assert claude_settings(once, DESK) == once
     moved = claude_settings(once, "https://other.example.org", defer=True)
-    assert (moved.count("api/v1/hooks"), DESK in moved) == (2, False)
+    assert (moved.count("api/v1/hooks"), DESK in moved) == (4, False)
     undone = claude_settings_without(moved)
     assert (json.loads(undone or "{}"), claude_settings_without(undone)) == (json.loads(before or "{}"), undone)
     if before.strip("{}\n"):
@@ -89,10 +98,12 @@ CONFIG = '# Mine.\nmodel = "m"\n\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "
 @pytest.mark.parametrize("before", ["", CONFIG, 'model = "m"'])
 def test_codex_gets_a_command_that_ends_with_two_whatever_happens(before):
     once = codex_config(before, "pausepoint --url https://desk.example.org")
-    (group,) = tomllib.loads(once)["hooks"]["PreToolUse"]
+    hooks = tomllib.loads(once)["hooks"]
+    ((group,), (report,)) = hooks["PreToolUse"], hooks["PostToolUse"]
     words = "Pausepoint could not be asked, so this was not run."
     command = f"pausepoint --url {DESK} hook codex || {{ echo '{words}' >&2; exit 2; }}"
     assert group == {"matcher": "*", "hooks": [{"type": "command", "command": command, "timeout": 600}]}
+    assert report["hooks"][0]["command"] == f"pausepoint --url {DESK} hook codex"
     assert (once.startswith(before), codex_config(once, f"pausepoint --url {DESK}")) == (True, once)
     assert codex_config_without(once).rstrip("\n") == before.rstrip("\n")
     behind = once + '\n[tui]\ntheme = "dark"\n'

@@ -45,7 +45,7 @@ def without(body: dict, name: str) -> dict:
 
 
 WRONG = {
-    "hook_event_name": [without(BASH, "hook_event_name"), BASH | {"hook_event_name": "PostToolUse"},
+    "hook_event_name": [without(BASH, "hook_event_name"), BASH | {"hook_event_name": "Stop"},
                         BASH | {"hook_event_name": []}],
     "session_id": [without(BASH, "session_id"), BASH | {"session_id": ""}, BASH | {"session_id": "x" * 201}],
     "tool_name": [without(BASH, "tool_name"), BASH | {"tool_name": 7}, BASH | {"tool_name": "B\u0430sh"},

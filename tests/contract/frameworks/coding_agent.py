@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import uuid
@@ -82,6 +83,16 @@ class CodingAgent:
     def cancel(self, request: dict[str, Any], comment: str) -> None:
         reply = self.asker.send("POST", f"/requests/{request['id']}/cancel", {"comment": comment})
         assert reply.status == 200, reply
+
+    def result(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What is recorded of an approved call, once it is."""
+
+        def found() -> list[str]:
+            return self.auditor.send("GET", f"/audit?event=tool.result&request={request['id']}").body.splitlines()
+
+        (line,) = until(found, "a result is recorded", SOON)
+        data: dict[str, Any] = json.loads(line)["data"]
+        return data
 
     def requests(self) -> int:
         """How many requests this project has made."""

@@ -197,7 +197,7 @@ def test_everything_that_is_no_answer_blocks_with_words(asker, bad):
 
 def test_everything_that_no_agent_reports_blocks_with_words(asker):
     large = json.dumps(BASH | {"tool_input": {"command": "x" * 2_000_001}})
-    bodies = [" ", "{", "[]", "{}", '{"hook_event_name": 7}', '{"hook_event_name": "PostToolUse"}', large, "\udcff"]
+    bodies = [" ", "{", "[]", "{}", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}', large, "\udcff"]
     for body in bodies:
         hook = started(asker.server.address, asker.key)
         out, errors = hook.communicate(body.encode(errors="surrogateescape").decode(errors="replace"), timeout=SOON)

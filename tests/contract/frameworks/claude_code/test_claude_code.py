@@ -122,11 +122,14 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     first = claude.waiting(command="touch one")
     assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Claude Code")
     claude.decide(first, "approve")
-    claude.decide(claude.waiting(command="touch two"), "edit", edited_input={"command": "touch changed"})
+    second = claude.waiting(command="touch two")
+    claude.decide(second, "edit", edited_input={"command": "touch changed && echo changed"})
     claude.decide(claude.waiting(command="touch three"), "reject", comment="Not this one")
     claude.cancel(claude.waiting(command="touch four"), "Never mind")
     heard, last = claude.results()
     assert "forty-two" in heard["toolu_0"]
+    results = [claude.result(one) for one in (first, second)]
+    assert [(one["state"], one["output"]["stdout"]) for one in results] == [("succeeded", ""), ("succeeded", "changed")]
     assert "A person declined this call: Not this one. Do not repeat it." in heard["toolu_3"]
     assert "This call was cancelled: Never mind. Do not repeat it." in heard["toolu_4"]
     assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")

@@ -79,10 +79,13 @@ def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_ke
     desk.kill()
     desk.start()
     codex.decide(first, "approve")
-    codex.decide(codex.waiting(command="touch two"), "edit", edited_input={"command": "touch changed"})
+    second = codex.waiting(command="touch two")
+    codex.decide(second, "edit", edited_input={"command": "touch changed && echo changed"})
     codex.decide(codex.waiting(command="touch three"), "reject", comment="Not this one")
     codex.cancel(codex.waiting(command="touch four"), "Never mind")
     codex.ended()
+    results = [codex.result(one) for one in (first, second)]
+    assert [(one["state"], one["output"]) for one in results] == [("succeeded", ""), ("succeeded", "changed\n")]
     assert "A person declined this call: Not this one. Do not repeat it." in codex.model.outputs["call_three"]
     assert "This call was cancelled: Never mind. Do not repeat it." in codex.model.outputs["call_four"]
     assert (codex.files, codex.requests()) == ({"one", "changed"}, 4)
@@ -127,6 +130,6 @@ def test_nothing_runs_without_a_server_without_a_valid_key_and_without_the_comma
 
 def test_disconnected_it_has_its_own_settings_again(codex, model):
     codex.connect("--agent", "codex")
-    assert codex.config.read_text().count("hook codex") == 1
+    assert codex.config.read_text().count("hook codex") == 2
     codex.connect("--agent", "codex", "--remove")
     assert codex.config.read_text() == CONFIG.format(url=model.url)
