@@ -119,8 +119,9 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=12,
 )
-MEMBERS = sorted({*BASH, *ELICITATION, *calls.CODEX_PERMISSION, "url"})
-BODIES = st.sampled_from([BASH, PERMISSION, QUESTION, ELICITATION, CODEX_BASH, calls.CODEX_PERMISSION])
+REPORT = BASH | {"hook_event_name": "PostToolUse", "tool_response": {"stdout": "out"}}
+MEMBERS = sorted({*BASH, "tool_response", "error", *ELICITATION, *calls.CODEX_PERMISSION, "url"})
+BODIES = st.sampled_from([BASH, REPORT, PERMISSION, QUESTION, ELICITATION, CODEX_BASH, calls.CODEX_PERMISSION])
 CHANGES = st.dictionaries(st.sampled_from(MEMBERS), JSON, min_size=1, max_size=4)
 
 

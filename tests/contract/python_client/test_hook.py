@@ -195,6 +195,17 @@ def test_everything_that_is_no_answer_blocks_with_words(asker, bad):
     assert {what: end for what, end in found.items() if end[:2] != (2, "") or not end[2].startswith(WORDS)} == {}
 
 
+def test_a_report_of_what_has_run_is_said_to_be_lost_and_blocks_nothing(asker):
+    reported = {"hook_event_name": "PostToolUse", "tool_response": "out"}
+    hook = started(asker.server.address, asker.key)
+    report(hook, **reported)
+    assert ended(hook) == (0, "{}", "")
+    hook = started(f"http://127.0.0.1:{free_port()}", asker.key, "--patience", "1s")
+    report(hook, **reported)
+    code, out, errors = ended(hook)
+    assert (code, out, errors.startswith("Pausepoint was not told what this call has done. ")) == (1, "", True)
+
+
 def test_everything_that_no_agent_reports_blocks_with_words(asker):
     large = json.dumps(BASH | {"tool_input": {"command": "x" * 2_000_001}})
     bodies = [" ", "{", "[]", "{}", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}', large, "\udcff"]
