@@ -25,6 +25,7 @@ class ApprovalsConfig(AppConfig):
     verbose_name = _("Approvals")
 
     def ready(self) -> None:
+        from approvals import actions
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
@@ -40,6 +41,7 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(RequestComment)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
+        sweep.register(sweep.free_lost_resumes, lambda now: [actions.lost_leases(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
         lanes, by_lane = (

@@ -23,6 +23,8 @@ if not DEBUG and (len(SECRET_KEY) < 32 or len(set(SECRET_KEY)) < 8):
     raise ImproperlyConfigured(
         "SECRET_KEY is too easy to guess. Use at least 32 characters, 8 of them different, such as `openssl rand -hex 32`."
     )
+#: Earlier keys: what they have signed or encrypted can still be read.
+SECRET_KEY_FALLBACKS = env.comma_separated("SECRET_KEY_FALLBACKS")
 
 ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if DEBUG else ())
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
@@ -256,12 +258,10 @@ _mail_server = {
     "port": env.whole_number("EMAIL_PORT", default=587, lowest=1, highest=65_535),
     "username": env.text("EMAIL_HOST_USER"),
     "password": env.text("EMAIL_HOST_PASSWORD"),
-    "use_tls": env.boolean("EMAIL_USE_TLS", default=True),
+    "use_tls": env.boolean("EMAIL_USE_TLS", default=True) and not env.boolean("EMAIL_USE_SSL", default=False),
     "use_ssl": env.boolean("EMAIL_USE_SSL", default=False),
     "timeout": 10,
 }
-if _mail_server["use_ssl"]:
-    _mail_server["use_tls"] = False
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "pausepoint@localhost")
 #: Whether mail can be sent: by a server, or printed with DEBUG.
 HITL_MAIL = bool(_mail_server["host"]) or DEBUG

@@ -52,7 +52,7 @@ class Caller:
     @property
     def scope(self) -> str:
         """The scope of the caller's requests and workflows, so that ids of two keys never collide."""
-        return f"{keys.KEY_SCOPE}{self.key.pk}" if self.key else f"user:{self.user.pk}"
+        return f"{keys.KEY_SCOPE}{self.key.pk}" if self.key else f"{keys.USER_SCOPE}{self.user.pk}"
 
     def require(self, scope: str) -> None:
         """Raise ScopeMissing unless the key or token has this scope."""

@@ -8,7 +8,7 @@ from typing import TypeGuard
 from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import QuerySet
 
-from approvals.access.keys import KEY_SCOPE
+from approvals.access.keys import KEY_SCOPE, USER_SCOPE
 from approvals.access.rights import ADMINISTER, DECIDE, VIEW, VIEW_RECORD
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
@@ -107,6 +107,16 @@ def only_on_own_pages(request: ApprovalRequest) -> bool:
 def may_comment(user: Person, request: ApprovalRequest) -> bool:
     """Return whether this person may comment, also after the end: deciders, the requester and the assignee."""
     return may_close(user, request) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+
+
+def may_resume(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether a program of this user made the request: agents of chats are resumed by Pausepoint itself."""
+    return is_from_outside(request) and _is(user, request.requested_by_id)
+
+
+def is_from_outside(request: ApprovalRequest) -> bool:
+    """Return whether a program made the request through the API."""
+    return request.scope.startswith((KEY_SCOPE, USER_SCOPE))
 
 
 def may_cancel(user: Person, owner_id: int) -> bool:

@@ -1,8 +1,8 @@
 """The only code that writes rows, one function per action; pages, APIs and background jobs call these.
 
 `asking` creates requests, `deciding` ends them, `closing` ends workflows and stores results; `assigning` and `commenting`
-are for people; `keys`, `signing_secrets`, `logins`, `processes`, `resending` and `pruning` for operators, `administration` for
-administrators; `preferences` and `sessions` for everyone.
+are for people, `resuming` for the programs that asked; `keys`, `signing_secrets`, `logins`, `processes`, `resending` and
+`pruning` for operators, `administration` for administrators; `preferences` and `sessions` for everyone.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -18,9 +18,24 @@ from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.personal.sessions import end_all_sessions, end_other_sessions, record_session
 from approvals.actions.processes import record_heartbeat, remove_process
-from approvals.actions.pruning import old_delivered, old_sessions, prune_delivered, prune_sessions
+from approvals.actions.pruning import (
+    old_delivered,
+    old_sessions,
+    old_states,
+    prune_delivered,
+    prune_sessions,
+    prune_states,
+)
 from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
+from approvals.actions.resuming import (
+    complete_resume,
+    free_lost_resume,
+    lost_leases,
+    release_resume,
+    renew_resume,
+    take_resume,
+)
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
@@ -37,6 +52,7 @@ __all__ = [
     "claim",
     "close_workflow",
     "comment",
+    "complete_resume",
     "create_key",
     "create_signing_secret",
     "decide",
@@ -46,12 +62,16 @@ __all__ = [
     "end_workflow",
     "expire",
     "free_lapsed",
+    "free_lost_resume",
     "lock_workflow",
+    "lost_leases",
     "old_delivered",
     "old_sessions",
+    "old_states",
     "open_workflow",
     "prune_delivered",
     "prune_sessions",
+    "prune_states",
     "record_denied_call",
     "record_failed_login",
     "record_heartbeat",
@@ -59,11 +79,14 @@ __all__ = [
     "record_session",
     "record_tool_result",
     "release",
+    "release_resume",
     "remove_process",
+    "renew_resume",
     "report_result",
     "request_approval",
     "resend_events",
     "revoke_key",
     "settle",
     "store_password",
+    "take_resume",
 ]

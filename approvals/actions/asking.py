@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -18,6 +18,7 @@ from approvals.actions import publishing
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import lock_workflow
 from approvals.actions.publishing import publish_event
+from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.reading_time import words_to_read
@@ -48,7 +49,8 @@ class Origin:
     """Where a client's request comes from.
 
     `scope` is the client, `source` the way the request came, `digest` is over everything that was sent. Without a
-    `workflow` the request gets one of its own, which has its id as key, and ends with it.
+    `workflow` the request gets one of its own, which has its id as key, and ends with it. `resume_state` is what the run
+    behind it continues from.
     """
 
     scope: str
@@ -59,6 +61,7 @@ class Origin:
     thread_id: str = ""
     agent: str = ""
     idempotency_key: str | None = None
+    resume_state: str | None = field(default=None, repr=False)
 
 
 def open_workflow(
@@ -157,7 +160,10 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
-    return _store(workflow, ask, by=by, **more)
+    request = _store(workflow, ask, by=by, **more)
+    if origin.resume_state is not None:
+        keep_state(request, origin.resume_state)
+    return request
 
 
 def _title_of_one(ask: Ask, origin: Origin) -> str:

@@ -1,4 +1,4 @@
-"""Remove old rows: delivered events and expired sessions. Requests, decisions and the record stay.
+"""Remove old rows: delivered events, expired sessions and stored states. Requests, decisions and the record stay.
 
 Each call removes one bounded batch in one transaction.
 """
@@ -12,10 +12,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from approvals.models import OutboxEvent, PersonSession
+from approvals.models import ApprovalRequest, OutboxEvent, PersonSession, ResumeState
 from approvals.record import audit
 from approvals.runtime.canonical import utc
-from approvals.states import Door
+from approvals.states import Door, Status
 
 BATCH = 1000
 
@@ -53,3 +53,20 @@ def prune_sessions() -> int:
     gone = PersonSession.objects.filter(~Exists(Session.objects.filter(pk=OuterRef("session_key"))))
     PersonSession.objects.filter(pk__in=gone.order_by("pk").values("pk")[:BATCH]).delete()
     return removed
+
+
+def old_states(before: datetime) -> QuerySet[ResumeState]:
+    """Return the stored states of requests that ended before then, and were not resumed since."""
+    ended = ApprovalRequest.objects.filter(pk=OuterRef("request"), changed_at__lt=before).exclude(status=Status.PENDING)
+    return ResumeState.objects.filter(Exists(ended)).exclude(sealed="")
+
+
+def prune_states(before: datetime) -> int:
+    """Erase one batch of `old_states`, on record; return how many. The empty row says that there was a state."""
+    with transaction.atomic():
+        found = old_states(before).order_by("pk").select_for_update(skip_locked=True)
+        erased = ResumeState.objects.filter(pk__in=list(found.values_list("pk", flat=True)[:BATCH])).update(sealed="")
+        if erased:
+            data = {"before": utc(before), "resume_states": erased}
+            audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)
+    return erased

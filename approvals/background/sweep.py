@@ -165,6 +165,12 @@ def free_lapsed_requests() -> None:
         actions.free_lapsed(request_id)
 
 
+def free_lost_resumes() -> None:
+    """Free the resumes of programs whose lease has ended."""
+    for request_id in actions.lost_leases(Now()).order_by("leased_until").values_list("pk", flat=True)[:BATCH]:
+        actions.free_lost_resume(request_id)
+
+
 def overdue(now: Any) -> QuerySet[ApprovalRequest]:
     """Return pending requests whose deadline has passed."""
     return ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=now)

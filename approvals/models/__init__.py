@@ -11,6 +11,7 @@ from approvals.models.preferences import Preferences, PrioritySettings, SavedVie
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
+from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule, SigningSecret, WebhookEndpoint
 
@@ -29,6 +30,8 @@ __all__ = [
     "PrioritySettings",
     "PushSubscription",
     "RequestComment",
+    "ResumeState",
+    "Resumption",
     "Role",
     "SavedView",
     "SearchText",

@@ -131,7 +131,7 @@ class ApprovalRequest(models.Model):
     claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     claimed_at = models.DateTimeField(null=True)
-    #: When somebody last claimed it, assigned it or commented on it.
+    #: When somebody last claimed it, assigned it, commented on it or resumed from it.
     touched_at = models.DateTimeField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)

@@ -1,4 +1,4 @@
-"""Pushes to open pages when a request is claimed, unassigned, assigned or commented on."""
+"""Pushes to open pages when a request is claimed, unassigned, assigned, commented on or resumed from."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from approvals.models.comments import RequestComment
 from approvals.pages.cards import card_for
 from approvals.pages.context import visible_request
 from approvals.queries import comments
+from approvals.queries.results import resumptions_of
 from approvals.states import Door
 
-ASSIGNED, COMMENTED = "request.assigned", "request.commented"
+ASSIGNED, COMMENTED, RESUMING = "request.assigned", "request.commented", "resume."
 
 
 def render_change(user: User, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door) -> str:
@@ -30,6 +31,8 @@ def render_change(user: User, shared: BatchCache, event: str, request_id: str, c
     render_keys = [card.render_key]
     if event == ASSIGNED:
         context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == user.pk}
+    if event.startswith(RESUMING):
+        context["resumption"] = resumptions_of([request]).get(request.pk)
     if comment is not None:
         context["comments"] = comments.comments_of(request).filter(pk=comment)
     return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))
@@ -56,8 +59,10 @@ def render_missed(user: User, since: datetime, *, limit: int) -> str | None:
     notes: dict[Any, list[RequestComment]] = {}
     for note in comments.comments_since(touched, since)[: 10 * limit]:
         notes.setdefault(note.request_id, []).append(note)
-    return "".join(_render(user, request, notes.get(request.pk, [])) for request in touched)
+    resumptions = resumptions_of(touched)
 
+    def rendered(request: ApprovalRequest) -> str:
+        context = {"card": card_for(user, request), "comments": notes.get(request.pk, [])}
+        return render_to_string("approvals/people/_push.html", context | {"resumption": resumptions.get(request.pk)})
 
-def _render(user: User, request: ApprovalRequest, notes: list[RequestComment]) -> str:
-    return render_to_string("approvals/people/_push.html", {"card": card_for(user, request), "comments": notes})
+    return "".join(map(rendered, touched))

@@ -21,7 +21,7 @@ from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
 from approvals.queries.comments import notes_for
-from approvals.queries.results import results_of
+from approvals.queries.results import results_of, resumptions_of
 from approvals.runtime.cursors import number_from
 
 
@@ -49,6 +49,7 @@ def request_response(
         "rendered_at": rendered_at or timezone.now(),
         "detail": detail_of(request.user, card),
         "result": results_of([card.request]).get(card.request.pk),
+        "resumption": resumptions_of([card.request]).get(card.request.pk),
     }
     if "notes" not in instead:
         before = number_from(request.GET.get("before", ""))

@@ -1,4 +1,7 @@
-"""Results of approved calls, read from the audit record: what ran, when, and whether it was exactly what was approved."""
+"""Results of approved calls, read from the audit record: what ran, when, and whether it was exactly what was approved.
+
+Also who resumes the runs behind requests, which comes before a result.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.access.permissions import is_from_outside
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
 from approvals.queries.insights.values import duration
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
@@ -165,3 +169,9 @@ def result_of(decision: Decision, ran_digest: str = "") -> Result:
         edited=decision.verdict == Verdict.EDIT,
         exact=ran_digest == approved if ran_digest and approved else None,
     )
+
+
+def resumptions_of(requests: Iterable[ApprovalRequest]) -> Mapping[UUID, Resumption]:
+    """Return who has taken, lost or completed the resume of these requests, in one read; none if none can be resumed."""
+    resumable = [request.pk for request in requests if not request.pending and is_from_outside(request)]
+    return {found.request_id: found for found in Resumption.objects.filter(pk__in=resumable)} if resumable else {}

@@ -83,7 +83,7 @@ GROUPS = {
     ],
     "Framework": [
         Protocol("langchain", "LangChain, LangGraph", HOW_TO + "langchain.md", {"person": NO_PLACE}),
-        Protocol("pydantic-ai", "pydantic-ai", HOW_TO + "pydantic-ai.md", {"person": NO_PLACE}),
+        Protocol("pydantic-ai", "pydantic-ai", HOW_TO + "pydantic-ai.md", {}),
         Protocol(
             "openai-agents",
             "OpenAI Agents SDK",

@@ -112,14 +112,21 @@ class NewRequest(Document):
         default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
 
+    resume_state: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        repr=False,
+        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to nobody, and "
+        "handed out by `/resume` only.",
+    )
+
     @property
     def has_default(self) -> bool:
         return "default_response" in self.model_fields_set
 
     def digest(self) -> str:
         """Return the digest of the whole request; the same whether a default is written out or left out."""
-        # Requests from before there were messages and workflow titles keep their digest.
-        absent = {name for name in ("messages", "workflow_title") if not getattr(self, name)}
+        # Requests from before there were these fields keep their digest.
+        absent = {name for name in ("messages", "workflow_title", "resume_state") if not getattr(self, name)}
         body = self.model_dump(mode="json", exclude=absent) | {"has_default": self.has_default}
         return digest(body, max_bytes=2 * MAX_BYTES)
 

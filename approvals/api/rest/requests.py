@@ -106,6 +106,7 @@ def create_request(
         thread_id=sent.thread_id,
         agent=sent.agent,
         idempotency_key=idempotency_key,
+        resume_state=sent.resume_state,
     )
     asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
     return _answer(asked.request, status=200 if asked.replayed else 201, replayed=asked.replayed)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from approvals.api.rest import people, record, requests, workflows
+from approvals.api.rest import people, record, requests, resuming, workflows
 from approvals.api.rest.callers import Bearer, refuse_in_our_words
 from approvals.api.rest.openapi import operations, with_problems
 from approvals.http import problem
@@ -40,7 +40,7 @@ api = DeskAPI(
     urls_namespace=app_name,
 )
 refuse_in_our_words(api)
-for router in (requests.router, people.router, workflows.router, record.router):
+for router in (requests.router, resuming.router, people.router, workflows.router, record.router):
     api.add_router("", router)
 
 

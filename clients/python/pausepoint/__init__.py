@@ -1,5 +1,27 @@
 """Ask people from an agent: a client for Pausepoint, adapters for agent frameworks, and the command `pausepoint`."""
 
-from pausepoint.desk import Asked, AsyncDesk, Desk, DeskError, Outcome, Refused, StillWaiting, Unreachable
+from pausepoint.desk import (
+    Asked,
+    AsyncDesk,
+    Desk,
+    DeskError,
+    LeaseLost,
+    Outcome,
+    Refused,
+    Resume,
+    StillWaiting,
+    Unreachable,
+)
 
-__all__ = ["Asked", "AsyncDesk", "Desk", "DeskError", "Outcome", "Refused", "StillWaiting", "Unreachable"]
+__all__ = [
+    "Asked",
+    "AsyncDesk",
+    "Desk",
+    "DeskError",
+    "LeaseLost",
+    "Outcome",
+    "Refused",
+    "Resume",
+    "StillWaiting",
+    "Unreachable",
+]

@@ -17,13 +17,16 @@ restarted after a crash finds its request and the answer, instead of asking a se
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import os
 import random
+import socket
+import threading
 import time
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
@@ -34,7 +37,18 @@ import httpx
 if TYPE_CHECKING:
     from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
-__all__ = ["Asked", "AsyncDesk", "Desk", "DeskError", "Outcome", "Refused", "StillWaiting", "Unreachable"]
+__all__ = [
+    "Asked",
+    "AsyncDesk",
+    "Desk",
+    "DeskError",
+    "LeaseLost",
+    "Outcome",
+    "Refused",
+    "Resume",
+    "StillWaiting",
+    "Unreachable",
+]
 
 #: Seconds that one call waits for the decision, and seconds that any call may take in addition to waiting.
 WAIT, GRACE = 50, 20
@@ -42,6 +56,8 @@ WAIT, GRACE = 50, 20
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 #: Seconds between two attempts: at first, and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 15.0
+#: Seconds for which a resume is taken, unless it is renewed.
+LEASE = 60
 #: No limit: a call that waits for a free connection would look like a server that cannot be reached.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
@@ -73,6 +89,14 @@ class StillWaiting(DeskError):
     def __init__(self, request_id: str, url: str) -> None:
         self.request_id, self.url = request_id, url
         super().__init__(f"Nobody has decided yet: {url}")
+
+
+class LeaseLost(DeskError):
+    """The lease of a resume ended before the run did, and another process has taken it: the run may happen twice."""
+
+    def __init__(self, request_id: str, by: str) -> None:
+        self.request_id, self.by = request_id, by
+        super().__init__(f"The lease of request {request_id} ended, and {by or 'somebody'} has taken the resume since.")
 
 
 #: Fields that only questions have.
@@ -110,6 +134,7 @@ class Asked(TypedDict, total=False):
     agent: str
     callback_url: str
     assigned_to: str
+    resume_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +167,57 @@ class Outcome:
     @property
     def timed_out(self) -> bool:
         return self.status == "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The resume of one request. `document` is the whole response."""
+
+    request_id: str
+    token: str = field(repr=False)
+    document: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        return _outcome(self.document["request"])
+
+
+@dataclass(slots=True)
+class Resume:
+    """The right to resume a run, which no other process has at the same time: from `desk.resume(...)`."""
+
+    #: One for each request, in the order in which they were named.
+    taken: Sequence[Taken]
+    #: Seconds; it is renewed three times in that time.
+    lease: int
+    #: When the lease ends unless it is renewed, by `time.monotonic()`.
+    until: float
+    #: Why it is given back in the end, in place of a completion.
+    returned: str | None = None
+
+    @property
+    def state(self) -> str | None:
+        """The `resume_state` of the first request that has one."""
+        return next((one.document["state"] for one in self.taken if one.document["state"] is not None), None)
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """How the requests ended, by their ids."""
+        return {one.request_id: one.outcome for one in self.taken}
+
+    @property
+    def attempt(self) -> int:
+        """1, or more if another process has had it before and did not complete: it may have run something."""
+        return max(int(one.document["attempt"]) for one in self.taken)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease has ended, so that another process may run the same: stop as soon as you can."""
+        return time.monotonic() >= self.until
+
+    def give_back(self, reason: str = "") -> None:
+        """At the end of the `with` block, give the resume back in place of completing it."""
+        self.returned = reason
 
 
 # A `Talk` is independent of the transport: it yields calls and pauses, and receives the result of each. `Desk` and
@@ -302,6 +378,66 @@ def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]
     return (yield from _sure(Call("POST", _place("workflows", workflow_id, "/end"), {"outcome": outcome}), patience))
 
 
+def _take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> Talk[Resume]:
+    """Take the resumes of all requests or of none."""
+    taken: dict[str, Taken] = {}
+    until = time.monotonic() + lease
+    try:
+        # In the same order everywhere, so that two processes never take each other's rest.
+        for request_id in sorted(set(request_ids)):
+            body = {"by": by or f"{socket.gethostname()}:{os.getpid()}", "lease_seconds": lease}
+            headers = {"Idempotency-Key": str(uuid.uuid4())}
+            found = yield from _sure(Call("POST", _place("requests", request_id, "/resume"), body, headers), patience)
+            taken[request_id] = Taken(request_id, found["token"], found)
+    except DeskError:
+        yield from _give_back(list(taken.values()), "Another request of the same run is not free.")
+        raise
+    return Resume([taken[request_id] for request_id in dict.fromkeys(request_ids)], lease, until)
+
+
+def _renew(resume: Resume) -> Talk[None]:
+    """Renew the lease of all requests. If one is lost, all are."""
+    until = time.monotonic() + resume.lease
+    try:
+        for one in resume.taken:
+            body = {"token": one.token, "lease_seconds": resume.lease}
+            path = _place("requests", one.request_id, "/resume/renew")
+            yield from _sure(Call("POST", path, body, seconds=resume.lease / 3), 0)
+        resume.until = until
+    except Refused:
+        resume.until = -math.inf
+    except Unreachable:
+        # The lease ends by itself, unless a later attempt is in time.
+        return
+
+
+def _give_back(taken: Sequence[Taken], reason: str) -> Talk[None]:
+    """Give back what was taken; what cannot be given back ends with its lease."""
+    for one in taken:
+        body = {"token": one.token, "reason": reason[:2000]}
+        with contextlib.suppress(DeskError):
+            yield from _sure(Call("POST", _place("requests", one.request_id, "/resume/release"), body), 0)
+
+
+def _complete(patience: float, resume: Resume) -> Talk[None]:
+    for one in resume.taken:
+        path = _place("requests", one.request_id, "/resume/complete")
+        try:
+            yield from _sure(Call("POST", path, {"token": one.token}), patience)
+        except Refused as refused:
+            if refused.code not in {"resume_lost", "already_resumed"}:
+                raise
+            raise LeaseLost(one.request_id, (refused.problem.get("resume") or {}).get("by") or "") from refused
+
+
+def _leave(patience: float, resume: Resume) -> Talk[None]:
+    """Complete a resume, or give it back if that was asked for."""
+    if resume.returned is None:
+        yield from _complete(patience, resume)
+    else:
+        yield from _give_back(resume.taken, resume.returned)
+
+
 def _outcome(found: Mapping[str, Any]) -> Outcome:
     made = found["decision"]
     return Outcome(
@@ -402,6 +538,35 @@ class Desk(_Settings):
         """
         return self._carry_out(_end(self.patience, workflow_id, outcome))
 
+    @contextlib.contextmanager
+    def resume(self, *request_ids: str, by: str = "", lease: int = LEASE) -> Iterator[Resume]:
+        """Resume the run that waits for these requests, in no other process at the same time.
+
+            with desk.resume(request_id) as resume:
+                continue_run(resume.state, resume.outcomes[request_id])
+
+        The end of the block completes the resume for ever, and an error gives it back. The lease (seconds) is renewed
+        meanwhile; if that fails, `resume.lost` says so. Raise Refused (`resume_taken`, `already_resumed`: another process
+        was first; `not_decided`), LeaseLost at the end if another process has taken it meanwhile, or Unreachable.
+        """
+        resume = self._carry_out(_take(self.patience, request_ids, by, lease))
+        over = threading.Event()
+        renewing = threading.Thread(target=self._keep, args=(resume, over), daemon=True)
+        renewing.start()
+        try:
+            yield resume
+        except BaseException as error:
+            resume.give_back(resume.returned or f"It failed: {type(error).__name__}.")
+            raise
+        finally:
+            over.set()
+            renewing.join()
+            self._carry_out(_leave(self.patience, resume))
+
+    def _keep(self, resume: Resume, over: threading.Event) -> None:
+        while not over.wait(resume.lease / 3):
+            self._carry_out(_renew(resume))
+
     def close(self) -> None:
         self._http.close()
 
@@ -476,6 +641,26 @@ class AsyncDesk(_Settings):
     async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """Like `Desk.end_workflow`."""
         return await self._carry_out(_end(self.patience, workflow_id, outcome))
+
+    @contextlib.asynccontextmanager
+    async def resume(self, *request_ids: str, by: str = "", lease: int = LEASE) -> AsyncIterator[Resume]:
+        """Like `Desk.resume`, with `async with`."""
+        resume = await self._carry_out(_take(self.patience, request_ids, by, lease))
+        renewing = asyncio.create_task(self._keep(resume))
+        try:
+            yield resume
+        except BaseException as error:
+            resume.give_back(resume.returned or f"It failed: {type(error).__name__}.")
+            raise
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            await self._carry_out(_leave(self.patience, resume))
+
+    async def _keep(self, resume: Resume) -> None:
+        while True:
+            await asyncio.sleep(resume.lease / 3)
+            await self._carry_out(_renew(resume))
 
     async def can_use_tool(
         self, name: str, input: dict[str, Any], context: ToolPermissionContext

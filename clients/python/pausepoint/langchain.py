@@ -2,7 +2,8 @@
 
     agent = create_agent(model, tools, middleware=[DeskApproval(desk, "refund")])
 
-No checkpointer is needed; the process waits. Install with `pip install "pausepoint[langchain]"`.
+No checkpointer is needed; the process waits. For threads with a checkpointer, `resume_from_desk` asks what they wait for, and
+resumes each pause in one process only. Install with `pip install "pausepoint[langchain]"`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from langgraph.types import Command
 from pausepoint import calls
 from pausepoint.calls import AnyDesk, ToolCall
 from pausepoint.desk import Outcome
+from pausepoint.threads import aresume_from_desk, resume_from_desk
+
+__all__ = ["DeskApproval", "aresume_from_desk", "resume_from_desk"]
 
 Ran = ToolMessage | Command[Any]
 

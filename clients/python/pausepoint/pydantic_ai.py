@@ -3,16 +3,20 @@
     agent = Agent(model, tools=..., capabilities=[HandleDeferredToolCalls(desk)])
 
 It asks about tools with `requires_approval=True` or `ApprovalRequired`, and puts `CallDeferred(kind="question")` to people.
-Install with `pip install "pausepoint[pydantic-ai]"`.
+`ask_and_store` keeps a run that ended with deferred requests at Pausepoint, and `resume_from_desk` continues it, once, in any
+process. Install with `pip install "pausepoint[pydantic-ai]"`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
+from pydantic import TypeAdapter
+from pydantic_ai import Agent, AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart
 from pydantic_ai.tools import (
     DeferredToolRequests,
     DeferredToolResults,
@@ -22,21 +26,53 @@ from pydantic_ai.tools import (
     ToolDenied,
 )
 
-from pausepoint import calls
+from pausepoint import calls, durable
 from pausepoint.calls import AnyDesk, ToolCall
-from pausepoint.desk import Outcome
+from pausepoint.desk import LEASE, AsyncDesk, Outcome
+from pausepoint.durable import NotYet, Resumption, StoredRun, Wanted
+
+REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 
 
-class HandleDeferredToolCalls(AbstractCapability[Any]):
+class _ReportsResults(AbstractCapability[Any]):
+    """Reports the results of approved calls when they have run."""
+
+    def __init__(self, desk: AnyDesk) -> None:
+        self.desk = desk
+        #: Approved calls that have not run yet, by run and call; an empty run is any.
+        self._approved: dict[tuple[str, str], Outcome] = {}
+
+    def approve(self, run_id: str, call_id: str, outcome: Outcome) -> None:
+        self._approved[run_id, call_id] = outcome
+
+    async def after_tool_execute(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, result: Any
+    ) -> Any:
+        if outcome := self._approval_of(ctx, call):
+            await calls.areport(self.desk, outcome, output=result)
+        return result
+
+    async def on_tool_execute_error(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Exception
+    ) -> Any:
+        if outcome := self._approval_of(ctx, call):
+            await calls.areport(self.desk, outcome, error=error)
+        raise error
+
+    def _approval_of(self, ctx: RunContext[Any], call: ToolCallPart) -> Outcome | None:
+        found = self._approved.pop((ctx.run_id or "", call.tool_call_id), None)
+        return found or self._approved.pop(("", call.tool_call_id), None)
+
+
+class HandleDeferredToolCalls(_ReportsResults):
     """Asks about all deferred calls of a step at once, and reports the results of those that ran.
 
     Calls of the kind `external` are left to others. `asked` are more fields of each request, such as `priority`.
     """
 
     def __init__(self, desk: AnyDesk, **asked: Any) -> None:
-        self.desk, self.asked = desk, asked
-        #: Approved calls that have not run yet, by run and call.
-        self._approved: dict[tuple[str, str], Outcome] = {}
+        super().__init__(desk)
+        self.asked = asked
 
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
@@ -50,54 +86,135 @@ class HandleDeferredToolCalls(AbstractCapability[Any]):
         )
         for call, outcome in zip(requests.approvals, approvals, strict=True):
             if outcome.approved:
-                self._approved[_place(ctx, call)] = outcome
-        asked = [*requests.approvals, *questions]
-        outcomes = [*approvals, *answers]
-        return requests.build_results(
-            approvals={
-                call.tool_call_id: _ruling(outcome) for call, outcome in zip(requests.approvals, approvals, strict=True)
-            },
-            calls={
-                call.tool_call_id: calls.answer_text(outcome) for call, outcome in zip(questions, answers, strict=True)
-            },
-            answered_by={
-                call.tool_call_id: outcome.by for call, outcome in zip(asked, outcomes, strict=True) if outcome.by
-            },
-        )
-
-    async def after_tool_execute(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, result: Any
-    ) -> Any:
-        if outcome := self._approved.pop(_place(ctx, call), None):
-            await calls.areport(self.desk, outcome, output=result)
-        return result
-
-    async def on_tool_execute_error(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Exception
-    ) -> Any:
-        if outcome := self._approved.pop(_place(ctx, call), None):
-            await calls.areport(self.desk, outcome, error=error)
-        raise error
+                self.approve(ctx.run_id or "", call.tool_call_id, outcome)
+        asked = [call.tool_call_id for call in [*requests.approvals, *questions]]
+        return _results(requests, dict(zip(asked, [*approvals, *answers], strict=True)), {})
 
     async def _approval(self, ctx: RunContext[Any], call: ToolCallPart, requests: DeferredToolRequests) -> Outcome:
-        wanted = _call(ctx, call)
-        asked: dict[str, Any] = {**wanted.approval()}
-        if metadata := requests.metadata.get(call.tool_call_id):
-            asked["context"] = metadata
-        return await calls.await_human(self.desk, wanted.title, **{**asked, **self.asked})
+        wanted = _wanted(_call(ctx, call), requests, self.asked)
+        return await calls.await_human(self.desk, wanted.title, **wanted.fields)
 
     async def _answer(self, ctx: RunContext[Any], call: ToolCallPart) -> Outcome:
-        wanted = _call(ctx, call)
-        return await calls.await_human(self.desk, wanted.question_title, **{**wanted.question(), **self.asked})
+        wanted = Wanted(_call(ctx, call), question=True, asked=self.asked)
+        return await calls.await_human(self.desk, wanted.title, **wanted.fields)
+
+
+async def ask_and_store(
+    result: AgentRunResult[Any], desk: AsyncDesk, *, conversation_id: str = "", asked: Mapping[str, Any] | None = None
+) -> Resumption:
+    """Ask people about all deferred calls with which a run ended, and keep the run at Pausepoint; return without waiting.
+
+    The output of the run is `DeferredToolRequests`. The process may end then; `resume_from_desk` continues the run.
+    """
+    return await _store(result, desk, conversation_id, asked or {}, "")
+
+
+async def resume_from_desk(
+    agent: Agent[Any, Any],
+    desk: AsyncDesk,
+    request_id: str,
+    *,
+    by: str = "",
+    lease: int = LEASE,
+    asked: Mapping[str, Any] | None = None,
+    external: Mapping[str, Any] | None = None,
+    **run: Any,
+) -> Resumption:
+    """Continue the run that waits for this request, if people have decided all that it waits for and no other process was
+    faster. If it ends with deferred calls again, it is stored again and people are asked, with the fields `asked`.
+
+    `external` are the results of deferred calls that are not for people, by id. A call whose result was reported by an
+    earlier attempt does not run again: the model is told the result.
+    """
+    try:
+        async with durable.stored_run(desk, request_id, by=by, lease=lease) as stored:
+            return await _resumed(agent, desk, stored, asked or {}, external or {}, run)
+    except NotYet as reason:
+        return reason.resumption
+
+
+async def _resumed(
+    agent: Agent[Any, Any],
+    desk: AsyncDesk,
+    stored: StoredRun,
+    asked: Mapping[str, Any],
+    external: Mapping[str, Any],
+    run: dict[str, Any],
+) -> Resumption:
+    requests = REQUESTS.validate_python(stored.run["requests"])
+    results = _results(requests, stored.outcomes, stored.results)
+    results.calls.update(external)
+    reports = _ReportsResults(desk)
+    for call_id, outcome in stored.outcomes.items():
+        if outcome.approved and call_id not in stored.results:
+            reports.approve("", call_id, outcome)
+    result = await agent.run(
+        message_history=ModelMessagesTypeAdapter.validate_python(stored.run["messages"]),
+        deferred_tool_results=results,
+        capabilities=[*run.pop("capabilities", ()), reports],
+        **({"conversation_id": stored.thread_id} if stored.thread_id else {}),
+        **run,
+    )
+    if isinstance(result.output, DeferredToolRequests):
+        waiting = await _store(result, desk, stored.thread_id, asked, stored.workflow_id)
+        return Resumption("waiting", result, waiting.requests)
+    await durable.end_workflow(desk, stored.workflow_id)
+    return Resumption("finished", result)
+
+
+async def _store(
+    result: AgentRunResult[Any], desk: AsyncDesk, thread: str, asked: Mapping[str, Any], workflow_id: str
+) -> Resumption:
+    requests = result.output
+    if not isinstance(requests, DeferredToolRequests):
+        raise TypeError("The run did not end with DeferredToolRequests: add it to the output_type of the agent.")
+    questions = [call for call in requests.calls if requests.kind(call.tool_call_id) == "question"]
+    wanted = [
+        *(_wanted(_part(call, thread), requests, asked) for call in requests.approvals),
+        *(Wanted(_part(call, thread), question=True, asked=asked) for call in questions),
+    ]
+    if not wanted:
+        raise ValueError("The run waits for nothing that people can answer.")
+    run = {
+        "messages": ModelMessagesTypeAdapter.dump_python(result.all_messages(), mode="json"),
+        "requests": REQUESTS.dump_python(requests, mode="json"),
+    }
+    return await durable.store(desk, wanted, run, workflow_id=workflow_id)
+
+
+def _wanted(call: ToolCall, requests: DeferredToolRequests, asked: Mapping[str, Any]) -> Wanted:
+    """Return an approval with what the tool says about it."""
+    metadata = requests.metadata.get(call.id)
+    return Wanted(call, question=False, asked={**({"context": metadata} if metadata else {}), **asked})
+
+
+def _results(
+    requests: DeferredToolRequests, outcomes: Mapping[str, Outcome], known: Mapping[str, Any]
+) -> DeferredToolResults:
+    """Return the decisions of people; a call with a known result is not run again."""
+    return requests.build_results(
+        approvals={
+            call.tool_call_id: ToolDenied(durable.known_result(known[call.tool_call_id]))
+            if call.tool_call_id in known
+            else _ruling(outcomes[call.tool_call_id])
+            for call in requests.approvals
+        },
+        calls={
+            call.tool_call_id: calls.answer_text(outcomes[call.tool_call_id])
+            for call in requests.calls
+            if call.tool_call_id in outcomes
+        },
+        answered_by={call_id: outcome.by for call_id, outcome in outcomes.items() if outcome.by},
+    )
+
+
+def _part(call: ToolCallPart, thread: str) -> ToolCall:
+    return ToolCall(call.tool_name, call.tool_call_id, call.args_as_dict(), thread)
 
 
 def _call(ctx: RunContext[Any], call: ToolCallPart) -> ToolCall:
     agent = getattr(ctx.agent, "name", None) or ""
     return ToolCall(call.tool_name, call.tool_call_id, call.args_as_dict(), ctx.conversation_id or "", agent)
-
-
-def _place(ctx: RunContext[Any], call: ToolCallPart) -> tuple[str, str]:
-    return ctx.run_id or "", call.tool_call_id
 
 
 def _ruling(outcome: Outcome) -> ToolApproved | ToolDenied:

@@ -46,8 +46,8 @@ def age(text: str) -> timedelta:
 class Command(RefusingCommand):
     help = gettext_noop(
         "List old data, and with --yes remove it: the contents of chats that nobody has used for this long, delivered "
-        "events, and ended sessions. Requests, decisions and the audit log are kept. You can interrupt this command and "
-        "run it again, also beside running servers."
+        "events, stored states of runs, and ended sessions. Requests, decisions and the audit log are kept. You can "
+        "interrupt this command and run it again, also beside running servers."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -73,6 +73,13 @@ class Command(RefusingCommand):
             ngettext("Removed %(count)s delivered event.", "Removed %(count)s delivered events.", delivered)
             % {"count": f"{delivered:,}"}
         )
+        states = 0
+        while erased := desk.prune_states(before):
+            states += erased
+        self.stdout.write(
+            ngettext("Removed %(count)s stored state.", "Removed %(count)s stored states.", states)
+            % {"count": f"{states:,}"}
+        )
         sessions = 0
         while removed := desk.prune_sessions():
             sessions += removed
@@ -92,6 +99,7 @@ class Command(RefusingCommand):
                 self._print_count(inside[table], f"  {words}")
             self._print_count(chats.partly_pruned_chats().count(), _("chats partly removed by an interrupted run"))
         self._print_count(desk.old_delivered(before).count(), _("delivered events"))
+        self._print_count(desk.old_states(before).count(), _("stored states of runs"))
         self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
             _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")

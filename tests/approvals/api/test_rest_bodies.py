@@ -82,7 +82,12 @@ class AnyBody(TestCase):
         assert reply.status in {200, 201} or reply.refusal[0] in {400, 409, 422}
 
     @settings(max_examples=60)
-    @given(st.sampled_from(["decision", "cancel", "result"]), json_values)
+    @given(
+        st.sampled_from(
+            ["decision", "cancel", "result", "resume", "resume/renew", "resume/release", "resume/complete"]
+        ),
+        json_values,
+    )
     def test_anything_said_to_a_request_is_answered(self, what, body):
         machine = self.machine()
         reply = machine.post(f"/requests/{machine.ask()['id']}/{what}", body)

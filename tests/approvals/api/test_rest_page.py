@@ -29,7 +29,7 @@ def test_the_page_lists_every_operation_and_every_field():
     html = parse(page())
     shown = {one.words for one in html.find("code")}
     listed = operations(schema())
-    assert len(listed) == 14
+    assert len(listed) == 18
     assert {f"{one['method']} {one['path']}" for one in listed} - shown == set()
     assert set(NewRequest.model_fields) - shown == set()
 
@@ -64,6 +64,10 @@ def test_operations_have_descriptive_names():
         "decide_request",
         "cancel_request",
         "report_result",
+        "take_resume",
+        "renew_resume",
+        "release_resume",
+        "complete_resume",
         "claim_request",
         "release_request",
         "assign_request",
@@ -112,12 +116,17 @@ def test_the_examples_of_the_page_work():
         send(decider, name)
     digest = send(decider, "decide_request")["decision"]["approved_digest"]
     send(asker, "report_result", input_digest=digest)
+    token = send(asker, "take_resume")["token"]
+    for name in ("renew_resume", "release_resume"):
+        send(asker, name, token=token)
+    send(asker, "complete_resume", token=send(asker, "take_resume")["token"])
     send(asker, "end_workflow")
     asked = asker.ask()
     send(asker, "cancel_request")
     assert statuses == {
         "claim_request": 200, "release_request": 200, "assign_request": 200, "create_comment": 201,
         "decide_request": 200, "report_result": 201, "end_workflow": 200, "cancel_request": 200,
+        "take_resume": 200, "renew_resume": 200, "release_resume": 200, "complete_resume": 200,
     }  # fmt: skip
     assert set(statuses) | {"create_request"} == {name for name, one in shown.items() if one["body"] is not None}
 

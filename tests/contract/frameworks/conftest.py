@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.contract.frameworks import environments
-from tests.support.machine import Remote
+from tests.support.machine import Remote, Reply
 from tests.support.processes.server import Server, until
 from tests.support.services import missing
 
@@ -42,13 +42,17 @@ class Agent:
         self.program = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
         return self.program
 
+    def every_waiting(self) -> list[dict[str, Any]]:
+        """The waiting requests of this program, newest first."""
+        items = self.approver.send("GET", "/requests?status=pending").body["items"]
+        return [one for one in items if self.thread in f"{one['tool_call_id']} {one['thread_id']}"]
+
     def waiting(self, how_many: int) -> dict[str, dict[str, Any]]:
         """The waiting requests by the name of their tool, or by their title, once there are so many."""
 
         def found() -> list[dict[str, Any]]:
             assert self.program.poll() is None, self.program.communicate()[1][-4000:]
-            items = self.approver.send("GET", "/requests?status=pending").body["items"]
-            mine = [one for one in items if self.thread in (one["tool_call_id"] or one["thread_id"])]
+            mine = self.every_waiting()
             return mine if len(mine) == how_many else []
 
         requests = until(found, f"{how_many} requests wait", SOON)
@@ -63,8 +67,11 @@ class Agent:
         return waiting
 
     def decide(self, request: dict[str, Any], verdict: str, **said: Any) -> None:
-        reply = self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
+        reply = self.try_to_decide(request, verdict, **said)
         assert reply.status == 200, reply
+
+    def try_to_decide(self, request: dict[str, Any], verdict: str, **said: Any) -> Reply:
+        return self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
 
     def withdraw(self, request: dict[str, Any], comment: str) -> None:
         reply = self.asker.send("POST", f"/requests/{request['id']}/cancel", {"comment": comment})

@@ -7,18 +7,14 @@ import sys
 from typing import Any
 
 import program
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from model import Model
 from pausepoint import AsyncDesk, Desk
 
 THREAD = sys.argv[1]
 ON_A_LOOP = "async" in sys.argv[2:]
-
-
-class Model(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **_: Any) -> Model:
-        return self
 
 
 def wanted(name: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -45,6 +41,7 @@ names = program.run_page(
         ),
         "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)],
         "desk": AsyncDesk() if ON_A_LOOP else Desk(),
+        "checkpointer": InMemorySaver(),
     },
 )
 said = {"messages": [("user", "refund 4711")]}

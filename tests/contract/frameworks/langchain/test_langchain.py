@@ -32,7 +32,7 @@ def test_langchain_runs_what_was_approved_and_tells_the_model_the_rest(agent, lo
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
-@pytest.mark.shows("langchain", "approve", "once", "crash")
+@pytest.mark.shows("langchain", "approve", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(3)
     agent.decide(waiting["refund"], "approve")

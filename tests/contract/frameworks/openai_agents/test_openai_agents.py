@@ -22,7 +22,7 @@ def test_openai_agents_run_what_was_approved_once_and_nothing_else(agent):
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
-@pytest.mark.shows("openai-agents", "approve", "once", "crash")
+@pytest.mark.shows("openai-agents", "approve", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(2)
     agent.decide(waiting["refund"], "approve")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+import pausepoint.pydantic_ai
 import program
 from pausepoint import AsyncDesk
+from pausepoint.pydantic_ai import HandleDeferredToolCalls
 from pydantic_ai import CallDeferred, ToolReturnPart
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -26,6 +29,19 @@ def ask_human(question: str, options: list[str]) -> str:
     raise CallDeferred(kind="question")
 
 
+answered_by: dict[str, str] = {}
+
+
+class Told(HandleDeferredToolCalls):
+    """Notes what pydantic-ai is given, because the run does not show it."""
+
+    async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
+        results = await super().handle_deferred_tool_calls(ctx, requests=requests)
+        answered_by.update(results.answered_by if results else {})
+        return results
+
+
+pausepoint.pydantic_ai.HandleDeferredToolCalls = Told
 names = program.run_page(
     "pydantic-ai.md",
     {
@@ -43,4 +59,5 @@ returned = {
     for part in message.parts
     if isinstance(part, ToolReturnPart)
 }
-program.tell(messages=returned, last=result.output)
+by = {call.removeprefix(f"{THREAD}-"): name for call, name in answered_by.items()}
+program.tell(messages=returned, last=result.output, answered_by=by)

@@ -9,7 +9,7 @@ from tests.contract.frameworks.conftest import told
 pytestmark = pytest.mark.server
 
 
-@pytest.mark.shows("pydantic-ai", "edit", "reject", "answer")
+@pytest.mark.shows("pydantic-ai", "edit", "reject", "answer", "person")
 def test_pydantic_ai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
     waiting = agent.waiting(3)
@@ -23,10 +23,11 @@ def test_pydantic_ai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
         "drop": ["denied", "A person declined this call: Not on a Friday. Do not repeat it."],
         "ask_human": ["success", "red"],
     }
+    assert found["answered_by"] == dict.fromkeys(("refund", "drop", "ask_human"), "API key remote of approver")
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
-@pytest.mark.shows("pydantic-ai", "approve", "once", "crash")
+@pytest.mark.shows("pydantic-ai", "approve", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(3)
     agent.decide(waiting["refund"], "approve")

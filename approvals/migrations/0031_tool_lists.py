@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     """A nullable column, which neither database writes into the rows that exist."""
 
     dependencies = [
-        ('approvals', '0029_amounts_of_old_entries'),
+        ('approvals', '0030_resuming'),
     ]
 
     operations = [

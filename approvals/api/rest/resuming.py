@@ -1,0 +1,197 @@
+"""Resume runs over REST: take the resume of a request, renew its lease, give it back, complete it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from pydantic import BaseModel, Field, StrictInt
+
+from approvals import actions, queries
+from approvals.api.bodies import REPLAYED
+from approvals.api.rest.callers import client_of, problems
+from approvals.api.rest.documents import RequestDocument
+from approvals.api.rest.fields import Document, JsonBody, Moment, only_known, shown_with
+from approvals.api.rest.requests import IdempotencyKey
+from approvals.api.rest.shapes import document
+from approvals.models import ApprovalRequest
+from approvals.models.resuming import MAX_WORKER, Resumption
+from approvals.record import audit
+from approvals.states import Door
+
+router = Router(tags=["Resuming"])
+
+#: Seconds of a lease: by default, and at most.
+LEASE, MAX_LEASE = 60, 3600
+MAX_REASON = 2000
+
+Token = Annotated[str, Field(min_length=1, max_length=200, description="The `token` of the resume.")]
+Seconds = Annotated[
+    StrictInt, Field(ge=1, le=MAX_LEASE, description="How long the resume is yours unless you renew it.")
+]
+EXAMPLE = "ppr_..."
+
+
+class NewTake(Document):
+    model_config = shown_with({"by": "worker-3", "lease_seconds": LEASE})
+
+    by: Annotated[str, Field(max_length=MAX_WORKER)] = ""
+    """The name of your process, for people and for those who come second."""
+    lease_seconds: Seconds = LEASE
+
+
+class NewRenewal(Document):
+    model_config = shown_with({"token": EXAMPLE, "lease_seconds": LEASE})
+
+    token: Token
+    lease_seconds: Seconds = LEASE
+
+
+class NewReturn(Document):
+    model_config = shown_with({"token": EXAMPLE, "reason": "The model was unavailable."})
+
+    token: Token
+    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+    """Why, for the audit log."""
+
+
+class NewCompletion(Document):
+    model_config = shown_with({"token": EXAMPLE})
+
+    token: Token
+
+
+class ResumeDocument(BaseModel):
+    """How far the resume of a request is."""
+
+    request_id: str
+    by: str | None = Field(description="Who has it, or had it last.")
+    attempt: int = Field(description="How many times it was taken.")
+    taken_at: Moment | None
+    leased_until: Moment | None = Field(description="Null if nobody has it.")
+    lost_by: str | None = Field(description="Whose lease ended last, without a completion: it may have run something.")
+    lost_at: Moment | None
+    completed_at: Moment | None
+
+
+class KnownResult(BaseModel):
+    """The result that was reported for the approved call of a request: it has run, so it must not run again."""
+
+    state: str
+    output: Any
+    error: str
+
+
+class TakenDocument(ResumeDocument):
+    token: str = Field(description="Shown once; the other calls need it.")
+    state: str | None = Field(description="The `resume_state` of the request; null if it has none.")
+    result: KnownResult | None = Field(description="What was reported for the call already, by an earlier attempt.")
+    request: RequestDocument
+
+
+@router.post(
+    "/requests/{uuid:request_id}/resume",
+    response=TakenDocument,
+    summary="Take the resume of a request",
+    openapi_extra=problems(400, 404, 409, 410, 413, 415),
+)
+def take_resume(
+    request: HttpRequest,
+    request_id: UUID,
+    sent: Annotated[NewTake, JsonBody(...)],
+    response: HttpResponse,
+    idempotency_key: IdempotencyKey = None,
+) -> TakenDocument:
+    """Needs the scope `ask`, and the user whose key made the request. Only one caller has the resume at a time, for
+    `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while somebody
+    has it, and `already_resumed` for ever after a completion. An `attempt` above 1 says that somebody had it before.
+    Repeating an `Idempotency-Key` returns the same token while that holds the resume.
+    """
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    lease = timedelta(seconds=sent.lease_seconds)
+    taken = actions.take_resume(
+        request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
+    )
+    _mark_replayed(response, taken.replayed)
+    found = queries.get_request_for(caller.user, request_id)
+    progress = _progress(taken.resumption).model_dump()
+    return TakenDocument(
+        **progress, token=taken.token, state=taken.state, result=_known_result(found), request=document(found)
+    )
+
+
+@router.post(
+    "/requests/{uuid:request_id}/resume/renew",
+    response=ResumeDocument,
+    summary="Renew the lease of a resume",
+    openapi_extra=problems(400, 404, 409, 413, 415),
+)
+def renew_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRenewal, JsonBody(...)]) -> ResumeDocument:
+    """Needs the scope `ask`. The lease then ends `lease_seconds` from now. 409 `resume_lost` if it has ended already."""
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    lease = timedelta(seconds=sent.lease_seconds)
+    return _progress(actions.renew_resume(request_id, sent.token, by=caller.actor, lease=lease))
+
+
+@router.post(
+    "/requests/{uuid:request_id}/resume/release",
+    response=ResumeDocument,
+    summary="Give back a resume",
+    openapi_extra=problems(400, 404, 409, 413, 415),
+)
+def release_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]) -> ResumeDocument:
+    """Needs the scope `ask`. Others can take it at once. 409 `resume_lost` if the token does not hold it any more."""
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    given = actions.release_resume(request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason)
+    return _progress(given)
+
+
+@router.post(
+    "/requests/{uuid:request_id}/resume/complete",
+    response=ResumeDocument,
+    summary="Complete a resume",
+    openapi_extra=problems(400, 404, 409, 413, 415),
+)
+def complete_resume(
+    request: HttpRequest, request_id: UUID, sent: Annotated[NewCompletion, JsonBody(...)], response: HttpResponse
+) -> ResumeDocument:
+    """Needs the scope `ask`. Nobody can take it again, and the stored state is erased. Repeating it with the same token
+    changes nothing. A lease that has ended is accepted if nobody else has taken the resume since; otherwise 409 `resume_lost`.
+    """
+    caller = client_of(request, "ask")
+    only_known(request, set())
+    completed, new = actions.complete_resume(request_id, sent.token, by=caller.actor, via=Door.REST)
+    _mark_replayed(response, not new)
+    return _progress(completed)
+
+
+def _mark_replayed(response: HttpResponse, replayed: bool) -> None:
+    if replayed:
+        response.headers[REPLAYED] = "true"
+
+
+def _known_result(request: ApprovalRequest) -> KnownResult | None:
+    entry = audit.reports_of([request])[request.pk].result
+    if entry is None:
+        return None
+    data = entry.data
+    return KnownResult(state=data["state"], output=data["output"], error=data["error_text"])
+
+
+def _progress(resumption: Resumption) -> ResumeDocument:
+    return ResumeDocument(
+        request_id=str(resumption.request_id),
+        by=resumption.holder or None,
+        attempt=resumption.attempt,
+        taken_at=resumption.taken_at,
+        leased_until=resumption.leased_until,
+        lost_by=resumption.lost_by or None,
+        lost_at=resumption.lost_at,
+        completed_at=resumption.completed_at,
+    )

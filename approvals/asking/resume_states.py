@@ -1,0 +1,61 @@
+"""Encrypt the states that frameworks continue their runs from, with a key derived from SECRET_KEY."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Refusal
+
+
+class StateUnreadable(Refusal):
+    """The stored state was encrypted with a key that is not known any more."""
+
+    code = "state_unreadable"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "The stored state cannot be decrypted: SECRET_KEY has changed. Add the earlier one to SECRET_KEY_FALLBACKS."
+            )
+        )
+
+
+class StateErased(Refusal):
+    """The state was there, and retention has erased it."""
+
+    code = "state_erased"
+    status = 410
+
+    def __init__(self) -> None:
+        super().__init__(_("Retention has erased the stored state of this request, so it can no longer be resumed."))
+
+
+def seal(state: str) -> str:
+    """Return the state encrypted with the present SECRET_KEY."""
+    return _ciphers().encrypt(state.encode()).decode()
+
+
+def unseal(sealed: str) -> str:
+    """Return the state. Raises StateErased, and StateUnreadable if neither SECRET_KEY nor a fallback has encrypted it."""
+    if not sealed:
+        raise StateErased
+    try:
+        return _ciphers().decrypt(sealed).decode()
+    except InvalidToken as error:
+        raise StateUnreadable from error
+
+
+def _ciphers() -> MultiFernet:
+    """Return what encrypts with the first key and decrypts with any of them."""
+    return MultiFernet(
+        Fernet(
+            urlsafe_b64encode(salted_hmac("approvals.resume-state", "seal", secret=secret, algorithm="sha256").digest())
+        )
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    )

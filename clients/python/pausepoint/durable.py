@@ -1,0 +1,154 @@
+"""What the durable helpers share: requests that a run waits for, kept with the run's state, and resumed once by any process.
+
+A run is stored with the last of its requests. All its requests have one workflow, by which any of them leads to the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pausepoint.calls import ToolCall, logger
+from pausepoint.desk import LEASE, Asked, AsyncDesk, DeskError, Outcome, Refused, Resume
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """What a durable helper has done. `output` is what the framework returned, if this call has run something."""
+
+    #: `waiting` for people (`requests`), `taken` by another process (`by`), or `finished`.
+    status: Literal["waiting", "taken", "finished"]
+    output: Any = None
+    requests: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    by: str = ""
+
+    @property
+    def request_ids(self) -> list[str]:
+        return [str(request["id"]) for request in self.requests]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call that a run waits for, as a request."""
+
+    call: ToolCall
+    question: bool
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return self.call.question_title if self.question else self.call.title
+
+    @property
+    def fields(self) -> Asked:
+        return {**(self.call.question() if self.question else self.call.approval()), **self.asked}  # type: ignore[typeddict-item]
+
+
+class NotYet(Exception):
+    """Ends `stored_run` without a run: people have to decide first, or another process was faster."""
+
+    def __init__(self, resumption: Resumption) -> None:
+        self.resumption = resumption
+        super().__init__(resumption.status)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run that this process alone resumes. `outcomes` and `results` are by the id of the call."""
+
+    run: Any
+    workflow_id: str
+    thread_id: str
+    outcomes: Mapping[str, Outcome]
+    #: What approved calls returned that have run in an earlier attempt; they must not run again.
+    results: Mapping[str, Any]
+    resume: Resume
+
+
+async def store(
+    desk: AsyncDesk, wanted: Sequence[Wanted], run: Any, *, workflow_id: str = "", workflow_title: str = ""
+) -> Resumption:
+    """Ask for all calls that a run waits for, and keep its state (`run`, JSON) with the last request."""
+    workflow: Asked = {"workflow_id": workflow_id or f"run-{uuid.uuid4()}"}
+    if workflow_title:
+        workflow["workflow_title"] = workflow_title
+    requests: list[Mapping[str, Any]] = []
+    for place, one in enumerate(wanted, 1):
+        more: dict[str, Any] = {**one.fields, **workflow}
+        if place == len(wanted):
+            known = {asked.call.id: request["id"] for asked, request in zip(wanted, requests, strict=False)}
+            more["resume_state"] = json.dumps({"run": run, "requests": known, "last": one.call.id}, ensure_ascii=False)
+        requests.append(await desk.ask(one.title, **more))
+    return Resumption("waiting", requests=requests)
+
+
+@contextlib.asynccontextmanager
+async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: int = LEASE) -> AsyncIterator[StoredRun]:
+    """Take the run that waits for this request and others. Raise NotYet, Refused, LeaseLost or Unreachable."""
+    # The list is newest first, and the state was stored with the last request of a pause.
+    asked = await desk.get(request_id)
+    pause = await desk.list(workflow=asked["workflow_id"])
+    waiting = [request for request in pause if request["status"] == "pending"]
+    if waiting:
+        raise NotYet(Resumption("waiting", requests=waiting))
+    async with contextlib.AsyncExitStack() as held:
+        try:
+            last, request_id = await _take_state(desk, held, [str(request["id"]) for request in pause], by, lease)
+            stored = json.loads(last.state or "")
+            ids = {**stored["requests"], stored["last"]: request_id}
+            rest = list(stored["requests"].values())
+            more = await held.enter_async_context(desk.resume(*rest, by=by, lease=lease)) if rest else None
+        except Refused as refused:
+            raise NotYet(taken_by_other(refused)) from refused
+        taken = {one.request_id: one for one in [*last.taken, *(more.taken if more else ())]}
+        results = {call: taken[known].document["result"] for call, known in ids.items()}
+        yield StoredRun(
+            run=stored["run"],
+            workflow_id=asked["workflow_id"],
+            thread_id=asked["thread_id"],
+            outcomes={call: taken[known].outcome for call, known in ids.items()},
+            results={call: result for call, result in results.items() if result is not None},
+            resume=last,
+        )
+
+
+async def _take_state(
+    desk: AsyncDesk, held: contextlib.AsyncExitStack, request_ids: Sequence[str], by: str, lease: int
+) -> tuple[Resume, str]:
+    """Take the first of these requests that has a state. Those before it were asked by a process that died before it stored
+    its run, so they are given back in the end.
+    """
+    for request_id in request_ids:
+        resume = await held.enter_async_context(desk.resume(request_id, by=by, lease=lease))
+        if resume.state is not None:
+            return resume, request_id
+        resume.give_back("No run was stored with this request.")
+    raise ValueError(f"Request {request_ids[0]} was made without the state of a run.")
+
+
+def taken_by_other(refused: Refused, output: Any = None) -> Resumption:
+    """Return that another process resumes; raise any other refusal again."""
+    if refused.code not in {"resume_taken", "already_resumed"}:
+        raise refused
+    return Resumption("taken", output, by=(refused.problem.get("resume") or {}).get("by") or "")
+
+
+async def end_workflow(desk: AsyncDesk, workflow_id: str) -> None:
+    """End the workflow of a finished run. If that fails, log it: the run must not be repeated for it."""
+    try:
+        await desk.end_workflow(workflow_id)
+    except DeskError:
+        logger.exception("The workflow %s could not be ended.", workflow_id)
+
+
+def known_result(result: Mapping[str, Any]) -> str:
+    """Return what a model is told about a call that has run in an earlier attempt."""
+    if result["state"] != "succeeded":
+        return f"This call has run already, and failed: {result['error']}"
+    output = result["output"]
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return f"This call has run already, and returned: {text}"
