@@ -1,18 +1,24 @@
-"""Make and revoke API keys, on record."""
+"""Make, change and revoke API keys, on record, and record calls that the lists of a key deny."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
+from approvals.access.tool_lists import ToolLists, lists_from
+from approvals.exceptions import NotFound
+from approvals.models.actors import Actor
 from approvals.models.keys import ApiKey
 from approvals.record import audit
-from approvals.runtime.canonical import utc
+from approvals.runtime.canonical import digest, utc
 from approvals.states import Door
 
 
@@ -56,6 +62,34 @@ def revoke_key(key_id: int, *, by: User, via: str) -> bool:
         key = ApiKey.objects.select_related("user").get(pk=key_id)
         audit.record("key.revoked", _subject(key), data=_described(key), actor=by, via=via, at=now)
     return True
+
+
+def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: str) -> bool:
+    """Store which calls of coding agents wait for a person, on record; return False if nothing changes.
+
+    Invalid if a list is out of bounds; NotFound if there is no such key, or it was revoked.
+    """
+    lists.check()
+    with transaction.atomic():
+        key = ApiKey.objects.select_for_update(of=("self",)).select_related("user").filter(pk=key_id).first()
+        if key is None or key.revoked_at is not None:
+            raise NotFound(_("API key not found. It may be revoked already."))
+        before = lists_from(key.tool_lists)
+        if key.tool_lists is not None and before == lists:
+            return False
+        key.tool_lists = lists.document()
+        key.save(update_fields=["tool_lists"])
+        data = _described(key) | {"tool_lists": lists.document(), "before": before.document()}
+        audit.record("key.changed", _subject(key), data=data, actor=by, via=via)
+    return True
+
+
+def record_denied_call(subject: audit.Subject, tool_input: Mapping[str, Any], pattern: str, *, by: Actor) -> None:
+    """Put on record that the lists of a key have denied a call. A repeat only counts as a retry."""
+    given = dict(tool_input)
+    data = {"input": given, "input_digest": digest(given), "pattern": pattern}
+    with transaction.atomic():
+        audit.record_once("tool.denied", subject, data=data, actor=by, via=Door.REST)
 
 
 def _described(key: ApiKey) -> dict[str, object]:

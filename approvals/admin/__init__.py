@@ -1,5 +1,5 @@
 """What administrators see and may change."""
 
-from approvals.admin import records, subscriptions
+from approvals.admin import keys, records, subscriptions
 
-__all__ = ["records", "subscriptions"]
+__all__ = ["keys", "records", "subscriptions"]

@@ -246,6 +246,7 @@ LABELS = frozenset(
         gettext_noop("tool call id"),
         gettext_noop("tool call"),
         gettext_noop("tool calls"),
+        gettext_noop("tool lists"),
         gettext_noop("tool name"),
         gettext_noop("tool settings"),
         gettext_noop("tool"),

@@ -1,4 +1,4 @@
-"""The admin of users, the audit log and its export, workflows, requests, decisions, events and API keys."""
+"""The admin of users, the audit log and its export, workflows, requests, decisions and events."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.admin.base import DayFilter, OwnFilters, ReadOnlyAdmin, text_filter
-from approvals.admin.subscriptions import SecretOwner
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
-from approvals.models.keys import ApiKey
 from approvals.queries.search import with_words_of_requests
 from approvals.record.audit import EVENTS
 from approvals.record.export import TYPES, export
@@ -232,27 +230,3 @@ class OutboxEventAdmin(ReadOnlyAdmin):
             "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
         )
         self.message_user(request, words % {"count": sent}, messages.SUCCESS)
-
-
-@admin.register(ApiKey)
-class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
-    """API keys, to revoke them and to create the secret that signs the webhooks of their requests.
-
-    Keys are created with `manage.py createkey`, which shows them once.
-    """
-
-    list_display = ("name", "prefix", "user", "scopes", "created_at", "last_used_at", "revoked_at")
-    list_select_related = ("user",)
-    exclude = ("secret_hash",)
-    ordering = ("-pk",)
-    actions = ("revoke", "new_webhook_secret", "end_old_webhook_secrets")
-
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("approvals.change_apikey"))
-
-    @admin.action(description=_("Revoke selected keys"), permissions=["revoke"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        by: Any = request.user
-        revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
-        words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
-        self.message_user(request, words % {"count": revoked}, messages.SUCCESS)

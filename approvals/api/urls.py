@@ -5,11 +5,14 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals.api import ask_human, events
+from approvals.api.hooks import views as hooks
 
 app_name = "desk_api"
 
 urlpatterns = [
     path("ask-human", ask_human.ask, name="ask-human"),
     path("ask-human/<uuid:pk>", ask_human.outcome, name="ask-human-outcome"),
+    path("hooks/claude-code", hooks.claude_code, name="hook-claude-code"),
+    path("hooks/codex", hooks.codex, name="hook-codex"),
     path("events", events.follow, name="events"),
 ]

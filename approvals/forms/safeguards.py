@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.exceptions import Invalid, UnreadParts
+from approvals.forms.shown_calls import shown_input
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import RAW_CONTEXT, Fold, branches, context_rows, folds, rows
+from approvals.runtime.json_tables import Fold, branches
 from approvals.states import Kind, Priority, Verdict
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
@@ -45,7 +46,7 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
 
 def collapsed_parts(request: ApprovalRequest) -> list[Fold]:
     """Return the parts of the input and the context that a card shows only when they are opened."""
-    return [*folds(rows(request.input, "input")), *folds(context_rows(request.context), RAW_CONTEXT)]
+    return list(shown_input(request).folds())
 
 
 def unseen_parts(request: ApprovalRequest, data: QueryDict) -> list[Fold]:
@@ -53,8 +54,7 @@ def unseen_parts(request: ApprovalRequest, data: QueryDict) -> list[Fold]:
     opened, closed = frozenset(data.getlist("opened")), frozenset(data.getlist("closed"))
     found = [part for part in collapsed_parts(request) if part.place not in opened]
     if closed:
-        shown = [*rows(request.input, "input"), *context_rows(request.context)]
-        found += branches(shown, closed)
+        found += branches(shown_input(request).tables, closed)
     return found
 
 

@@ -28,6 +28,8 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True)
     #: When it stops working by itself; null means never.
     expires_at = models.DateTimeField(null=True)
+    #: Which calls of coding agents wait for a person (`approvals.access.tool_lists`); null means the default.
+    tool_lists = ExactJSONField(null=True)
     #: The rights of its user, where `access.keys.find_key` has annotated them.
     decides: bool = False
     views: bool = False

@@ -17,9 +17,10 @@ from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
+from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
-from approvals.runtime.json_tables import Change, Row, changes, context_rows, has_more_than_rows, misread, pretty, rows
+from approvals.runtime.json_tables import Change, changes, has_more_than_rows, misread, pretty
 from approvals.runtime.text import visible, visible_json
 from approvals.states import Door, Kind, Verdict, verdict_from
 
@@ -95,17 +96,14 @@ class Card:
         return not self.asks and bool(self.request.input)
 
     @property
-    def input_rows(self) -> list[Row]:
-        return rows(self.request.input, "input")
+    def shown(self) -> ShownInput:
+        """The input and the context as the card shows them."""
+        return shown_input(self.request)
 
     @property
     def input_json(self) -> str:
         """The bytes that the digest covers, with invisible characters escaped."""
         return visible_json(canonical(self.request.input).decode())
-
-    @property
-    def context_rows(self) -> list[Row]:
-        return context_rows(self.request.context)
 
     @property
     def context_json(self) -> str:

@@ -121,6 +121,12 @@ def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
     return found
 
 
+def find_call(scope: str, tool_call_id: str) -> ApprovalRequest | None:
+    """Return the first request that a client has made for a tool call; None if it made none."""
+    found = ApprovalRequest.objects.filter(scope=scope, tool_call_id=tool_call_id)
+    return found.only("kind", "status").order_by("created_at").first()
+
+
 def workflows_for(user: Person) -> QuerySet[Workflow]:
     """Return the workflows that this person may see: all, or their own and those with a request assigned to them."""
     found = Workflow.objects.select_related("owner")

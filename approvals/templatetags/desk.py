@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
 from approvals.forms.code_colours import language_of, pieces
+from approvals.forms.shown_calls import Line
 from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
 from approvals.runtime.alignment import Budget, Op, text_runs
@@ -55,6 +56,13 @@ def code(text: str, name: str, whole: str = "") -> SafeString | str:
         return text
     marked = ((f"tok-{kind}" if kind else "tok", words) for kind, words in pieces(text, language))
     return format_html_join("", '<span class="{}">{}</span>', marked)
+
+
+@register.simple_tag
+def diff_line(line: Line) -> SafeString:
+    """Return a line of a diff with its sign, so that colour is not the only difference."""
+    tag = {"added": "ins", "removed": "del"}.get(line.kind, "span")
+    return format_html('<{0} class="line-{1}"><b>{2}</b>{3}</{0}>', tag, line.kind, line.sign, line.text)
 
 
 @register.simple_tag

@@ -62,6 +62,9 @@ NO_QUESTIONS = "It has no questions. A tool asks them with the Python client."
 NO_QUESTIONS_JS = "It has no questions. A tool asks them with the JavaScript client."
 ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
 
+NO_DEADLINE = "A hook has no deadline. A call that nobody decides in time is refused, and its request stays."
+NO_HOOK = "It has no hook for questions."
+
 #: The rows of each table.
 GROUPS = {
     "Protocol": [
@@ -107,6 +110,10 @@ GROUPS = {
             HOW_TO + "openai-agents-js.md",
             {"answer": NO_QUESTIONS_JS, "person": NO_PLACE},
         ),
+    ],
+    "Coding agent": [
+        Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {"expire": NO_DEADLINE}),
+        Protocol("codex", "Codex", HOW_TO + "codex.md", {"answer": NO_HOOK, "expire": NO_DEADLINE}),
     ],
 }
 

@@ -12,7 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import actions
 from approvals.access.keys import DEFAULT_SCOPES
+from approvals.access.tool_lists import lists_from
 from approvals.exceptions import NotFound
+from approvals.forms.tool_lists import ToolListsForm
 from approvals.http import SignedIn
 from approvals.pages.settings.first_run import first_question
 from approvals.pages.settings.forms import KeyForm
@@ -48,6 +50,23 @@ def keys(request: SignedIn) -> HttpResponse:
     rows, more = deliveries.keys(before=number_from(request.GET.get("before", "")), search=search)
     context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
     return render(request, "approvals/settings/keys.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def key(request: SignedIn, pk: int) -> HttpResponse:
+    """One key, and which calls of coding agents wait for a person."""
+    found = deliveries.key(pk)
+    if found is None:
+        raise NotFound(_("API key not found. It may be revoked already."))
+    initial = ToolListsForm.initial_of(lists_from(found.tool_lists))
+    form = ToolListsForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_bound and form.is_valid():
+        actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
+        messages.success(request, _("The changes are saved."))
+        return redirect("approvals:key", pk)
+    context = {"key": found, "form": form, "now": timezone.now(), "here": "keys"}
+    return render(request, "approvals/settings/key.html", context, status=status_of(form))
 
 
 def _acts_for_superuser(form: KeyForm, maker: User) -> bool:

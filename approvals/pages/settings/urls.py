@@ -25,6 +25,7 @@ urlpatterns = [
     path("teams/", people.add_team, name="teams"),
     path("teams/<int:pk>/", people.change_team, name="team"),
     path("keys/", keys.keys, name="keys"),
+    path("keys/<int:pk>/", keys.key, name="key"),
     path("keys/<int:pk>/revoke/", keys.revoke, name="revoke-key"),
     path("webhooks/", webhooks.webhooks, name="webhooks"),
     path("webhooks/<int:pk>/", webhooks.webhook, name="webhook"),

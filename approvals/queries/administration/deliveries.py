@@ -35,6 +35,11 @@ def keys(*, before: int | None = None, search: str = "") -> tuple[list[ApiKey], 
     return shown, shown[-1].pk if len(page) > PAGE else None
 
 
+def key(pk: int) -> ApiKey | None:
+    """Return an API key that is not revoked, with its user."""
+    return ApiKey.objects.select_related("user").filter(pk=pk, revoked_at=None).first()
+
+
 def rules() -> QuerySet[NotificationRule]:
     """Return the notification rules with whom they are for, newest first."""
     return NotificationRule.objects.select_related("person", "group").order_by("-pk")

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from pausepoint import connect, hook
 from pausepoint.calls import answer_text
 from pausepoint.desk import Desk, DeskError, Outcome, StillWaiting
 
@@ -27,7 +28,11 @@ CLEAR = "\x1b[2J\x1b[H"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
+    if given.run is hook.run:
+        return int(hook.run(given))
     try:
+        if given.run is connect.run:
+            return int(connect.run(given))
         with Desk(given.url, given.key, patience=30) as desk:
             return int(given.run(desk, given))
     except StillWaiting as waiting:
@@ -77,6 +82,20 @@ def parser() -> argparse.ArgumentParser:
     answering.add_argument("--comment", default="", help="a message to the agent")
     answering.set_defaults(run=answer)
 
+    hooking = commands.add_parser("hook", help="answer a hook of a coding agent: reads stdin, prints the answer")
+    hooking.add_argument("agent", choices=hook.AGENTS)
+    hooking.add_argument("--defer", action="store_true", help="end at once; a resumed Claude Code gets the decision")
+    for name, default, words in (
+        ("--give-up-after", hook.GIVE_UP, "block after this time; must be less than the hook's timeout"),
+        ("--patience", 20.0, "block if Pausepoint cannot be reached for this time"),
+    ):
+        hooking.add_argument(name, type=_seconds, default=default, metavar="10m", help=words)
+    hooking.set_defaults(run=hook.run)
+
+    connecting = commands.add_parser("connect", help="connect the coding agents and frameworks of a project")
+    connect.add_arguments(connecting)
+    connecting.set_defaults(run=connect.run)
+
     listing = commands.add_parser("inbox", help="show what waits, live")
     listing.add_argument("--once", action="store_true", help="print it once and end")
     listing.set_defaults(run=inbox)
@@ -92,6 +111,10 @@ def _duration(text: str) -> timedelta:
     if not (found := re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration like 30s, 10m, 2h or 1d")
     return timedelta(seconds=int(found[1]) * UNITS[found[2]])
+
+
+def _seconds(text: str) -> float:
+    return _duration(text).total_seconds()
 
 
 def _object(text: str) -> dict[str, Any]:

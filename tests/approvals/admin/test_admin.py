@@ -177,6 +177,19 @@ def test_a_key_is_revoked_once_and_its_secret_is_never_shown():
     assert key.secret_hash not in client.get(f"/admin/approvals/apikey/{key.pk}/change/").content.decode()
 
 
+def test_only_the_lists_of_a_key_are_changed_and_on_record():
+    client, root = make_root()
+    key, _text = create_key(root, name="billing")
+    own = f"/admin/approvals/apikey/{key.pk}/change/"
+    assert client.post(own, {"gated": "Bash", "allowed": "", "denied": "x y", "name": "other"}).status_code == 200
+    assert client.post(own, {"gated": "Bash", "allowed": "", "denied": "", "name": "other"}).status_code == 302
+    key.refresh_from_db()
+    assert (key.name, key.tool_lists) == ("billing", {"gated": ["Bash"], "allowed": [], "denied": []})
+    assert AuditEntry.objects.get(event="key.changed").via == "admin"
+    client.post("/admin/approvals/apikey/", {"action": "revoke", "_selected_action": [key.pk]})
+    assert (client.get(own).status_code, client.post(own, {"gated": ""}).status_code) == (200, 403)
+
+
 def test_key_list_says_how_to_create_a_key():
     client, _ = make_root()
     assert "manage.py createkey" in client.get("/admin/approvals/apikey/").content.decode()

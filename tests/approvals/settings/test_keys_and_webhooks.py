@@ -52,6 +52,27 @@ def test_a_key_is_shown_once_works_and_is_revoked():
     assert client.post(f"/settings/keys/{key.pk}/revoke/").status_code == 404
 
 
+def test_the_lists_of_a_key_are_changed_on_its_page_and_on_record():
+    key = Machine(alice()).key
+    client, own = browser(administrator()), f"/settings/keys/{key.pk}/"
+    shown = [one.words for one in parse(client.get(own).text).find("textarea")]
+    assert (shown[0], "Read" in shown[1].split(), shown[2]) == ("*", True, "")
+    sent = {"gated": "Bash\r\n mcp__* \r\n\r\nBash", "allowed": "", "denied": "WebFetch"}
+    assert client.post(own, sent).status_code == 302
+    key.refresh_from_db()
+    assert key.tool_lists == {"gated": ["Bash", "mcp__*"], "allowed": [], "denied": ["WebFetch"]}
+    wrong = [{"denied": "rm -rf"}, {"gated": "ä"}, {"allowed": "\n".join(map(str, range(101)))}, {"gated": "x" * 101}]
+    assert [client.post(own, sent | one).status_code for one in wrong] == [422] * 4
+    entry = AuditEntry.objects.get(event="key.changed")
+    assert (entry.data["tool_lists"], entry.via) == (key.tool_lists, "dashboard")
+    others = [browser(bob()), browser(key.user)]
+    assert [one.get(own).status_code for one in others] + [one.post(own, sent).status_code for one in others] == [
+        404
+    ] * 4
+    client.post(f"{own}revoke/")
+    assert [client.get(own).status_code, client.post(own, sent).status_code] == [404, 404]
+
+
 @pytest.mark.parametrize(
     "wrong", [{"user": "nobody"}, {"scopes": []}, {"scopes": ["root"]}, {"name": ""}, {"lifetime": "9"}]
 )

@@ -3,7 +3,7 @@
     python -m tests.contract.frameworks.environments langchain
 
 makes one in .venv-contract/langchain, with the packages of tests/contract/frameworks/langchain/requirements.txt and the client
-of clients/python, as built: what `pip install pausepoint` would install.
+of clients/python, as built: what `pip install pausepoint` would install. Packages of a package.json beside it come from npm.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _make_node_modules(name: str) -> None:
     place.mkdir()
     for file in _npm_files(name):
         shutil.copy(file, place)
-    command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    # With its install scripts: by one of them Claude Code unpacks its program.
+    command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]
     subprocess.run(command, cwd=place, check=True)
 
 

@@ -86,6 +86,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     remarks = server.value("SELECT id FROM chats_chat WHERE public_id = ?", "remarks")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
+    key = server.value("SELECT max(id) FROM approvals_apikey")
     talk = [{"role": "user", "text": LONG * 3}]
     trip = asks.ask(kind="form", title=f"Whom? {LONG[:190]}", response_schema=TRIP, messages=talk, timeout=900_000)
     critical = asks.ask(**WIPE)
@@ -97,6 +98,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         tool_name="",
         input={},
     )
+    edit = {"file_path": LONG, "old_string": f"one\n{LONG}", "new_string": "one\ntwo"}
+    call = asks.ask(title="Edit?", tool_name="Edit", input=edit, context={"directory": "/srv"})
     expired = asks.ask(title="Too late?", timeout=1000)
     workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
     bob.post(f"/requests/{refund}/comments/", text=f"Has anybody asked the shop? {LONG}")
@@ -116,6 +119,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "watched": ("auditor", f"/requests/{refund}/"),
         "question": ("requester", f"/requests/{question}/"),
         "form": ("approver", f"/requests/{trip['id']}/"),
+        "call": ("approver", f"/requests/{call['id']}/"),
         "critical": ("approver", f"/requests/{critical['id']}/"),
         "expired": ("approver", f"/requests/{expired['id']}/"),
         "edited": ("requester", f"/requests/{edited}/"),
@@ -143,6 +147,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "sessions": ("requester", "/settings/sessions/"),
         "people": ("admin", "/settings/people/"),
         "keys": ("admin", "/settings/keys/"),
+        "key": ("admin", f"/settings/keys/{key}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
         "tool": ("admin", "/settings/tools/issueRefund/"),
         "system": ("admin", "/settings/system/"),

@@ -1,0 +1,132 @@
+"""Which tool calls of a coding agent wait for a person: the lists of a key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Invalid
+from approvals.runtime.text import visible
+
+MAX_PATTERNS, MAX_PATTERN = 100, 100
+#: A pattern is the name of a tool, in which `*` stands for any text.
+PATTERN = re.compile(r"[\x21-\x7e]+", re.ASCII)
+
+#: Tools that only read, or that only start sub-agents, whose own calls arrive one by one. Those that send something out, such
+#: as WebFetch, are not among them.
+READING = (
+    "Agent",
+    "BashOutput",
+    "EnterPlanMode",
+    "Glob",
+    "Grep",
+    "LS",
+    "ListMcpResourcesTool",
+    "NotebookRead",
+    "Read",
+    "ReadMcpResourceTool",
+    "Skill",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "update_plan",
+    "view_image",
+)
+
+
+class Ruling(StrEnum):
+    """What the lists say about a tool."""
+
+    GATED = "gated"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolLists:
+    """Patterns of tool names: calls that a person decides, calls that are left to the agent, and calls that are refused."""
+
+    gated: Sequence[str] = ("*",)
+    allowed: Sequence[str] = READING
+    denied: Sequence[str] = ()
+
+    def ruling(self, tool: str) -> tuple[Ruling, str]:
+        """Return what holds for a tool, and the pattern that says so.
+
+        A denied tool stays denied. Of the other patterns, the one with the most characters besides `*` counts; of two that are
+        equally long, the gated one. A tool that is in no list is left to the agent.
+        """
+        if denied := _closest(self.denied, tool):
+            return Ruling.DENIED, denied
+        gated, allowed = _closest(self.gated, tool), _closest(self.allowed, tool)
+        if gated and _weight(gated) >= _weight(allowed):
+            return Ruling.GATED, gated
+        return Ruling.ALLOWED, allowed
+
+    def document(self) -> dict[str, list[str]]:
+        """Return the lists as they are stored and recorded."""
+        return {name: list(patterns) for name, patterns in asdict(self).items()}
+
+    def check(self) -> None:
+        """Raise Invalid, naming every list that is out of bounds."""
+        errors = {name: error for name, patterns in asdict(self).items() if (error := problem(patterns))}
+        if errors:
+            raise Invalid(_("The lists of tools are invalid."), errors)
+
+
+DEFAULT = ToolLists()
+
+
+def lists_from(stored: Mapping[str, Any] | None) -> ToolLists:
+    """Return the lists that a key has, or the default if it has none."""
+    return DEFAULT if stored is None else ToolLists(**{name: tuple(stored[name]) for name in DEFAULT.document()})
+
+
+def problem(patterns: Sequence[str]) -> str:
+    """Return what is wrong with a list; empty if nothing is."""
+    if len(patterns) > MAX_PATTERNS:
+        return _("has more than %(limit)s lines") % {"limit": MAX_PATTERNS}
+    for pattern in patterns:
+        if len(pattern) > MAX_PATTERN or not PATTERN.fullmatch(pattern):
+            words = _("has “%(pattern)s”, but a line must be 1 to %(limit)s ASCII characters without spaces")
+            return words % {"pattern": visible(pattern[:60]), "limit": MAX_PATTERN}
+    return ""
+
+
+def matches(pattern: str, tool: str) -> bool:
+    """Return whether a pattern fits the whole name of a tool, in upper or lower case; `*` is any text."""
+    first, *others = pattern.lower().split("*")
+    name = tool.lower()
+    if not others:
+        return name == first
+    *middle, last = others
+    if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
+        return False
+    # The first place that fits is as good as any later one, so nothing has to be tried twice.
+    place, end = len(first), len(name) - len(last)
+    for part in middle:
+        found = name.find(part, place, end)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return True
+
+
+def _closest(patterns: Iterable[str], tool: str) -> str:
+    return max((pattern for pattern in patterns if matches(pattern, tool)), key=_weight, default="")
+
+
+def _weight(pattern: str) -> int:
+    """Return how much of a name a pattern spells out; less than nothing for no pattern."""
+    return len(pattern.replace("*", "")) if pattern else -1

@@ -1,0 +1,74 @@
+"""The admin of API keys."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from approvals import actions
+from approvals.access.tool_lists import lists_from
+from approvals.admin.base import ReadOnlyAdmin
+from approvals.admin.subscriptions import SecretOwner
+from approvals.forms.tool_lists import ToolListsForm
+from approvals.models.keys import ApiKey
+from approvals.states import Door
+
+#: Everything of a key but its lists, which can be changed.
+FIXED = ("user", "name", "prefix", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at")
+
+
+class KeyListsForm(ToolListsForm, forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
+    """The lists of a key as fields of the admin."""
+
+    class Meta:
+        model = ApiKey
+        fields: ClassVar[list[str]] = []
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.initial.update(self.initial_of(lists_from(self.instance.tool_lists)))
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
+    """API keys, to revoke them, to change their lists, and to create the secret that signs the webhooks of their requests.
+
+    Keys are created with `manage.py createkey`, which shows them once.
+    """
+
+    list_display = ("name", "prefix", "user", "scopes", "created_at", "last_used_at", "revoked_at")
+    list_select_related = ("user",)
+    form = KeyListsForm
+    ordering = ("-pk",)
+    actions = ("revoke", "new_webhook_secret", "end_old_webhook_secrets")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the lists of a key may be changed; nothing else of it can be."""
+        return self.has_revoke_permission(request) and (obj is None or obj.revoked_at is None)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return (*FIXED, *(ToolListsForm.base_fields if self.has_change_permission(request, obj) else ["tool_lists"]))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return (*FIXED, "tool_lists")
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        """Store the lists the way the product does, on record."""
+        by: Any = request.user
+        actions.change_tool_lists(obj.pk, form.lists, by=by, via=Door.ADMIN)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("approvals.change_apikey"))
+
+    @admin.action(description=_("Revoke selected keys"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        by: Any = request.user
+        revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
+        words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
+        self.message_user(request, words % {"count": revoked}, messages.SUCCESS)

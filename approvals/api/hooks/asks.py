@@ -1,0 +1,122 @@
+"""The requests that calls of coding agents become: approvals, questions and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.api.hooks.bodies import HookCall
+from approvals.asking.asks import MAX_OPTIONS, Ask
+from approvals.asking.titles import MAX_TITLE, title_and_message
+from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.exceptions import Invalid
+from approvals.states import Kind
+
+MAX_QUESTIONS = 20
+#: Names of the questions in a form, followed by their number.
+QUESTION = "question"
+
+
+def ask_from(call: HookCall) -> Ask:
+    """Return the request that a call becomes. Raises Invalid for questions of another shape."""
+    if call.server:
+        return _elicitation(call)
+    return _questions(call) if call.asks_questions else _approval(call)
+
+
+def _ask(call: HookCall, kind: Kind, title: str, message: str = "", **more: Any) -> Ask:
+    """Return a request about a call; where it runs, and which server asks, is its context."""
+    context = {name: text for name, text in (("directory", call.directory), ("server", call.server)) if text}
+    return Ask(
+        kind=kind,
+        title=title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1] + "…",
+        message=message,
+        tool_name=call.tool,
+        tool_call_id=call.key,
+        context=context or None,
+        **{"input": call.input, **more},
+    )
+
+
+def _approval(call: HookCall) -> Ask:
+    return _ask(call, Kind.APPROVAL, _title(call))
+
+
+def _title(call: HookCall) -> str:
+    match recognize(call.tool, call.input):
+        case Command(directory=directory) if folder := PurePath(directory or call.directory).name:
+            return _("Run a command in %(folder)s?") % {"folder": folder}
+        case Command():
+            return _("Run a command?")
+        case Edit(file=file, replacements=[Replacement(before=None)]):
+            return _("Write %(file)s?") % {"file": PurePath(file).name or file}
+        case Edit(file=file) if file:
+            return _("Edit %(file)s?") % {"file": PurePath(file).name or file}
+        case Edit():
+            return _("Apply a patch?")
+        case Fetch(parts=(_, host, _)) if host:
+            return _("Fetch from %(host)s?") % {"host": host}
+    return _("Run %(tool)s?") % {"tool": call.tool}
+
+
+def _elicitation(call: HookCall) -> Ask:
+    title, message = title_and_message(call.message)
+    if call.address:
+        # Approving says that somebody has opened the address.
+        return _ask(call, Kind.APPROVAL, title, message, input={"url": call.address})
+    return _ask(call, Kind.FORM, title, message, response_schema=call.schema)
+
+
+def questions_of(call: HookCall) -> list[Mapping[str, Any]]:
+    """Return the questions of an `AskUserQuestion`, with at least text and options each. Raises Invalid."""
+    questions = call.input.get("questions")
+    wanted = _("must be 1 to %(limit)s questions with a text and options each, no two alike") % {"limit": MAX_QUESTIONS}
+    if (
+        not isinstance(questions, list)
+        or not 1 <= len(questions) <= MAX_QUESTIONS
+        or not all(map(_is_question, questions))
+    ):
+        raise Invalid(_("The body of the hook is invalid."), {"tool_input.questions": wanted})
+    if len({one["question"] for one in questions}) < len(questions):
+        raise Invalid(_("The body of the hook is invalid."), {"tool_input.questions": wanted})
+    return questions
+
+
+def _is_question(given: Any) -> bool:
+    if not isinstance(given, dict) or not isinstance(given.get("question"), str) or not given["question"].strip():
+        return False
+    options = given.get("options")
+    if not isinstance(options, list) or not 1 <= len(options) <= MAX_OPTIONS:
+        return False
+    return all(isinstance(one, dict) and isinstance(one.get("label"), str) and one["label"] for one in options)
+
+
+def _questions(call: HookCall) -> Ask:
+    questions = questions_of(call)
+    if len(questions) == 1:
+        return _one_question(call, questions[0])
+    properties = {f"{QUESTION}{number}": _property(one) for number, one in enumerate(questions, 1)}
+    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    title, message = title_and_message(" · ".join(one["question"].strip() for one in questions))
+    return _ask(call, Kind.FORM, title, message, response_schema=schema)
+
+
+def _one_question(call: HookCall, question: Mapping[str, Any]) -> Ask:
+    title, message = title_and_message(question["question"])
+    options = [
+        {name: one[name] for name in ("label", "description") if isinstance(one.get(name), str) and one[name]}
+        for one in question["options"]
+    ]
+    multiple = question.get("multiSelect") is True
+    return _ask(call, Kind.QUESTION, title, message, options=options, multiple=multiple, allow_text=True)
+
+
+def _property(question: Mapping[str, Any]) -> dict[str, Any]:
+    offered: Sequence[str] = list(dict.fromkeys(option["label"] for option in question["options"]))
+    one = {"type": "string", "enum": offered}
+    if question.get("multiSelect") is True:
+        return {"title": question["question"], "type": "array", "items": one, "minItems": 1, "uniqueItems": True}
+    return {"title": question["question"], **one}

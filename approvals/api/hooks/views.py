@@ -1,0 +1,117 @@
+"""The hooks' endpoints: ask people about a call and answer the agent, at once or when they have decided; record what it did."""
+
+from __future__ import annotations
+
+import re
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+
+from approvals import actions, queries
+from approvals.access.callers import Caller
+from approvals.access.tool_lists import Ruling, lists_from
+from approvals.api.bodies import REPLAYED, json_object
+from approvals.api.hooks import answers
+from approvals.api.hooks.agents import CLAUDE_CODE, CODEX, REPORTS, Agent, Event
+from approvals.api.hooks.asks import ask_from
+from approvals.api.hooks.bodies import HookCall, parse
+from approvals.api.long_poll import respond_when_ended
+from approvals.asking.answers import ABSENT
+from approvals.exceptions import Invalid, NotAllowed
+from approvals.http import endpoint
+from approvals.models import ApprovalRequest
+from approvals.record.audit import Subject
+from approvals.runtime.canonical import digest
+from approvals.states import Door, Kind, Status
+
+#: Seconds that one call may wait, and does by default: agents give up their hooks after 600.
+MAX_WAIT, DEFAULT_WAIT = 600, 570
+DEFER = "defer"
+#: The status and the page of the request that an answer is about; without a request, there is neither.
+STATUS, PAGE = "Pausepoint-Status", "Pausepoint-Request"
+
+_WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
+
+
+@endpoint("POST")
+def claude_code(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Answer a hook of Claude Code: PreToolUse, PermissionRequest and Elicitation, and the reports of what has run."""
+    return _answer(request, caller, CLAUDE_CODE)
+
+
+@endpoint("POST")
+def codex(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Answer a hook of Codex: PreToolUse and PermissionRequest, and the report of what has run."""
+    return _answer(request, caller, CODEX)
+
+
+def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
+    caller.require("ask")
+    if caller.thread is not None:
+        raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
+    call = parse(json_object(request), agent)
+    if call.event in REPORTS:
+        return _report(call, caller)
+    seconds = _parse_wait(request, call)
+    if call.tool:
+        ruling, pattern = lists_from(caller.key.tool_lists if caller.key else None).ruling(call.tool)
+        if ruling == Ruling.ALLOWED:
+            return JsonResponse({})
+        if ruling == Ruling.DENIED:
+            caller.count_ask()
+            actions.record_denied_call(_subject(call, caller), call.input, pattern, by=caller.actor)
+            return JsonResponse(answers.denied(call, answers.denied_words(call.tool)))
+    caller.count_ask()
+    origin = actions.Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name)
+    asked = actions.ask_for_client(ask_from(call), origin, by=caller.actor)
+    response = _respond(request, call, asked.request, seconds)
+    if asked.replayed:
+        response.headers[REPLAYED] = "true"
+    return response
+
+
+def _report(call: HookCall, caller: Caller) -> HttpResponse:
+    """Record what an approved call has done. Of any other call nothing is recorded. Raises OtherInput and Conflict."""
+    asked = queries.find_call(caller.scope, call.key)
+    if asked is not None and asked.kind == Kind.APPROVAL and asked.status == Status.APPROVED:
+        output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
+        result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
+        actions.report_result(asked.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+    return JsonResponse({})
+
+
+def _parse_wait(request: HttpRequest, call: HookCall) -> float | None:
+    """Return `?wait=` in seconds; None to be deferred. Raises Invalid."""
+    text = request.GET.get("wait", str(DEFAULT_WAIT))
+    if text == DEFER:
+        if call.agent.defers and call.event == Event.PRE_TOOL_USE:
+            return None
+        words = _("%(event)s of %(agent)s cannot be deferred") % {"event": call.event, "agent": call.agent.name}
+    elif _WAIT.fullmatch(text) and float(text) <= MAX_WAIT:
+        return float(text)
+    else:
+        words = _("must be a number of seconds from 0 to %(limit)s, or defer") % {"limit": MAX_WAIT}
+    raise Invalid(_("The `wait` parameter is invalid."), {"wait": words})
+
+
+def _subject(call: HookCall, caller: Caller) -> Subject:
+    return Subject(
+        scope=caller.scope,
+        thread_id=call.session,
+        agent=call.agent.name,
+        tool_name=call.tool,
+        tool_call_id=call.key,
+    )
+
+
+def _respond(request: HttpRequest, call: HookCall, asked: ApprovalRequest, seconds: float | None) -> HttpResponse:
+    if not asked.pending or not seconds:
+        return _respond_now(call, asked, defer=seconds is None)
+    return respond_when_ended(
+        request, asked.pk, seconds, lambda caller: _respond_now(call, queries.get_request_for(caller.user, asked.pk))
+    )
+
+
+def _respond_now(call: HookCall, asked: ApprovalRequest, *, defer: bool = False) -> HttpResponse:
+    body = answers.deferred(call, asked) if defer and asked.pending else answers.answer_of(call, asked)
+    return JsonResponse(body, headers={STATUS: asked.status, PAGE: asked.public_url})

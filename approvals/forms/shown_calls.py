@@ -1,0 +1,245 @@
+"""How a card shows an input and its context: a command, the lines of an edit or an address first, the rest as tables. Bounded.
+
+Lines beyond the first ones are folded and counted, and lines beyond what a page should hold are in the raw JSON alone, so that a
+person who has not opened them is told before approving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import ngettext
+
+from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.models import ApprovalRequest
+from approvals.runtime.alignment import Budget, Op, align
+from approvals.runtime.json_tables import MAX_VALUES, RAW, RAW_CONTEXT, Fold, Row, context_rows, folds, misread, rows
+from approvals.runtime.text import visible
+from approvals.states import ASKS
+
+#: Lines and characters of an edit that are shown at once, and behind a fold.
+SHOWN, FOLDED = (40, 4_000), (1_000, 60_000)
+#: Edits of one call that are shown; more are in the raw JSON.
+MAX_EDITS = 20
+#: Pairs of lines that are compared for one call; beyond it, everything counts as removed and added.
+MAX_WORK = 4_000_000
+#: Longer directories, files and addresses are shown in the tables.
+MAX_PATH = 1_000
+#: Where the directory of a call is, in the context of its request.
+DIRECTORY = "directory"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a diff: added, removed, same or heading."""
+
+    kind: str
+    text: str
+
+    @property
+    def sign(self) -> str:
+        return {"added": "+", "removed": "-", "heading": ""}.get(self.kind, " ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """The lines of one edit: those `shown` at once, those behind a fold, and how many only the raw JSON has."""
+
+    shown: Sequence[Line]
+    more: Sequence[Line] = ()
+    place: str = ""
+    hidden: int = 0
+    hidden_characters: int = 0
+    note: str = ""
+    whole: bool = False
+
+    @property
+    def fold(self) -> str:
+        return ngettext("%(count)s more line", "%(count)s more lines", len(self.more)) % {
+            "count": f"{len(self.more):,}"
+        }
+
+    @property
+    def left_out(self) -> str:
+        words = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
+        return words % {"count": f"{self.hidden:,}"}
+
+    def folds(self) -> Iterator[Fold]:
+        if self.more:
+            yield Fold(self.place, characters=sum(len(line.text) + 1 for line in self.more))
+        if self.hidden:
+            yield Fold(RAW, characters=self.hidden_characters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownInput:
+    """The context of `approvals/request/_input.html`.
+
+    `value` is the command or the address, as a row; `parts` are what stands before the host of an address, the host, and what
+    follows it. `rows` are the other members of the input, and `context` the rows of the context that are not shown with the call.
+    """
+
+    kind: str = ""
+    directory: str = ""
+    file: str = ""
+    value: Row | None = None
+    parts: tuple[str, ...] = ()
+    note: str = ""
+    diffs: Sequence[Diff] = ()
+    left_out: int = 0
+    rows: Sequence[Row] = ()
+    context: Sequence[Row] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether a whole file is written."""
+        return any(diff.whole for diff in self.diffs)
+
+    @property
+    def left_out_words(self) -> str:
+        words = ngettext("%(count)s more edit, in the raw JSON", "%(count)s more edits, in the raw JSON", self.left_out)
+        return words % {"count": f"{self.left_out:,}"}
+
+    @property
+    def tables(self) -> list[Row]:
+        """Every row of a table, whose branches can be collapsed."""
+        return [*self.rows, *self.context]
+
+    def folds(self) -> Iterator[Fold]:
+        """Yield every part that is shown only when it is opened."""
+        if self.value is not None and self.kind == "command":
+            yield from folds([self.value])
+        for diff in self.diffs:
+            yield from diff.folds()
+        if self.left_out:
+            yield Fold(RAW, values=self.left_out)
+        yield from folds(self.rows)
+        yield from folds(self.context, RAW_CONTEXT)
+
+
+def shown_input(request: ApprovalRequest) -> ShownInput:
+    """Return how the input and the context of a request are shown."""
+    given: Mapping[str, Any] = request.input if isinstance(request.input, dict) else {}
+    table, context = rows(request.input, "input"), context_rows(request.context)
+    # The input of a question only repeats what the card shows.
+    call = None if request.kind in ASKS or len(given) > MAX_VALUES else recognize(request.tool_name, given)
+    if call is None or _too_long(call):
+        return ShownInput(rows=table, context=context)
+    named = dict(zip(given, table, strict=True))
+    rest = [row for name, row in named.items() if name not in _members(call)]
+    if isinstance(call, Fetch):
+        value = named[call.member]
+        return ShownInput(
+            kind="fetch",
+            value=value,
+            parts=tuple(map(visible, call.parts)),
+            note=value.note,
+            rows=rest,
+            context=context,
+        )
+    place = _place(request.context)
+    left = [row for row in context if not place or row.name != DIRECTORY]
+    if isinstance(call, Command):
+        value, own = named[call.member], call.directory if len(call.directory) <= MAX_PATH else ""
+        return ShownInput(
+            kind="command",
+            directory=visible(own or place),
+            value=value,
+            note=value.note,
+            rows=rest,
+            # Two directories are both shown.
+            context=context if own else left,
+        )
+    diffs, left_out = _diffs(call)
+    return ShownInput(
+        kind="edit",
+        directory=visible(place),
+        file=visible(call.file),
+        diffs=diffs,
+        left_out=left_out,
+        note="; ".join(misread(call.file)),
+        rows=rest,
+        context=left,
+    )
+
+
+def _too_long(call: Command | Edit | Fetch) -> bool:
+    """Return whether a file or an address is longer than what is shown in one piece."""
+    if isinstance(call, Command):
+        return False
+    return len(call.file if isinstance(call, Edit) else call.address) > MAX_PATH
+
+
+def _members(call: Command | Edit | Fetch) -> frozenset[str]:
+    return call.members if isinstance(call, Edit) else frozenset({call.member})
+
+
+def _place(context: Any) -> str:
+    """Return the directory in the context of a request; empty if it names none."""
+    found = context.get(DIRECTORY) if isinstance(context, dict) and len(context) <= MAX_VALUES else None
+    return found if isinstance(found, str) and len(found) <= MAX_PATH else ""
+
+
+def _diffs(edit: Edit) -> tuple[list[Diff], int]:
+    """Return the diffs of an edit, and how many of its edits are not among them."""
+    budget, room = Budget(MAX_WORK), _Room()
+    if edit.patch:
+        return [room.diff("input.patch", [_patched(line) for line in edit.patch.split("\n")], edit.patch)], 0
+    found = [
+        room.diff(
+            f"input.edit.{number}", _lines(one, budget), f"{one.before or ''}\n{one.after}", whole=one.before is None
+        )
+        for number, one in enumerate(edit.replacements[:MAX_EDITS])
+    ]
+    return found, len(edit.replacements) - len(found)
+
+
+class _Room:
+    """How many lines and characters the diffs of one card may still have, shown and folded."""
+
+    def __init__(self) -> None:
+        self.left = [list(SHOWN), list(FOLDED)]
+
+    def diff(self, place: str, lines: Sequence[Line], text: str, *, whole: bool = False) -> Diff:
+        parts, at = [], 0
+        for left in self.left:
+            start = at
+            while at < len(lines) and left[0] > 0 and len(lines[at].text) <= left[1]:
+                left[0] -= 1
+                left[1] -= len(lines[at].text)
+                at += 1
+            parts.append([Line(line.kind, visible(line.text)) for line in lines[start:at]])
+        rest = lines[at:]
+        return Diff(
+            shown=parts[0],
+            more=parts[1],
+            place=place,
+            hidden=len(rest),
+            hidden_characters=sum(len(line.text) + 1 for line in rest),
+            note="; ".join(misread(text)),
+            whole=whole,
+        )
+
+
+def _lines(one: Replacement, budget: Budget) -> list[Line]:
+    after = one.after.split("\n")
+    if one.before is None:
+        return [Line(Op.ADDED, text) for text in after]
+    before = one.before.split("\n")
+    found = []
+    for block in align(before, after, budget):
+        if block.op == Op.ADDED:
+            found += [Line(Op.ADDED, text) for text in after[block.j1 : block.j2]]
+        else:
+            found += [Line(block.op, text) for text in before[block.i1 : block.i2]]
+    return found
+
+
+def _patched(line: str) -> Line:
+    """Return a line of a patch, which keeps its sign."""
+    if line.startswith(("@@", "*** ", "--- ", "+++ ", "diff ", "index ")):
+        return Line("heading", line)
+    kinds = {"+": Op.ADDED, "-": Op.REMOVED}
+    return Line(kinds.get(line[:1], Op.SAME), line[1:] if line[:1] in {"+", "-", " "} else line)

@@ -1,0 +1,202 @@
+"""Claude Code, the real one, with a stand-in of its model: hooks as `pausepoint connect` writes them, and as a command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.frameworks.claude_agent_sdk.test_claude_agent_sdk import AnyAccount
+from tests.contract.frameworks.coding_agent import CodingAgent
+from tests.contract.frameworks.shared import program
+from tests.support.anthropic_server import KEY, AnthropicServer, Block, says, text, tool_use
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import Server
+
+pytestmark = pytest.mark.server
+
+HERE = Path(__file__).parent
+COLOUR = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "multiSelect": False,
+    "options": [{"label": "Red", "description": "like a rose"}, {"label": "Blue", "description": "like the sea"}],
+}
+#: The settings of the how-to page: over HTTP, and with the command.
+PAGE = program.HOW_TO / "claude-code.md"
+OVER_HTTP, WITH_COMMAND = re.findall(r"^```json\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+class ClaudeCode(CodingAgent):
+    """Claude Code in a project that is connected; `model` is the stand-in of its model."""
+
+    name = "claude_code"
+
+    def __init__(self, desk: Server, folder: Path, model: AnthropicServer) -> None:
+        super().__init__(desk, folder)
+        self.model = model
+
+    def use_command(self) -> None:
+        """Use the command, as the how-to page shows it, and give up early where the server is gone."""
+        (self.project / ".claude").mkdir(exist_ok=True)
+        (self.project / ".claude" / "settings.json").write_text(
+            WITH_COMMAND.replace("hook claude-code", "hook claude-code --patience 1s")
+        )
+
+    def run(
+        self, *calls: Block, arguments: tuple[str, ...] = ("-p", "go"), ends: bool = True, **environment: str
+    ) -> None:
+        """Start it; the model asks for these calls, and says that it is done unless the process ends before."""
+        if calls:
+            self.model.will(says(*calls, stop_reason="tool_use"))
+        if ends:
+            self.model.will(says(text("done")))
+        more = ["--output-format", "stream-json", "--verbose", "--setting-sources", "project"]
+        allowed = ["--allowedTools", "Bash", "Write", "Read", "mcp__colours__pick"]
+        self.start(
+            ["claude", *arguments, *more, *allowed],
+            {
+                "ANTHROPIC_BASE_URL": self.model.url,
+                "ANTHROPIC_API_KEY": KEY,
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "DISABLE_TELEMETRY": "1",
+                "DISABLE_AUTOUPDATER": "1",
+                "IS_SANDBOX": "1",
+                **environment,
+            },
+        )
+        assert self.program.stdin is not None
+        if "stream-json" not in arguments:
+            self.program.stdin.close()
+            self.program.stdin = None
+
+    def results(self) -> tuple[dict[str, str], dict[str, Any]]:
+        """What the model was told about each call, and its result."""
+        lines = [json.loads(line) for line in self.ended().splitlines() if line.startswith("{")]
+        blocks = [
+            block
+            for line in lines
+            if line["type"] == "user" and isinstance(line["message"]["content"], list)
+            for block in line["message"]["content"]
+            if block["type"] == "tool_result"
+        ]
+        return {one["tool_use_id"]: str(one["content"]) for one in blocks}, [
+            line for line in lines if line["type"] == "result"
+        ][-1]
+
+
+@pytest.fixture
+def model() -> Iterator[AnthropicServer]:
+    with AnthropicServer() as running:
+        running.account = AnyAccount()
+        yield running
+
+
+@pytest.fixture
+def claude(desk: Server, tmp_path: Path, model: AnthropicServer) -> ClaudeCode:
+    found = ClaudeCode(desk, tmp_path, model)
+    found.connect()
+    written = (found.project / ".claude" / "settings.json").read_text()
+    assert written == OVER_HTTP.replace("https://desk.example.com", desk.address)
+    return found
+
+
+def bash(number: int, command: str) -> Block:
+    return tool_use(f"toolu_{number}", "Bash", command=command, description="A test")
+
+
+@pytest.mark.shows("claude-code", "approve", "edit", "reject", "cancel")
+def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude):
+    (claude.project / "notes").write_text("forty-two")
+    claude.run(
+        tool_use("toolu_0", "Read", file_path=str(claude.project / "notes")),
+        bash(1, "touch one"),
+        bash(2, "touch two"),
+        bash(3, "touch three"),
+        bash(4, "touch four"),
+    )
+    first = claude.waiting(command="touch one")
+    assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Claude Code")
+    claude.decide(first, "approve")
+    second = claude.waiting(command="touch two")
+    claude.decide(second, "edit", edited_input={"command": "touch changed && echo changed"})
+    claude.decide(claude.waiting(command="touch three"), "reject", comment="Not this one")
+    claude.cancel(claude.waiting(command="touch four"), "Never mind")
+    heard, last = claude.results()
+    assert "forty-two" in heard["toolu_0"]
+    results = [claude.result(one) for one in (first, second)]
+    assert [(one["state"], one["output"]["stdout"]) for one in results] == [("succeeded", ""), ("succeeded", "changed")]
+    assert "A person declined this call: Not this one. Do not repeat it." in heard["toolu_3"]
+    assert "This call was cancelled: Never mind. Do not repeat it." in heard["toolu_4"]
+    assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")
+
+
+@pytest.mark.shows("claude-code", "once", "crash")
+def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed(claude):
+    claude.connect("--defer")
+    claude.run(bash(1, "date >> runs"), ends=False)
+    _heard, last = claude.results()
+    deferred = last["deferred_tool_use"]
+    assert (last["stop_reason"], deferred["id"], claude.files) == ("tool_deferred", "toolu_1", set())
+    resume = ("-p", "--resume", last["session_id"])
+    # Resumed too early, it ends again, and asks no second time.
+    claude.run(arguments=resume, ends=False)
+    assert claude.results()[1]["stop_reason"] == "tool_deferred"
+    (asked,) = claude.approver.send("GET", f"/requests?status=pending&thread={last['session_id']}").body["items"]
+    claude.decide(asked, "edit", edited_input={"command": "echo approved >> runs"})
+    claude.run(arguments=resume)
+    assert claude.results()[1]["result"] == "done"
+    assert ((claude.project / "runs").read_text(), claude.requests()) == ("approved\n", 1)
+
+
+@pytest.mark.shows("claude-code", "answer")
+def test_questions_of_the_model_and_of_mcp_servers_are_answered_by_people(claude):
+    server = {"command": "python3", "args": [str(HERE / "colours.py")], "alwaysLoad": True}
+    stream = ("-p", "--input-format", "stream-json", "--permission-prompt-tool", "stdio")
+    given = ("--mcp-config", json.dumps({"mcpServers": {"colours": server}}))
+    claude.run(
+        tool_use("toolu_1", "AskUserQuestion", questions=[COLOUR]),
+        tool_use("toolu_2", "mcp__colours__pick"),
+        arguments=(*stream, *given),
+    )
+    said = {"type": "user", "message": {"role": "user", "content": "go"}}
+    claude.program.stdin.write(json.dumps(said) + "\n")
+    claude.program.stdin.flush()
+    claude.decide(claude.waiting("AskUserQuestion"), "respond", answer="Red")
+    claude.decide(claude.waiting("mcp__colours__pick"), "approve")
+    claude.decide(claude.waiting(), "respond", answer={"colour": "blue"})
+    heard, _last = claude.results()
+    assert '"Which colour?"="Red"' in heard["toolu_1"]
+    assert '"action": "accept", "content": {"colour": "blue"}' in heard["toolu_2"].replace("\\", "")
+
+
+@pytest.mark.parametrize("form", ["http", "command"])
+def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_call(form, tmp_path, model):
+    (tmp_path / "desk").mkdir()
+    with Server(tmp_path / "desk") as desk:
+        claude = ClaudeCode(desk, tmp_path, model)
+        claude.connect() if form == "http" else claude.use_command()
+        claude.run(bash(1, "touch one"))
+        claude.waiting(command="touch one")
+        desk.kill()
+        heard, last = claude.results()
+    assert (claude.files, last["result"], "hook error" in heard["toolu_1"]) == (set(), "done", True), heard
+
+
+@pytest.mark.parametrize("form", ["http", "command"])
+def test_a_server_that_cannot_be_reached_and_a_wrong_key_block_the_call(form, claude):
+    if form == "command":
+        claude.use_command()
+    claude.run(bash(1, "touch one"), PAUSEPOINT_KEY="pp_00000000_wrong")
+    heard, _last = claude.results()
+    assert "401" in heard["toolu_1"], heard
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    if form == "http":
+        claude.connect(address=nowhere)
+    claude.run(bash(2, "touch two"), PAUSEPOINT_URL=nowhere)
+    heard, _last = claude.results()
+    assert ("hook error" in heard["toolu_2"], claude.files, claude.requests()) == (True, set(), 0), heard

@@ -1,0 +1,135 @@
+"""Codex, the real one, with a stand-in of its model: the command hook that `pausepoint connect` writes."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.frameworks.codex.responses_server import Item, ResponsesServer, says, shell
+from tests.contract.frameworks.coding_agent import CodingAgent
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import Server
+
+pytestmark = pytest.mark.server
+
+CONFIG = """# My own settings.
+model = "m"
+model_provider = "stand-in"
+
+[model_providers.stand-in]
+name = "stand-in"
+base_url = "{url}"
+env_key = "STAND_IN_KEY"
+wire_api = "responses"
+"""
+#: In the contract nobody sits in front of Codex to trust the hook.
+UNATTENDED = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+
+
+class Codex(CodingAgent):
+    """Codex with settings of its own, connected; `model` is the stand-in of its model."""
+
+    name = "codex"
+
+    def __init__(self, desk: Server, folder: Path, model: ResponsesServer) -> None:
+        super().__init__(desk, folder)
+        self.model = model
+        self.environment["CODEX_HOME"] = str(self.home)
+        self.config = self.home / "config.toml"
+        self.config.write_text(CONFIG.format(url=model.url))
+
+    def run(self, *calls: Item, **environment: str) -> None:
+        """Start it; the model asks for these calls, one after the other, and then says that it is done."""
+        self.model.script += [*calls, says("done")]
+        self.start(["codex", "exec", *UNATTENDED, "go"], {"STAND_IN_KEY": "x", **environment})
+        assert self.program.stdin is not None
+        self.program.stdin.close()
+        self.program.stdin = None
+
+
+@pytest.fixture
+def model() -> Iterator[ResponsesServer]:
+    with ResponsesServer() as running:
+        yield running
+
+
+@pytest.fixture
+def codex(desk: Server, tmp_path: Path, model: ResponsesServer) -> Codex:
+    found = Codex(desk, tmp_path, model)
+    assert "/hooks" in found.connect("--agent", "codex")
+    return found
+
+
+def impatient(codex: Codex) -> None:
+    """Let the hook give up early where the server is gone."""
+    text = codex.config.read_text()
+    codex.config.write_text(text.replace("hook codex", "hook codex --patience 1s"))
+    assert "--patience" in tomllib.loads(codex.config.read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+
+
+@pytest.mark.shows("codex", "approve", "edit", "reject", "cancel", "once", "crash")
+def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_key_says_so(codex, desk):
+    codex.run(*(shell(f"call_{name}", f"touch {name}") for name in ("one", "two", "three", "four")))
+    first = codex.waiting(command="touch one")
+    assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Codex")
+    # The hook waits over repeated calls, which find the request of the first.
+    desk.kill()
+    desk.start()
+    codex.decide(first, "approve")
+    second = codex.waiting(command="touch two")
+    codex.decide(second, "edit", edited_input={"command": "touch changed && echo changed"})
+    codex.decide(codex.waiting(command="touch three"), "reject", comment="Not this one")
+    codex.cancel(codex.waiting(command="touch four"), "Never mind")
+    codex.ended()
+    results = [codex.result(one) for one in (first, second)]
+    assert [(one["state"], one["output"]) for one in results] == [("succeeded", ""), ("succeeded", "changed\n")]
+    assert "A person declined this call: Not this one. Do not repeat it." in codex.model.outputs["call_three"]
+    assert "This call was cancelled: Never mind. Do not repeat it." in codex.model.outputs["call_four"]
+    assert (codex.files, codex.requests()) == ({"one", "changed"}, 4)
+
+    key = desk.key("requester", "ask", name="not gated")
+    number = desk.value("SELECT id FROM approvals_apikey WHERE name = ?", "not gated")
+    lists = {"gated": "", "allowed": "*", "denied": "web_fetch"}
+    assert desk.person("admin").post(f"/settings/keys/{number}/", **lists).status == 302
+    codex.run(shell("call_five", "touch five"), PAUSEPOINT_KEY=key)
+    codex.ended()
+    assert (codex.files, codex.requests()) == ({"one", "changed", "five"}, 4)
+
+
+def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_command(tmp_path, model):
+    (tmp_path / "desk").mkdir()
+    with Server(tmp_path / "desk") as desk:
+        codex = Codex(desk, tmp_path, model)
+        codex.connect("--agent", "codex")
+        impatient(codex)
+        codex.run(shell("call_1", "touch one"))
+        codex.waiting(command="touch one")
+        desk.kill()
+        codex.ended()
+    assert (codex.files, "Pausepoint could not be asked" in model.outputs["call_1"]) == (set(), True), model.outputs
+
+
+def test_nothing_runs_without_a_server_without_a_valid_key_and_without_the_command(codex):
+    impatient(codex)
+    whole = codex.config.read_text()
+    codex.run(shell("call_1", "touch one"), PAUSEPOINT_KEY="pp_00000000_wrong")
+    codex.ended()
+    codex.config.write_text(whole.replace(codex.desk.address, f"http://127.0.0.1:{free_port()}"))
+    codex.run(shell("call_2", "touch two"))
+    codex.ended()
+    codex.config.write_text(whole.replace("bin/pausepoint", "bin/absent"))
+    codex.run(shell("call_3", "touch three"))
+    codex.ended()
+    words = ["401", "did not answer", "Pausepoint could not be asked"]
+    assert [one for one, said in zip(words, codex.model.outputs.values(), strict=True) if one not in said] == []
+    assert (codex.files, codex.requests()) == (set(), 0)
+
+
+def test_disconnected_it_has_its_own_settings_again(codex, model):
+    codex.connect("--agent", "codex")
+    assert codex.config.read_text().count("hook codex") == 2
+    codex.connect("--agent", "codex", "--remove")
+    assert codex.config.read_text() == CONFIG.format(url=model.url)

@@ -1,0 +1,274 @@
+"""`pausepoint hook` as an agent runs it: the answer on stdout, and exit code 2 with words for everything that goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.approvals.hooks.calls import BASH
+from tests.support.machine import Remote
+from tests.support.processes.ports import free_port
+from tests.support.processes.server import ROOT, until
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
+
+SOON = 120
+WORDS = "Pausepoint could not be asked, so this was not run. "
+
+
+@pytest.fixture(scope="module")
+def asker(server):
+    return Remote(server, "requester", ("ask", "read"))
+
+
+@pytest.fixture(scope="module")
+def decider(server):
+    return Remote(server, "approver", ("decide", "read"))
+
+
+def started(address: str, key: str, *arguments: str, agent: str = "claude-code") -> subprocess.Popen[str]:
+    settings = {"PAUSEPOINT_URL": address, "PAUSEPOINT_KEY": key, "PYTHONPATH": str(ROOT / "clients" / "python")}
+    command = [sys.executable, "-m", "pausepoint.cli", "hook", agent, *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=os.environ | settings, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def ended(hook: subprocess.Popen[str], body: str = "") -> tuple[int, str, str]:
+    """The exit code, and what was written to stdout and stderr."""
+    out, errors = hook.communicate(body or None, timeout=SOON)
+    return hook.returncode, out.strip(), errors.strip()
+
+
+def report(hook: subprocess.Popen[str], **changes: Any) -> dict[str, Any]:
+    """Report a call on stdin, as the agent does; gives the call."""
+    call = BASH | {"session_id": str(uuid.uuid4())} | changes
+    assert hook.stdin is not None
+    hook.stdin.write(json.dumps(call))
+    hook.stdin.close()
+    hook.stdin = None
+    return call
+
+
+def waiting(decider: Remote, call: dict[str, Any]) -> dict[str, Any]:
+    def found() -> list[dict[str, Any]]:
+        return decider.send("GET", f"/requests?status=pending&thread={call['session_id']}").body["items"]
+
+    (only,) = until(found, "the call waits", SOON)
+    return only
+
+
+def pending(decider: Remote, title: str) -> dict[str, Any] | None:
+    """The waiting request with this title, if there is one."""
+    items = decider.send("GET", "/requests?status=pending").body["items"]
+    return next((one for one in items if one["title"] == title), None)
+
+
+def test_a_call_waits_over_repeated_calls_of_one_request_and_prints_the_decision(asker, decider):
+    hook = started(asker.server.address, asker.key)
+    asked = waiting(decider, report(hook))
+    asker.server.kill()
+    asker.server.start()
+    assert decider.send("POST", f"/requests/{asked['id']}/decision", {"verdict": "approve"}).status == 200
+    code, out, errors = ended(hook)
+    assert (code, json.loads(out)["hookSpecificOutput"]["permissionDecision"], errors) == (0, "allow", "")
+
+
+def test_nobody_decides_in_time_and_the_answer_is_closed(asker, decider):
+    hook = started(asker.server.address, asker.key, "--give-up-after", "1s")
+    call = report(hook)
+    code, out, _errors = ended(hook)
+    assert (code, json.loads(out)["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")
+    assert waiting(decider, call)["status"] == "pending"
+
+
+def test_deferring_and_tools_that_are_not_gated_are_answered_at_once(asker):
+    hook = started(asker.server.address, asker.key, "--defer")
+    report(hook)
+    assert json.loads(ended(hook)[1])["hookSpecificOutput"]["permissionDecision"] == "defer"
+    hook = started(asker.server.address, asker.key)
+    report(hook, tool_name="Read")
+    assert ended(hook) == (0, "{}", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_hook_blocks(asker, decider, number):
+    hook = started(asker.server.address, asker.key)
+    waiting(decider, report(hook))
+    hook.send_signal(number)
+    assert ended(hook) == (2, "", f"{WORDS}The hook was interrupted.")
+
+
+def test_a_server_that_dies_while_somebody_thinks_blocks(asker, decider):
+    hook = started(asker.server.address, asker.key, "--patience", "1s")
+    waiting(decider, report(hook))
+    asker.server.kill()
+    code, out, errors = ended(hook)
+    asker.server.start()
+    assert (
+        code,
+        out,
+        errors.startswith(f"{WORDS}{asker.server.address}/api/v1/hooks/claude-code did not answer:"),
+    ) == (
+        2,
+        "",
+        True,
+    )
+
+
+class BadServer(BaseHTTPRequestHandler):
+    """Answers as the path of the address says: `/STATUS/BODY`; with the status 0 it answers nothing."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        _, status, name, *_ = self.path.split("/")
+        if status == "0":
+            self.server.closing.wait(SOON)  # type: ignore[attr-defined]
+            return
+        body = BODIES[name].encode()
+        self.send_response(int(status))
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.send_header("location", "/200/allow")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+ALLOW = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
+BODIES = {
+    "allow": json.dumps(ALLOW),
+    "html": "<html>Welcome</html>",
+    "list": "[]",
+    "other": json.dumps({"ok": True}),
+    "event": json.dumps({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {}}}),
+}
+
+
+@pytest.fixture(scope="module")
+def bad() -> Iterator[str]:
+    http = ThreadingHTTPServer(("127.0.0.1", 0), BadServer)
+    http.closing = threading.Event()  # type: ignore[attr-defined]
+    http.daemon_threads = True
+    threading.Thread(target=http.serve_forever).start()
+    yield f"http://127.0.0.1:{http.server_port}"
+    http.closing.set()  # type: ignore[attr-defined]
+    http.shutdown()
+    http.server_close()
+
+
+def test_everything_that_is_no_answer_blocks_with_words(asker, bad):
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    wrong = {
+        "a server that is gone": (nowhere, asker.key),
+        "a wrong key": (asker.server.address, "pp_00000000_wrong"),
+        "no key": (asker.server.address, ""),
+        "no address": ("", asker.key),
+        "an address without http": ("desk.example.org", asker.key),
+        "an error of the server": (f"{bad}/500/allow", asker.key),
+        "a proxy without a server": (f"{bad}/502/html", asker.key),
+        "a refusal that says allow": (f"{bad}/403/allow", asker.key),
+        "a redirection": (f"{bad}/302/allow", asker.key),
+        "a page": (f"{bad}/200/html", asker.key),
+        "a list": (f"{bad}/200/list", asker.key),
+        "another object": (f"{bad}/200/other", asker.key),
+        "the answer to another event": (f"{bad}/200/event", asker.key),
+        "no answer at all": (f"{bad}/0/allow", asker.key),
+    }
+    more = ("--patience", "1s", "--give-up-after", "1s")
+    hooks = {what: started(address, key, *more) for what, (address, key) in wrong.items()}
+    for hook in hooks.values():
+        report(hook)
+    found = {what: ended(hook) for what, hook in hooks.items()}
+    assert {what: end for what, end in found.items() if end[:2] != (2, "") or not end[2].startswith(WORDS)} == {}
+
+
+def test_a_report_of_what_has_run_is_said_to_be_lost_and_blocks_nothing(asker):
+    reported = {"hook_event_name": "PostToolUse", "tool_response": "out"}
+    hook = started(asker.server.address, asker.key)
+    report(hook, **reported)
+    assert ended(hook) == (0, "{}", "")
+    hook = started(f"http://127.0.0.1:{free_port()}", asker.key, "--patience", "1s")
+    report(hook, **reported)
+    code, out, errors = ended(hook)
+    assert (code, out, errors.startswith("Pausepoint was not told what this call has done. ")) == (1, "", True)
+
+
+def test_everything_that_no_agent_reports_blocks_with_words(asker):
+    large = json.dumps(BASH | {"tool_input": {"command": "x" * 2_000_001}})
+    bodies = [" ", "{", "[]", "{}", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}', large, "\udcff"]
+    for body in bodies:
+        hook = started(asker.server.address, asker.key)
+        out, errors = hook.communicate(body.encode(errors="surrogateescape").decode(errors="replace"), timeout=SOON)
+        assert (hook.returncode, out, errors.startswith(WORDS)) == (2, "", True), (body[:40], errors)
+    usage = started(asker.server.address, asker.key, agent="another")
+    assert ended(usage, "{}")[0] == 2
+
+
+def test_connecting_shows_the_change_writes_it_once_and_makes_a_request(asker, decider, tmp_path: Path):
+    home, project = tmp_path / "home", tmp_path / "project"
+    (project / ".claude").mkdir(parents=True)
+    (home / ".codex").mkdir(parents=True)
+    (project / "pyproject.toml").write_text('[project]\ndependencies = ["langchain>=1"]\n')
+    (project / "package.json").write_text('{"dependencies": {"ai": "^7"}}')
+    settings = project / ".claude" / "settings.json"
+    settings.write_text('{\n    "model": "opus"\n}\n')
+    environment = os.environ | {
+        "HOME": str(home),
+        "PATH": "/nowhere",
+        "PAUSEPOINT_URL": asker.server.address,
+        "PAUSEPOINT_KEY": asker.key,
+        "PYTHONPATH": str(ROOT / "clients" / "python"),
+    }
+
+    def connect(*arguments: str, said: str = "") -> tuple[int, str, str]:
+        command = [sys.executable, "-m", "pausepoint.cli", "connect", *arguments]
+        found = subprocess.run(
+            command, cwd=project, env=environment, input=said, capture_output=True, text=True, check=False
+        )
+        return found.returncode, found.stdout, found.stderr
+
+    before = settings.read_text()
+    code, out, _ = connect("--no-test", said="n\n")
+    assert (code, settings.read_text(), '+    "hooks": {' in out, "Nothing was written." in out) == (
+        1,
+        before,
+        True,
+        True,
+    )
+    code, out, errors = connect(said="y\n")
+    assert (code, errors) == (0, "")
+    assert ("LangChain: middleware" in out, "AI SDK: toolApproval" in out) == (True, True)
+    (line,) = [line for line in out.splitlines() if line.startswith("A test request has arrived and is pending: ")]
+    asked = line.split("/requests/")[1].strip("/")
+    assert decider.send("POST", f"/requests/{asked}/decision", {"verdict": "respond", "answer": "Yes"}).status == 200
+    written = settings.read_text()
+    assert (json.loads(written)["model"], written.startswith('{\n    "model"')) == ("opus", True)
+    waits = [sys.executable, "-m", "pausepoint.cli", "connect", "--yes", "--wait"]
+    with subprocess.Popen(waits, cwd=project, env=environment, stdout=subprocess.PIPE, text=True) as waits_for_answer:
+        request = until(lambda: pending(decider, "Is Pausepoint connected?"), "the test request arrives", SOON)
+        decider.send("POST", f"/requests/{request['id']}/decision", {"verdict": "respond", "answer": "No"})
+        out, _ = waits_for_answer.communicate(timeout=SOON)
+    assert (settings.read_text(), "nothing to change" in out, out.splitlines()[-1]) == (written, True, "Answer: No")
+    assert connect("--yes", "--remove")[0] == 0
+    assert settings.read_text() == before
+    settings.write_text("{ // mine\n}")
+    code, _, errors = connect("--yes", "--no-test")
+    assert (code, settings.read_text(), "left as they are, because it is not JSON" in errors) == (
+        2,
+        "{ // mine\n}",
+        True,
+    )
+    assert {file.name for file in settings.parent.iterdir()} == {"settings.json"}
