@@ -40,6 +40,7 @@ TESTS = "runs tests"
 AGENTS = "waits for people; tests/contract/examples/test_agent_examples.py runs it"
 NPM = "installs from npm and serves; tests/proofs/browser runs it"
 PACKAGES = "installs from PyPI and npm; tests/contract/packages runs it"
+CLAUDE_CODE = "needs Claude Code; tests/contract/frameworks/claude_agent_sdk/test_mcp.py runs it"
 PUBLISHES = "publishes, with an account"
 DEPLOYED = "reads the settings of an installation from /etc"
 #: The blocks that are not run, by page and beginning.
@@ -70,6 +71,9 @@ NOT_RUN = {
     "examples/bakery/README.md: .venv/bin/python manage.py test": "test_examples.py runs it",
     "examples/cedar/README.md: cd examples/cedar": NPM,
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
+    "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
+    "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,
+    "docs/how-to/mcp.md: claude -p": CLAUDE_CODE,
     "docs/how-to/release.md: rm -rf build/release": PACKAGES,
     "docs/how-to/release.md: (cd clients/javascript": PACKAGES,
     "docs/how-to/release.md: python3 -m twine upload": PUBLISHES,
