@@ -6,7 +6,6 @@ Each returns whether the call may run.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from http.client import HTTPConnection
 from typing import Any
 
@@ -14,9 +13,6 @@ from pausepoint import Desk
 
 from tests.support.machine import Remote
 from tests.support.processes.server import PATIENCE
-
-
-Asker = Callable[[Remote, str], bool]
 
 
 def rest(remote: Remote, tool: str) -> bool:
