@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.models import ToolSettings
 from approvals.record.amounts import ABSENT, pointer_parts, value_at
 from approvals.runtime.text import visible, visible_name
@@ -20,13 +21,14 @@ MAX_VALUE = 80
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*"?|[][{},]')
 
 
-def key_values(value: Any, settings: ToolSettings | None) -> list[tuple[str, str]]:
+def key_values(value: Any, settings: ToolSettings | None, tool: str = "") -> list[tuple[str, str]]:
     """Return the key fields of an input as (label, text): those that the settings choose and the input has.
 
-    Without settings, or if none of the chosen fields is there, the first texts, numbers and truth values of the input.
+    Without settings, or if none of the chosen fields is there, the command that the tool runs or the address that it calls;
+    else the first texts, numbers and truth values of the input.
     """
     chosen = list(_chosen(value, settings.key_fields)) if settings is not None else []
-    return chosen or _first_values(value)
+    return chosen or _of_call(value, tool) or _first_values(value)
 
 
 def read_beginning(text: str) -> Any:
@@ -46,6 +48,12 @@ def _chosen(value: Any, pointers: Sequence[str]) -> Iterator[tuple[str, str]]:
         found = value_at(value, pointer)
         if found is not ABSENT:
             yield visible_name(pointer_parts(pointer)[-1]) if pointer else _("Input"), short(found)
+
+
+def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
+    """Return what a call runs or fetches, however long it is: no description by the agent may stand for it."""
+    call = recognize(tool, value) if isinstance(value, dict) else None
+    return [(call.member, short(value[call.member]))] if isinstance(call, Command | Fetch) else []
 
 
 def _first_values(value: Any) -> list[tuple[str, str]]:

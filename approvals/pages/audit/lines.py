@@ -154,7 +154,8 @@ def _values(
 ) -> list[tuple[str, str]]:
     """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
     if entry.event.startswith("request.") or entry.event == "tool.result":
-        return _with_amount(entry.amount, key_values(_input_of(data, request), settings))[:MAX_VALUES]
+        values = key_values(_input_of(data, request), settings, entry.tool_name)
+        return _with_amount(entry.amount, values)[:MAX_VALUES]
     return _with_amount(entry.amount, _values_of_event(data))[:MAX_VALUES]
 
 

@@ -156,7 +156,7 @@ def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
 
 
 def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:
-    return [] if request.kind in ASKS else key_values(read_beginning(beginning), settings)
+    return [] if request.kind in ASKS else key_values(read_beginning(beginning), settings, request.tool_name)
 
 
 def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[str, ToolSettings]) -> dict[str, str]:

@@ -45,6 +45,16 @@ def test_without_a_choice_or_a_chosen_field_the_first_short_values_are_shown():
     ]
 
 
+def test_a_command_or_an_address_is_shown_instead_of_what_the_agent_says_about_it():
+    command = {"description": "Show the status", "command": f"rm -rf /srv {'x' * 100}"}
+    assert key_values(command, None, "Bash") == [("command", f"rm -rf /srv {'x' * 68}…")]
+    fetch = {"prompt": "Read it", "url": "https://example.com"}
+    assert key_values(fetch, None, "WebFetch") == [("url", "https://example.com")]
+    assert key_values(command, None, "refund") == [("description", "Show the status")]
+    chosen = ToolSettings(tool_name="Bash", key_fields=["/description"])
+    assert key_values(command, chosen, "Bash") == [("description", "Show the status")]
+
+
 @given(VALUES, st.integers(0, 200))
 def test_any_beginning_of_json_can_be_read(value, length):
     text = json.dumps(value, ensure_ascii=False)
