@@ -44,7 +44,9 @@ def run(given: argparse.Namespace) -> int:
     event = ""
     try:
         _end_in_time(given.give_up_after)
-        signal.signal(signal.SIGTERM, _interrupt)
+        # SIGINT too: whoever starts a program in the background has it ignored.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
         body = sys.stdin.buffer.read(MAX_BYTES + 1)
         event = _event_of(body)
         print(json.dumps(_ask(given, body, event)), flush=True)
