@@ -50,9 +50,13 @@ class HookCall:
 
     @property
     def key(self) -> str:
-        """What a repeat of the call is recognized by: its own id, or else what it is about and the prompt that led to it."""
+        """What a repeat of the call is recognized by: its own id, or else what it is about and the prompt that led to it.
+
+        Some models count their calls anew in each turn. An agent that defers is resumed with the same call in another one.
+        """
         if self.tool_use:
-            key = f"{self.session}:{self.tool_use}"
+            turn = "" if self.agent.defers or not self.prompt else f"{self.prompt}:"
+            key = f"{self.session}:{turn}{self.tool_use}"
             return key if len(key) <= MAX_ID else "call:" + _hash(key)
         return f"{self.event.lower()}:" + _hash(f"{self.session} {self.prompt} {self.digest}")
 
