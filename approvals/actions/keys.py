@@ -84,12 +84,14 @@ def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: str) -> b
     return True
 
 
-def record_denied_call(subject: audit.Subject, tool_input: Mapping[str, Any], pattern: str, *, by: Actor) -> None:
+def record_denied_call(
+    subject: audit.Subject, tool_input: Mapping[str, Any], pattern: str, *, by: Actor, via: Door
+) -> None:
     """Put on record that the lists of a key have denied a call. A repeat only counts as a retry."""
     given = dict(tool_input)
     data = {"input": given, "input_digest": digest(given), "pattern": pattern}
     with transaction.atomic():
-        audit.record_once("tool.denied", subject, data=data, actor=by, via=Door.REST)
+        audit.record_once("tool.denied", subject, data=data, actor=by, via=via)
 
 
 def _described(key: ApiKey) -> dict[str, object]:

@@ -35,7 +35,6 @@ EDITS = frozenset(
         "edit",
         "multiedit",
         "write",
-        "notebookedit",
         "apply_patch",
         "str_replace",
         "str_replace_editor",
@@ -63,10 +62,12 @@ FETCHES = frozenset(
 )
 _PATCH = re.compile(r"\s*(?:\*\*\* Begin Patch|diff --git |--- )")
 #: The members of an input in which a file, a directory and the texts of an edit are named.
-_FILES = ("file_path", "path", "notebook_path")
+_FILES = ("file_path", "path")
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "directory")
 _TEXTS = (("old_string", "new_string"), ("old_str", "new_str"))
-_CONTENTS = ("content", "contents", "file_text", "new_source")
+_CONTENTS = ("content", "contents", "file_text")
+#: The schemes of addresses whose host is certain.
+_SCHEMES = frozenset({"http", "https", "ws", "wss", "ftp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,9 @@ class Fetch:
         """The address in three parts, of which the second is its host and port; all of it is the first if that is not certain."""
         scheme, _slashes, rest = self.address.partition("://")
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-        # Browsers take a backslash for a slash, and drop white space.
-        if not scheme or not authority or re.search(r"[\\\s]", self.address):
+        # Browsers take a backslash for a slash, and drop white space. Where a scheme is missing or unknown, tools put one
+        # before it, so that the host is another one.
+        if scheme.lower() not in _SCHEMES or not authority or re.search(r"[\\\s]", self.address):
             return self.address, "", ""
         # User name and password come before the host and may look like one.
         start = len(scheme) + len("://") + authority.rfind("@") + 1

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from approvals.api.hooks.agents import Agent, Event
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
 from approvals.exceptions import Invalid
-from approvals.runtime.canonical import NotCanonical, canonical, digest
+from approvals.runtime.canonical import NotCanonical, canonical, clean_text, digest
 from approvals.runtime.lookalikes import tool_name_problem
 from approvals.runtime.translation import translated
 
@@ -50,9 +50,13 @@ class HookCall:
 
     @property
     def key(self) -> str:
-        """What a repeat of the call is recognized by: its own id, or else what it is about and the prompt that led to it."""
+        """What a repeat of the call is recognized by: its own id, or else what it is about and the prompt that led to it.
+
+        Some models count their calls anew in each turn. An agent that defers is resumed with the same call in another one.
+        """
         if self.tool_use:
-            key = f"{self.session}:{self.tool_use}"
+            turn = "" if self.agent.defers or not self.prompt else f"{self.prompt}:"
+            key = f"{self.session}:{turn}{self.tool_use}"
             return key if len(key) <= MAX_ID else "call:" + _hash(key)
         return f"{self.event.lower()}:" + _hash(f"{self.session} {self.prompt} {self.digest}")
 
@@ -61,6 +65,8 @@ class HookCall:
         """What keeps the call from being stored; empty if nothing does."""
         try:
             _digest = self.digest
+            # Not part of what is decided, but stored and hashed all the same.
+            canonical([self.session, self.prompt, self.tool_use])
         except NotCanonical as error:
             return translated(error)
         return ""
@@ -148,7 +154,8 @@ def _tool_call(reading: _Reading, event: Event) -> dict[str, Any]:
         found["output"] = _bounded(reading.body.get("tool_response"))
     elif event == Event.POST_TOOL_USE_FAILURE:
         error = reading.body.get("error")
-        found["error"] = (error if isinstance(error, str) else json.dumps(error))[:MAX_OUTPUT] or _("It failed.")
+        text = clean_text(error if isinstance(error, str) else json.dumps(error))
+        found["error"] = text[:MAX_OUTPUT] or _("It failed.")
     return found
 
 
@@ -159,7 +166,7 @@ def _bounded(output: Any) -> Any:
             return output
     except NotCanonical:
         pass
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    text = clean_text(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
     return text if len(text) <= MAX_OUTPUT else text[:MAX_OUTPUT] + "…"
 
 

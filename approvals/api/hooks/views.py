@@ -59,7 +59,7 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
             return JsonResponse({})
         if ruling == Ruling.DENIED:
             caller.count_ask()
-            actions.record_denied_call(_subject(call, caller), call.input, pattern, by=caller.actor)
+            actions.record_denied_call(_subject(call, caller), call.input, pattern, by=caller.actor, via=Door.REST)
             return JsonResponse(answers.denied(call, answers.denied_words(call.tool)))
     caller.count_ask()
     origin = actions.Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name)

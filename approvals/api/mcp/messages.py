@@ -7,7 +7,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
@@ -23,6 +23,8 @@ _STATUSES = {
     **dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION), 400),
     METHOD_NOT_FOUND: 404,
 }
+#: Characters of the ids that a client chooses, which every event of a stream repeats.
+MAX_ID = 200
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _CLIENT, _CAPABILITIES = (
     f"{_PREFIX}{name}" for name in ("protocolVersion", "clientInfo", "clientCapabilities")
@@ -62,7 +64,7 @@ class Call:
     @property
     def progress_token(self) -> str | int | None:
         token = self.meta.get("progressToken")
-        return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+        return token if _is_id(token) else None
 
     @property
     def client(self) -> str:
@@ -96,8 +98,9 @@ def read(message: Any, headers: Headers) -> Call | None:
         if version not in {None, MODERN, *HANDSHAKE}:
             raise _unsupported(version)
         return None
-    if isinstance(call_id, bool) or not isinstance(call_id, str | int):
-        raise RpcError(INVALID_REQUEST, _("`id` must be text or an integer."))
+    if not _is_id(call_id):
+        words = _("`id` must be an integer, or text of at most %(limit)s characters.")
+        raise RpcError(INVALID_REQUEST, words % {"limit": MAX_ID})
     modern = version not in {None, *HANDSHAKE} or _member(params, "_meta", _VERSION) is not None
     call = Call(call_id, method, params, modern, takes_empty_events=modern or version == HANDSHAKE[0])
     if modern:
@@ -158,4 +161,10 @@ def refused(error: RpcError, *, call_id: Id = None, modern: bool = True) -> Http
 def id_of(message: Any) -> Id:
     """Return the id in a message that may be no call at all; None without a valid one."""
     call_id = message.get("id") if isinstance(message, dict) else None
-    return call_id if isinstance(call_id, str | int) and not isinstance(call_id, bool) else None
+    return call_id if _is_id(call_id) else None
+
+
+def _is_id(value: Any) -> TypeGuard[str | int]:
+    if isinstance(value, str):
+        return len(value) <= MAX_ID
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -11,13 +11,16 @@ from pydantic import BaseModel
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
+from approvals.access.tool_lists import Ruling, lists_from
+from approvals.api.hooks.answers import denied_words
 from approvals.api.mcp import repeats, results
 from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, ReportResult, RequestApproval
 from approvals.api.mcp.messages import Call
 from approvals.api.rest.shapes import ask_from
 from approvals.asking.answers import ABSENT
-from approvals.exceptions import Invalid
+from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
+from approvals.record.audit import Subject
 from approvals.runtime.canonical import digest
 from approvals.states import MCP, Door
 
@@ -76,6 +79,24 @@ def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: C
         idempotency_key=repeats.key_for(caller.scope, call.params["name"], body, session, call_id=call_id),
     )
     return actions.ask_for_client(ask_from(sent), origin, by=caller.actor).request
+
+
+def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest:
+    """Return the request for a permission. NotAllowed for a tool that the lists of the key deny: nobody is asked then."""
+    lists = lists_from(caller.key.tool_lists if caller.key else None)
+    ruling, pattern = lists.ruling(given.tool_name)
+    if ruling == Ruling.DENIED:
+        caller.count_ask()
+        subject = Subject(
+            scope=caller.scope,
+            thread_id=repeats.named_in(call.meta, repeats.SESSIONS),
+            agent=call.client[:100],
+            tool_name=given.tool_name,
+            tool_call_id=given.tool_use_id,
+        )
+        actions.record_denied_call(subject, given.input, pattern, by=caller.actor, via=Door.MCP)
+        raise NotAllowed(denied_words(given.tool_name))
+    return _ask(caller, given, call)
 
 
 def _check(caller: Caller, given: CheckRequest, call: Call) -> ApprovalRequest:
@@ -153,7 +174,7 @@ TOOLS: Mapping[str, Tool] = {
             description="For --permission-prompt-tool of Claude Code, which calls it. Models use request_approval.",
             arguments=Permission,
             scope="ask",
-            start=_ask,
+            start=_permit,
             show=results.permission,
             hints=_ASKS,
             patient=True,

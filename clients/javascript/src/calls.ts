@@ -70,17 +70,22 @@ function title(call: ToolCall): string {
 }
 
 async function request(call: ToolCall): Promise<Asked> {
+  const key = await keyOf(call);
   return {
     ...(call.thread ? { threadId: shortened(call.thread, 200) } : {}),
     ...(call.agent ? { agent: shortened(call.agent, 100) } : {}),
     toolName: call.name,
-    toolCallId: await keyOf(call),
+    ...(key ? { toolCallId: key } : {}),
     input: call.input,
   };
 }
 
-/** Return what Pausepoint knows a call by. Models repeat ids in other conversations, so the thread is part of it. */
+/**
+ * Return what Pausepoint knows a call by. Models repeat ids in other conversations, so the thread is part of it. Empty
+ * without an id: the thread alone would give every equal call in it the decision about the first.
+ */
 async function keyOf({ id, thread }: ToolCall): Promise<string> {
+  if (!id) return "";
   const key = thread ? `${thread}:${id}` : id;
   if (key.length <= MAX_CALL_ID) return key;
   const digest = await (await webCrypto()).subtle.digest("SHA-256", new TextEncoder().encode(key));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Desk, Refused, StillWaiting, Unreachable } from "@pausepoint/client";
+import { Desk, Refused, StillWaiting, Unreachable, pausepoint } from "@pausepoint/client";
 
 const DECIDED = {
   id: "r1",
@@ -164,4 +164,20 @@ test("an address or a key that cannot be right is refused before any call", () =
   assert.throws(() => new Desk("desk.example.com", "pp_x"), /must begin with https/);
   assert.throws(() => new Desk("https://desk.example.com", "pp_x\n"), /printable ASCII/);
   assert.throws(() => new Desk(), /PAUSEPOINT_URL and PAUSEPOINT_KEY/);
+});
+
+test("calls without an id are never taken for each other", async () => {
+  const { desk, calls } = deskThatHears([
+    [201, DECIDED],
+    [201, DECIDED],
+  ]);
+  const approval = pausepoint({ desk, threadId: "t" });
+  for (const toolCallId of ["", "c1"]) await approval({ toolCall: { toolName: "refund", toolCallId, input: {} } });
+  assert.deepEqual(
+    calls.map((call) => [call.body.tool_call_id, call.headers["Idempotency-Key"]?.length]),
+    [
+      [undefined, 32],
+      ["t:c1", undefined],
+    ],
+  );
 });

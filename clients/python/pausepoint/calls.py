@@ -34,7 +34,12 @@ class ToolCall:
 
     @property
     def key(self) -> str:
-        """What Pausepoint recognizes the call by. Models repeat ids in other conversations, so the thread is part of it."""
+        """What Pausepoint recognizes the call by. Models repeat ids in other conversations, so the thread is part of it.
+
+        Empty without an id: the thread alone would give every equal call in it the decision about the first.
+        """
+        if not self.id:
+            return ""
         key = f"{self.thread}:{self.id}" if self.thread else self.id
         return key if len(key) <= MAX_CALL_ID else hashlib.sha256(key.encode()).hexdigest()
 
@@ -68,6 +73,11 @@ class ToolCall:
         if self.agent:
             asked["agent"] = shortened(self.agent, 100)
         return asked
+
+
+def same_input(one: Any, other: Any) -> bool:
+    """Return whether two inputs are the same JSON; unlike in Python, `true` is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def shortened(text: str, limit: int) -> str:

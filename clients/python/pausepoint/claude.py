@@ -57,5 +57,5 @@ async def _put(desk: AnyDesk, call: ToolCall, place: int, question: dict[str, An
         multiple=bool(question.get("multiSelect")),
         allow_text=True,
         agent=call.agent,
-        tool_call_id=f"{call.key[: calls.MAX_CALL_ID - 4]}:{place}",
+        tool_call_id=f"{call.key[: calls.MAX_CALL_ID - 4]}:{place}" if call.key else "",
     )

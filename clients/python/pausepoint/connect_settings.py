@@ -47,6 +47,8 @@ def claude_hook(address: str, event: str = "PreToolUse", *, defer: bool = False)
 def claude_settings(text: str, address: str, *, defer: bool = False) -> str:
     """Return a `settings.json` with our hooks, whether it had some before or not."""
     settings = _object(text)
+    if settings.get("disableAllHooks"):
+        raise CannotChange("it has disableAllHooks, with which every call runs unasked")
     hooks = _without_ours(settings.get("hooks", {}))
     for event in CLAUDE_EVENTS:
         # Only tool calls can be deferred.

@@ -26,6 +26,7 @@ from crewai.hooks import (
     unregister_after_tool_call_hook,
     unregister_before_tool_call_hook,
 )
+from crewai.utilities.string_utils import sanitize_tool_name
 
 from pausepoint import calls
 from pausepoint.calls import ToolCall
@@ -44,7 +45,9 @@ def ask_before_tools(
     `thread_id` names the run: CrewAI does not tell the ids of calls, so a call is known by the run, its input, and how often
     it was made. `asked` are more fields of each request, such as `priority` or `timeout`. Call what is returned to stop asking.
     """
-    hooks = _Hooks(desk, frozenset(tools), frozenset(questions), thread_id, asked)
+    # CrewAI calls the tool "Send Mail" `send_mail` in its hooks; a name that fits no call would never ask.
+    names, question_names = (frozenset(map(sanitize_tool_name, given)) for given in (tools, questions))
+    hooks = _Hooks(desk, names, question_names, thread_id, asked)
     register_before_tool_call_hook(hooks.before)
     register_after_tool_call_hook(hooks.after)
 

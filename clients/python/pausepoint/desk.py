@@ -299,6 +299,8 @@ def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, 
         body["timeout"] = math.ceil(timeout / timedelta(milliseconds=1))
     if isinstance(deadline := body.get("deadline"), datetime):
         body["deadline"] = deadline.isoformat()
+    if not body.get("tool_call_id"):
+        body.pop("tool_call_id", None)
     # A request without a name gets one here, so that a lost response does not create a second request.
     name = _sendable("idempotency_key", key) or ("" if asked.get("tool_call_id") else str(uuid.uuid4()))
     return (yield from _sure(Call("POST", "/requests", body, {"Idempotency-Key": name} if name else {}), patience))

@@ -173,7 +173,7 @@ class _Calls:
         """Return whether this call repeats another one exactly as people have changed it; each such approval counts once."""
         call = self.call(item)
         for name, outcome in self.changed:
-            if (name, outcome.input) == (call.name, call.input):
+            if name == call.name and calls.same_input(outcome.input, call.input):
                 self.changed.remove((name, outcome))
                 self.approved[item.call_id or ""] = outcome
                 return True

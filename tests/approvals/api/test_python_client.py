@@ -11,6 +11,7 @@ import pausepoint.desk as pausepoint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pausepoint.calls import ToolCall, same_input
 from pausepoint.desk import Answer, Call, Lost, Pause
 
 from approvals.api.rest.documents import NewRequest
@@ -190,6 +191,20 @@ def test_the_address_of_the_desk_is_required(kind, monkeypatch):
 def test_an_empty_tool_call_id_is_left_out():
     assert len(asking(tool_call_id=None).headers["Idempotency-Key"]) == 36
     assert asking(tool_call_id="call-1").headers == {}
+    # The API takes no empty one.
+    unnamed = asking(tool_call_id="")
+    assert ("tool_call_id" in unnamed.body, len(unnamed.headers["Idempotency-Key"])) == (False, 36)
+
+
+def test_calls_without_an_id_are_never_taken_for_each_other():
+    call = ToolCall("refund", "", {"amount": 120}, thread="order-4711")
+    assert (call.key, call.approval()["tool_call_id"], call.question()["tool_call_id"]) == ("", "", "")
+    assert ToolCall("refund", "c1", {}, thread="order-4711").key == "order-4711:c1"
+
+
+def test_an_approved_input_is_the_same_only_as_json():
+    assert same_input({"all": True, "n": [1]}, {"n": [1], "all": True})
+    assert not same_input({"all": True}, {"all": 1})
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\x00", "schlüssel"])

@@ -110,6 +110,13 @@ def test_codex_gets_a_command_that_ends_with_two_whatever_happens(before):
     assert tomllib.loads(codex_config_without(behind)) == tomllib.loads(f'{before}\n[tui]\ntheme = "dark"\n')
 
 
+def test_settings_in_which_no_hook_runs_are_not_taken_for_connected():
+    with pytest.raises(CannotChange, match="disableAllHooks"):
+        claude_settings('{"disableAllHooks": true}', DESK)
+    assert "hooks" in json.loads(claude_settings('{"disableAllHooks": false}', DESK))
+    assert claude_settings_without('{"disableAllHooks": true}') == '{"disableAllHooks": true}'
+
+
 @pytest.mark.parametrize("text", ["model =", "hooks = {}\n", 'hooks = "x"\n'])
 def test_a_config_that_cannot_be_added_to_is_not_changed(text):
     with pytest.raises(CannotChange):

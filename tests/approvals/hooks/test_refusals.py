@@ -53,7 +53,10 @@ WRONG = {
     "tool_input": [without(BASH, "tool_input"), BASH | {"tool_input": "ls"}, PERMISSION | {"tool_input": None}],
     "tool_use_id": [without(BASH, "tool_use_id"), BASH | {"tool_use_id": {}}],
     "cwd": [BASH | {"cwd": "/" * 5000}, BASH | {"cwd": 3}],
-    "body": [BASH | {"tool_input": {"n": 2**60}}, PERMISSION | {"tool_input": {"n": [2**60]}}],
+    "body": [BASH | {"tool_input": {"n": 2**60}}, PERMISSION | {"tool_input": {"n": [2**60]}},
+             *(call | {name: text} for call in (PERMISSION, ELICITATION) for name in ("session_id", "prompt_id")
+               for text in ("\x00", "\ud800")),
+             BASH | {"hook_event_name": "PostToolUse", "tool_use_id": "\ud800"}],
     "message": [without(ELICITATION, "message"), ELICITATION | {"message": "x" * 20_001}],
     "mcp_server_name": [without(ELICITATION, "mcp_server_name")],
     "mode": [ELICITATION | {"mode": "voice"}, ELICITATION | {"mode": []}],

@@ -77,6 +77,18 @@ def test_outputs_of_any_size_are_recorded_within_bounds(output):
     assert len(str(results()[0]["output"])) <= 20_001
 
 
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_text_that_no_database_takes_is_replaced(text):
+    assert approved().post(CLAUDE_CODE, ran(BASH, tool_response=text)).body == {}
+    assert results()[0]["output"] in {"a\ufffdb", "a?b"}
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_errors_with_text_that_no_database_takes_are_recorded(text):
+    assert approved().post(CLAUDE_CODE, failed(BASH, error=text)).body == {}
+    assert results()[0]["error_text"] in {"a\ufffdb", "a?b"}
+
+
 def test_nothing_is_recorded_of_calls_that_nobody_has_approved():
     agent, decider = Machine(alice()), bob()
     assert agent.post(CLAUDE_CODE, ran(BASH)).body == {}

@@ -79,6 +79,7 @@ ERRORS = {
     "params that are a list": ({**OLD, "params": [1]}, {}, (400, -32600, 5)),
     "an id that is null": ({**OLD, "id": None}, {}, (400, -32600, None)),
     "an id that is a boolean": ({**OLD, "id": True}, {}, (400, -32600, None)),
+    "an id without end": ({**OLD, "id": "x" * 201}, {}, (400, -32600, None)),
     "an unknown method of the older era": ({**OLD, "method": "prompts/list"}, {}, (200, -32601, 5)),
     "an unknown tool of the older era": (
         {**OLD, "method": "tools/call", "params": {"name": "x"}},

@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.tool_lists import ToolLists
 from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.models.keys import ApiKey
 from approvals.states import Door, Verdict
 from tests.approvals.api.mcp.agent import QUESTION, REFUND, WRITE, Agent
 from tests.support.people import alice, bob, mallory
@@ -265,3 +267,14 @@ def test_other_arguments_sessions_and_keys_make_other_requests():
     agent.call("ask_human", QUESTION, meta={"session_id": "s-2"})
     other.call("ask_human", QUESTION)
     assert ApprovalRequest.objects.count() == 4
+
+
+def test_a_permission_for_a_tool_that_the_key_denies_is_refused_and_nobody_is_asked():
+    agent, admin = Agent(alice()), bob()
+    actions.change_tool_lists(ApiKey.objects.get().pk, ToolLists(denied=("wri*",)), by=admin, via=Door.DASHBOARD)
+    words = "The tool Write is not allowed here, so this call was not run. Do not repeat it."
+    for _ in range(2):
+        assert agent.call("permission", WRITE).value == {"behavior": "deny", "message": words}
+    entry = AuditEntry.objects.get(event="tool.denied")
+    assert (entry.data["pattern"], entry.via, entry.tool_call_id, entry.retry_count) == ("wri*", "mcp", "toolu_1", 1)
+    assert not ApprovalRequest.objects.exists()

@@ -105,6 +105,11 @@ def test_progress_comes_to_who_gave_a_token(monkeypatch):
     assert progress[0]["params"]["message"] == f"A person has been asked: {only().public_url}"
 
 
+def test_a_progress_token_that_every_event_would_repeat_is_bounded(short):
+    (message,) = Agent(alice()).call("ask_human", QUESTION, meta={"progressToken": "x" * 201}).messages
+    assert message["result"]["structuredContent"]["status"] == "pending"
+
+
 async def calling(agent: Agent, meta: dict[str, object]) -> ApplicationCommunicator:
     """A connection on which a question was asked, and whose answer nobody reads yet."""
     body, headers = agent.message("tools/call", {"name": "ask_human", "arguments": QUESTION, "_meta": meta})

@@ -50,6 +50,7 @@ def test_a_command_is_recognized_by_the_tool_and_the_shape_of_its_input(tool, me
         ("Edit", {"file_path": "a.py"}),
         ("Edit", {"file_path": "a" * 1_001, "old_string": "a", "new_string": "b"}),
         ("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": "a", "new_string": "b", "replace_all": True}]}),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "cell_id": "1", "new_source": "x", "edit_mode": "delete"}),
         ("WebFetch", {"url": 7}),
         ("WebFetch", {"url": "https://example.org/" + "a" * 1_000}),
         ("Bash", {str(number): 1 for number in range(600)} | {"command": "ls"}),
@@ -104,6 +105,9 @@ def test_a_whole_file_and_a_patch_are_shown_by_line():
         ("https://example.org?@evil.example", "example.org"),
         ("https://evil.example\\@github.com/", ""),
         ("javascript:alert(1)", ""),
+        ("evil.example?x=http://example.org", ""),
+        ("evil.example://example.org", ""),
+        ("HTTPS://example.org", "example.org"),
     ],
 )
 def test_the_host_of_an_address_stands_out_and_nothing_of_it_is_left_out(address, host):

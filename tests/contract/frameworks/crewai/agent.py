@@ -1,4 +1,4 @@
-"""A crew with a scripted model, or a flow: `agent.py THREAD [flow | stored-flow FILE]`."""
+"""A crew with a scripted model, or a flow: `agent.py THREAD [flow | stored-flow FILE | tool NAME]`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 import os
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 THREAD = sys.argv[1]
 KIND = sys.argv[2] if len(sys.argv) > 2 else "crew"
-FILE = Path(sys.argv[3]) if len(sys.argv) > 3 else Path()
+NAMED = sys.argv[3] if len(sys.argv) > 3 else ""
 os.environ.update(CREWAI_DISABLE_TELEMETRY="true", OTEL_SDK_DISABLED="true", CREWAI_TRACING_ENABLED="false")
 os.environ["CREWAI_DISABLE_VERSION_CHECK"] = "true"
 
@@ -23,6 +22,7 @@ from crewai.flow.persistence import SQLiteFlowPersistence  # noqa: E402
 from crewai.llms.base_llm import BaseLLM  # noqa: E402
 from crewai.tools import tool  # noqa: E402
 from pausepoint import Desk  # noqa: E402
+from pausepoint.crewai import ask_before_tools  # noqa: E402
 
 READ: list[str] = []
 
@@ -76,15 +76,21 @@ class StoredRefund(Flow):  # type: ignore[type-arg]
 
 
 given = {"desk": Desk(), "thread_id": THREAD, "Refund": StoredRefund if KIND == "stored-flow" else Refund}
-if KIND == "crew":
-    names = program.run_page("crewai.md", given)
+if KIND in {"crew", "tool"}:
     wishes = [("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION)]
+    tools = [tool(each) for each in (program.refund, program.drop, program.ask_human)]
+    if KIND == "crew":
+        names = program.run_page("crewai.md", given)
+    else:
+        ask_before_tools(given["desk"], NAMED, thread_id=THREAD)
+        # The name by which CrewAI shows the tool to the model.
+        wishes, tools = [("drop_table", program.DROP)], [tool(NAMED)(program.drop)]
     agent = Agent(
         role="billing",
         goal="Refund.",
         backstory="A clerk.",
         llm=Model(model="scripted", wishes=wishes),
-        tools=[tool(each) for each in (program.refund, program.drop, program.ask_human)],
+        tools=tools,
     )
     task = Task(description="Refund 4711.", expected_output="What was done.", agent=agent)
     last = Crew(agents=[agent], tasks=[task]).kickoff().raw
@@ -93,7 +99,7 @@ elif KIND == "flow":
     names = program.run_page("crewai.md", given)
     program.tell(result=Refund().kickoff(inputs={"id": THREAD}))
 else:
-    persistence = SQLiteFlowPersistence(str(FILE))
+    persistence = SQLiteFlowPersistence(NAMED)
     names = program.run_page("crewai.md", {**given, "persistence": persistence})
     if persistence.load_pending_feedback(THREAD):
         program.tell(result=names["go_on"](THREAD))

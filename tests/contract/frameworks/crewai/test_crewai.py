@@ -47,6 +47,13 @@ def test_a_killed_crew_finds_its_request_when_it_is_started_again(agent):
     assert (found["ran"], found["read"][-1]) == ([["4711", 250]], "blue")
 
 
+def test_a_tool_is_named_as_in_its_decorator(agent):
+    agent.command += ["tool", "Drop Table"]
+    program = agent.start()
+    agent.decide(agent.waiting(1)["drop_table"], "reject")
+    assert told(program)["ran"] == []
+
+
 def test_a_tool_does_not_run_if_nobody_can_be_asked(agent):
     agent.environment["PAUSEPOINT_KEY"] = "pp_no_key"
     found = told(agent.start())
