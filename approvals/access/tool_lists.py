@@ -18,7 +18,7 @@ MAX_PATTERNS, MAX_PATTERN = 100, 100
 PATTERN = re.compile(r"[\x21-\x7e]+", re.ASCII)
 
 #: Tools that only read, or that only start sub-agents, whose own calls arrive one by one. Those that send something out, such
-#: as WebFetch, are not among them.
+#: as WebFetch or an address of an MCP server, or that may run commands, such as Skill, are not among them.
 READING = (
     "Agent",
     "BashOutput",
@@ -29,8 +29,6 @@ READING = (
     "ListMcpResourcesTool",
     "NotebookRead",
     "Read",
-    "ReadMcpResourceTool",
-    "Skill",
     "Task",
     "TaskCreate",
     "TaskGet",
