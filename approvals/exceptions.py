@@ -86,8 +86,10 @@ class NotAuthenticated(Refusal):
     code = "not_authenticated"
     status = 401
 
-    def __init__(self) -> None:
-        super().__init__(_("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in."))
+    def __init__(self, words: str = "") -> None:
+        super().__init__(
+            words or _("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in.")
+        )
 
 
 class ScopeMissing(Refusal):

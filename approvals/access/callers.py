@@ -14,6 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.access import keys, rate_limits
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
@@ -104,13 +105,14 @@ def refusal_for_unknown(request: HttpRequest) -> Refusal:
 
     A wrong key counts against its address. Valid keys from the same address are never refused for it.
     """
+    token = _token_of(request)
     try:
-        if _token_of(request) is not None:
+        if token is not None:
             network = rate_limits.network_of(rate_limits.client_address(request))
             rate_limits.wrong_keys.count(network, settings.HITL_WRONG_KEYS_PER_MINUTE)
     except rate_limits.TooMany as refusal:
         return refusal
-    return NotAuthenticated()
+    return NotAuthenticated(_("This key or token is mistyped, expired or revoked. Send a valid one.") if token else "")
 
 
 def caller_of(request: HttpRequest) -> Caller:

@@ -117,6 +117,14 @@ def _one_question(call: HookCall, question: Mapping[str, Any]) -> Ask:
 def _property(question: Mapping[str, Any]) -> dict[str, Any]:
     offered: Sequence[str] = list(dict.fromkeys(option["label"] for option in question["options"]))
     one = {"type": "string", "enum": offered}
+    about = {"title": question["question"]}
+    explained = [
+        f"{option['label']}: {words}"
+        for option in question["options"]
+        if isinstance(words := option.get("description"), str) and words
+    ]
+    if explained:
+        about["description"] = " · ".join(explained)
     if question.get("multiSelect") is True:
-        return {"title": question["question"], "type": "array", "items": one, "minItems": 1, "uniqueItems": True}
-    return {"title": question["question"], **one}
+        return {**about, "type": "array", "items": one, "minItems": 1, "uniqueItems": True}
+    return {**about, **one}

@@ -1,7 +1,7 @@
 """The command `pausepoint`: ask people from a shell, answer them, and watch the inbox.
 
 It reads PAUSEPOINT_URL and PAUSEPOINT_KEY. It exits with 0 if the request was approved or answered, 1 if it was not, 2 if the
-command is wrong or was refused, and 3 if nobody has decided yet.
+command is wrong or was refused, 3 if nobody has decided yet, and 130 if it was interrupted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from pausepoint import connect, hook
 from pausepoint.calls import answer_text
-from pausepoint.desk import Desk, DeskError, Outcome, StillWaiting
+from pausepoint.desk import Desk, DeskError, Outcome, Refused, StillWaiting
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 #: Seconds between two looks at the inbox.
@@ -96,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     connect.add_arguments(connecting)
     connecting.set_defaults(run=connect.run)
 
-    listing = commands.add_parser("inbox", help="show what waits, live")
+    listing = commands.add_parser("inbox", help="show the waiting requests, live")
     listing.add_argument("--once", action="store_true", help="print it once and end")
     listing.set_defaults(run=inbox)
     return found
@@ -133,6 +133,8 @@ def ask(desk: Desk, given: argparse.Namespace) -> int:
         if given.option or given.multiple:
             raise ValueError("An approval has no options: leave out --tool and --input to ask a question.")
         asked |= {"kind": "approval", "tool_name": given.tool, "input": given.input}
+    elif given.multiple and not given.option:
+        raise ValueError("With --multiple, give the answers to choose from: --option TEXT for each.")
     else:
         asked |= {
             "kind": "question",
@@ -142,11 +144,18 @@ def ask(desk: Desk, given: argparse.Namespace) -> int:
         }
     if given.timeout:
         asked["timeout"] = given.timeout
-    found = desk.ask(given.title, idempotency_key=given.name, **asked)
+    try:
+        found = desk.ask(given.title, idempotency_key=given.name, **asked)
+    except Refused as refused:
+        if refused.code == "conflict" and given.name:
+            words = f"{given.name!r} is the name of a request with other content. Use another --name, or ask the same."
+            raise ValueError(words) from refused
+        raise
     if given.no_wait:
         print(json.dumps(found) if given.json else found["id"])
         return 0
-    print(f"Waiting for an answer: {found['url']}", file=sys.stderr)
+    awaited = "a decision" if asked["kind"] == "approval" else "an answer"
+    print(f"Waiting for {awaited}: {found['url']}", file=sys.stderr)
     return _ended(_waited(desk, found["id"], given), given)
 
 
@@ -155,13 +164,22 @@ def wait(desk: Desk, given: argparse.Namespace) -> int:
 
 
 def decide(desk: Desk, given: argparse.Namespace) -> int:
-    outcome = desk.decide(given.id, given.verdict, comment=given.comment)
+    try:
+        outcome = desk.decide(given.id, given.verdict, comment=given.comment)
+    except Refused as refused:
+        if "verdict" in (refused.problem.get("errors") or ()):
+            words = f"Only an approval can be approved. Answer this request: pausepoint answer {given.id} TEXT"
+            raise ValueError(words) from refused
+        raise
     print(f"{outcome.document['title']}: {outcome.status}")
     return 0
 
 
 def answer(desk: Desk, given: argparse.Namespace) -> int:
-    chosen: Any = given.answer if desk.get(given.id)["multiple"] else " ".join(given.answer)
+    asked = desk.get(given.id)
+    if asked["kind"] == "approval":
+        raise ValueError(f"This is an approval. Decide it: pausepoint approve {given.id}, or pausepoint reject.")
+    chosen: Any = given.answer if asked["multiple"] else " ".join(given.answer)
     outcome = desk.decide(given.id, "respond", comment=given.comment, answer=chosen)
     print(f"{outcome.document['title']}: {answer_text(outcome)}")
     return 0
@@ -182,7 +200,11 @@ def inbox(desk: Desk, given: argparse.Namespace) -> int:
 
 def _waited(desk: Desk, request_id: str, given: argparse.Namespace) -> Outcome:
     limit: timedelta | None = given.give_up_after
-    return desk.wait(request_id, give_up_after=None if limit is None else limit.total_seconds())
+    try:
+        return desk.wait(request_id, give_up_after=None if limit is None else limit.total_seconds())
+    except KeyboardInterrupt:
+        print(f"Interrupted. To wait again: pausepoint wait {request_id}", file=sys.stderr)
+        raise
 
 
 def _ended(outcome: Outcome, given: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`pausepoint connect`: find coding agents and frameworks, show the change of their settings, write it on yes, and try it."""
+"""`pausepoint connect`: try the address and the key, find coding agents, show the change of their settings, write it on yes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from pausepoint import connect_projects, connect_settings
@@ -20,6 +21,8 @@ from pausepoint.desk import Desk
 
 #: Where the pages of the documentation are, in the repository.
 PAGES = "docs/how-to/"
+#: Exit code if settings cannot be changed.
+CANNOT = 2
 TRUST = """Codex does not run a new hook before you have trusted it, and runs commands unasked until then. Start `codex`, enter
 /hooks and trust the hook of Pausepoint; the same again after each change of it.
 In CI: codex exec --dangerously-bypass-hook-trust."""
@@ -56,34 +59,47 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--user", action="store_true", help="Claude Code: your own settings, not those of the project")
     command.add_argument("--defer", action="store_true", help="Claude Code: end instead of waiting; resume it later")
     command.add_argument("--yes", action="store_true", help="write without asking")
-    command.add_argument("--remove", action="store_true", help="undo: take our hooks out again")
+    command.add_argument("--remove", action="store_true", help="undo: remove the hooks of Pausepoint")
     command.add_argument("--no-test", action="store_true", help="do not make a test request")
     command.add_argument("--wait", action="store_true", help="wait until somebody has answered the test request")
 
 
 def run(given: argparse.Namespace) -> int:
     """Connect a project. Returns 0 if everything is as it should be, 1 if a change was not wanted."""
-    # Checked before anything is shown, because the settings hold the address.
-    desk = None if given.remove else Desk(given.url, given.key, patience=10)
-    found = connect_projects.search(given.project)
+    if not given.project.is_dir():
+        raise ValueError(f"There is no folder {given.project}.")
+    if given.remove:
+        return _edit(given, connect_projects.search(given.project))
+    with Desk(given.url, given.key, patience=10) as desk:
+        # Before anything is written, because hooks with a wrong address or key block every call.
+        test = None if given.no_test else _test_request(desk)
+        found = connect_projects.search(given.project)
+        code = _edit(given, found, desk.base.removesuffix("/api/v1"))
+        if code != CANNOT and found.frameworks:
+            print(f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint.")
+            for framework in found.frameworks:
+                print(f"  {framework.name}: {framework.line} ({framework.page}.md)")
+        if code != CANNOT and test and given.wait:
+            print(f"Answer: {answer_text(desk.wait(test))}")
+        return code
+
+
+def _edit(given: argparse.Namespace, found: connect_projects.Found, address: str = "") -> int:
+    """Change the settings of the agents, and return the exit code."""
     agents = given.agent or [name for name, there in _agents(found) if there]
-    address = "" if desk is None else desk.base.removesuffix("/api/v1")
-    wanted = True
-    for name in agents:
-        try:
-            wanted = _make(_change(name, given, address), given) and wanted
-        except (CannotChange, OSError, UnicodeDecodeError) as error:
-            print(f"{name}: the settings are left as they are, because {error}", file=sys.stderr)
-            return 2
     if not agents:
         print("No coding agent was found. Name it: --agent claude-code, or --agent codex.")
-    if desk is None:
-        return 0 if wanted else 1
-    for framework in found.frameworks:
-        line = f": {framework.line}" if framework.line else ""
-        print(f"{framework.name}{line}\n  {PAGES}{framework.page}.md")
-    with desk:
-        return (0 if wanted else 1) if given.no_test else _try(desk, given, wanted)
+    code = 0
+    for name in agents:
+        file = _file(name, given)
+        try:
+            if not _make(_change(name, file, given, address), given):
+                code = 1
+        except (CannotChange, OSError, UnicodeDecodeError) as error:
+            print(f"{file} is left as it is, because {error}", file=sys.stderr)
+            print(f"Correct it and try again, or edit it by hand: see {PAGES}{name}.md.", file=sys.stderr)
+            return CANNOT
+    return code
 
 
 def _agents(found: connect_projects.Found) -> Iterator[tuple[str, bool]]:
@@ -91,9 +107,15 @@ def _agents(found: connect_projects.Found) -> Iterator[tuple[str, bool]]:
     yield "codex", found.codex
 
 
-def _change(name: str, given: argparse.Namespace, address: str) -> Change:
+def _file(name: str, given: argparse.Namespace) -> Path:
+    """Return the file of an agent's settings. If it is a link, as in a folder of dotfiles, it stays one."""
     if name == "codex":
-        file = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml"
+        return (Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml").resolve()
+    return ((Path.home() if given.user else given.project) / ".claude" / "settings.json").resolve()
+
+
+def _change(name: str, file: Path, given: argparse.Namespace, address: str) -> Change:
+    if name == "codex":
         command = shlex.join([_command(), "--url", address])
         return _changed(
             "Codex",
@@ -102,7 +124,6 @@ def _change(name: str, given: argparse.Namespace, address: str) -> Change:
             if given.remove
             else lambda text: connect_settings.codex_config(text, command),
         )
-    file = (Path.home() if given.user else given.project) / ".claude" / "settings.json"
     return _changed(
         "Claude Code",
         file,
@@ -113,8 +134,6 @@ def _change(name: str, given: argparse.Namespace, address: str) -> Change:
 
 
 def _changed(agent: str, file: Path, change: Callable[[str], str]) -> Change:
-    # Settings that are a link, as in a folder of dotfiles, stay one.
-    file = file.resolve()
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     return Change(agent, file, before, change(before))
 
@@ -151,6 +170,7 @@ def _agrees(question: str) -> bool:
     try:
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
     except EOFError:
+        print()
         return False
 
 
@@ -169,11 +189,11 @@ def _write(file: Path, text: str) -> None:
         raise
 
 
-def _try(desk: Desk, given: argparse.Namespace, wanted: bool) -> int:
-    """Ask a question and show that it has arrived."""
+def _test_request(desk: Desk) -> str:
+    """Ask a question that shows that the address and the key are right; return its id."""
     # The answer is the request as Pausepoint has stored it; reading it again would need one more scope of the key.
-    arrived = desk.ask("Is Pausepoint connected?", options=["Yes", "No"], agent="pausepoint connect")
-    print(f"A test request has arrived and is {arrived['status']}: {arrived['url']}")
-    if given.wait:
-        print(f"Answer: {answer_text(desk.wait(arrived['id']))}")
-    return 0 if wanted else 1
+    asked = desk.ask(
+        "Is Pausepoint connected?", options=["Yes", "No"], timeout=timedelta(hours=1), agent="pausepoint connect"
+    )
+    print(f"A test request waits in the Inbox for an hour: {asked['url']}")
+    return str(asked["id"])

@@ -271,7 +271,7 @@ def _sure(call: Call, patience: float) -> Talk[dict[str, Any]]:
             return _read(heard)
         if time.monotonic() >= until:
             reason = heard.reason if isinstance(heard, Lost) else f"it answered {getattr(heard, 'status', None)}"
-            raise Unreachable(f"Pausepoint cannot be reached: {reason}")
+            raise Unreachable(f"Pausepoint cannot be reached: {reason}. Check the address, and that the server runs.")
         asked_for = heard.retry_after if isinstance(heard, Answer) else 0.0
         # Random, because many agents may be waiting for the same server to come back.
         yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), max(until - time.monotonic(), 0)))  # noqa: S311
@@ -473,6 +473,9 @@ class _Settings:
         self.base = address.rstrip("/") + "/api/v1"
         self.headers = {"Authorization": f"Bearer {_sendable('key', key)}", "User-Agent": "pausepoint-python"}
 
+    def _lost(self, error: httpx.TransportError) -> Lost:
+        return Lost(f"no response from {self.base} ({f'{type(error).__name__} {error}'.strip()})")
+
     def _request(self, call: Call) -> dict[str, Any]:
         headers = {**self.headers, **call.headers}
         if call.body is not None:
@@ -596,7 +599,7 @@ class Desk(_Settings):
         try:
             return _heard(self._http.request(**self._request(call)))
         except httpx.TransportError as error:
-            return Lost(f"{type(error).__name__} {error}".strip())
+            return self._lost(error)
 
 
 class AsyncDesk(_Settings):
@@ -699,4 +702,4 @@ class AsyncDesk(_Settings):
         try:
             return _heard(await self._http.request(**self._request(call)))
         except httpx.TransportError as error:
-            return Lost(f"{type(error).__name__} {error}".strip())
+            return self._lost(error)

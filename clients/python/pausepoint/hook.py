@@ -140,7 +140,7 @@ def _post(
         if response is not None and response.status_code not in PASSING:
             return response
         if time.monotonic() + pause > until:
-            raise Blocked(f"{url.partition('?')[0]} did not answer: {reason}")
+            raise Blocked(f"{url.partition('?')[0]} did not answer: {reason}. Check that the server runs.")
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
 

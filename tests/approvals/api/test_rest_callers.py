@@ -24,6 +24,8 @@ def test_an_unknown_caller_gets_401_without_mention_of_csrf():
         headers = {"authorization": token} if token else {}
         reply = nobody.post("/requests", APPROVAL, **headers)
         assert (reply.refusal, reply.headers["www-authenticate"]) == ((401, "not_authenticated"), "Bearer")
+        wrong = token.startswith("Bearer ") and token != "Bearer "
+        assert reply.body["detail"].startswith("This key or token is " if wrong else "Authentication is required.")
 
 
 def test_a_client_token_is_refused_it_is_for_a_chat():

@@ -175,7 +175,10 @@ def test_a_question_is_asked_with_its_options_and_answered_in_the_input():
 def test_several_questions_become_one_form():
     body = calls.QUESTION | {"tool_input": {"questions": [calls.COLOUR, calls.SIZES]}}
     heard = ended(body, RESPOND, answer={"question1": "Blue", "question2": ["S", "L"]})
-    assert (only().kind, only().title) == ("form", "Which colour? · Which sizes?")
+    asked = only()
+    assert (asked.kind, asked.title) == ("form", "Which colour? · Which sizes?")
+    explained = [field.get("description") for field in asked.response_schema["properties"].values()]
+    assert explained == ["Red: like a rose · Blue: like the sea", None]
     assert heard["updatedInput"]["answers"] == {"Which colour?": "Blue", "Which sizes?": "S, L"}
 
 

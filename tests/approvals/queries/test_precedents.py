@@ -58,11 +58,16 @@ def test_request_is_not_its_own_precedent():
 def test_page_lists_earlier_decisions_with_who_and_why():
     owner, decider = alice(), bob()
     decide(asked(owner, "Before"), decider, Verdict.REJECT, comment="No <b>photos</b>.")
-    page = parse(browser(decider).get(asked(owner).get_absolute_url()).text)
+    request = asked(owner)
+    page = parse(browser(decider).get(request.get_absolute_url()).text)
     (section,) = page.find("section", class_="precedents")
     assert section.find("h2")[0].words == "Earlier decisions on refund"
     assert section.find("li")[0].words.startswith("Before Rejected same values bob")
     assert "“No <b>photos</b>.”" in section.words
+    # Those of a decided request may be later than its own.
+    decide(request, decider, Verdict.APPROVE)
+    page = parse(browser(decider).get(request.get_absolute_url()).text)
+    assert page.find("section", class_="precedents")[0].find("h2")[0].words == "Other decisions on refund"
 
 
 def test_precedents_are_found_by_an_index():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -114,6 +115,31 @@ def test_the_inbox_lists_what_waits_without_obeying_its_titles(asker, decider):
     code, table, _ = run(decider, "inbox", "--once")
     (line,) = [line for line in table.splitlines() if mark in line]
     assert (code, line.partition(mark)[2], "\x1b" in table) == (0, " ⟨U+001B⟩]0;owned⟨U+0007⟩ done", False)
+
+
+def test_an_interrupted_command_says_how_to_wait_again(asker, decider):
+    title = f"Which region, {uuid.uuid4()}?"
+    asking = started(asker, "ask", title)
+    request = waiting(decider, title)
+    assert asking.stderr is not None
+    asking.stderr.readline()  # it waits now
+    asking.send_signal(signal.SIGINT)
+    code, _, errors = ended(asking)
+    assert (code, errors) == (130, f"Interrupted. To wait again: pausepoint wait {request}")
+
+
+def test_the_wrong_command_for_a_request_names_the_right_one(asker, decider):
+    _, question, _ = run(asker, "ask", f"Which region, {uuid.uuid4()}?", "--no-wait")
+    code, _, errors = run(decider, "approve", question)
+    assert (code, errors.endswith(f"Answer this request: pausepoint answer {question} TEXT")) == (2, True)
+    name = str(uuid.uuid4())
+    _, approval, _ = run(asker, "ask", "Deploy?", "--tool", "deploy", "--name", name, "--no-wait")
+    code, _, errors = run(decider, "answer", approval, "yes")
+    assert (code, f"pausepoint approve {approval}" in errors) == (2, True)
+    code, _, errors = run(asker, "ask", "Deploy it?", "--tool", "deploy", "--name", name, "--no-wait")
+    assert (code, "Use another --name" in errors) == (2, True)
+    code, _, errors = run(asker, "ask", "Which regions?", "--multiple", "--no-wait")
+    assert (code, "--option TEXT" in errors) == (2, True)
 
 
 def test_mistakes_are_said_in_one_line(asker):
