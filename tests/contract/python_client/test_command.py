@@ -38,7 +38,14 @@ def started(who: Remote, *arguments: str) -> subprocess.Popen[str]:
     }
     command = [sys.executable, "-m", "pausepoint.cli", *arguments]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env=os.environ | settings, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(
+        command, env=os.environ | settings, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_interrupts
+    )
+
+
+def heed_interrupts() -> None:
+    """Tests that run in the background ignore SIGINT, and the programs that they start would too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(program: subprocess.Popen[str]) -> tuple[int, str, str]:

@@ -55,7 +55,7 @@ def test_the_python_of_the_page_pauses_and_resumes_once(desk, decider, capsys): 
 
 def test_the_command_of_the_page_takes_the_resume(server, agent, desk, decider):  # noqa: F811
     request_id = approved(desk, decider)
-    (block,) = blocks("sh")
+    _ask, block = blocks("sh")
     environment = {"DESK": server.address, "KEY": agent.key, "ID": request_id, "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["bash", "-c", block], env=environment, capture_output=True, text=True, check=True)
     assert '"state":"the run"' in done.stdout.replace('": ', '":')
