@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.api import agentforge, feed
-from approvals.api.bodies import REPLAYED, idempotency_key, json_object
+from approvals.api.bodies import idempotency_key, json_object, mark_replayed
 from approvals.api.events import parse_thread
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.answers import ABSENT
@@ -59,8 +59,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
     )
     asked = actions.ask_for_client(question, origin, by=caller.actor)
     response = _respond(request, asked.request, seconds)
-    if asked.replayed:
-        response.headers[REPLAYED] = "true"
+    mark_replayed(response, asked.replayed)
     return response
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
@@ -16,6 +16,12 @@ from approvals.runtime.translation import translated
 KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200
 #: The header of a response that repeats an earlier one.
 REPLAYED = "Idempotent-Replayed"
+
+
+def mark_replayed(response: HttpResponse, replayed: bool) -> None:
+    """Say in the header of a response that it repeats an earlier one, if it does."""
+    if replayed:
+        response.headers[REPLAYED] = "true"
 
 
 def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
-
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from django.conf import settings
-from django.utils.crypto import salted_hmac
+from cryptography.fernet import InvalidToken
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Refusal
+from approvals.runtime.sealing import seals
+
+SALT = "approvals.resume-state"
 
 
 class StateUnreadable(Refusal):
@@ -38,7 +37,7 @@ class StateErased(Refusal):
 
 def seal(state: str) -> str:
     """Return the state encrypted with the present SECRET_KEY."""
-    return _ciphers().encrypt(state.encode()).decode()
+    return seals(SALT).encrypt(state.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
@@ -46,16 +45,6 @@ def unseal(sealed: str) -> str:
     if not sealed:
         raise StateErased
     try:
-        return _ciphers().decrypt(sealed).decode()
+        return seals(SALT).decrypt(sealed).decode()
     except InvalidToken as error:
         raise StateUnreadable from error
-
-
-def _ciphers() -> MultiFernet:
-    """Return what encrypts with the first key and decrypts with any of them."""
-    return MultiFernet(
-        Fernet(
-            urlsafe_b64encode(salted_hmac("approvals.resume-state", "seal", secret=secret, algorithm="sha256").digest())
-        )
-        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-from base64 import urlsafe_b64encode
 from collections.abc import Collection
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
@@ -16,9 +15,12 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db.models import Exists
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.crypto import constant_time_compare
 
 from approvals.runtime.many import any_of
+from approvals.runtime.sealing import seals
+
+SALT = "approvals.sessions"
 
 
 def user_of(session_key: str) -> User | None:
@@ -56,22 +58,18 @@ def _decoded(session_data: str) -> dict[str, Any]:
 def seal_session(session_key: str, user: User) -> str:
     """Return an encrypted reference to a user's session, which does not reveal the session key."""
     named: Any = [session_key, user.get_session_auth_hash()]
-    return _seal().encrypt(json.dumps(named).encode()).decode()
+    return seals(SALT).encrypt(json.dumps(named).encode()).decode()
 
 
 def user_of_sealed_session(text: str, user_id: int) -> User | None:
     """Return the user of a sealed session, in one query; None if it has ended or the password has changed."""
     try:
-        session_key, proof = json.loads(_seal().decrypt(text))
+        session_key, proof = json.loads(seals(SALT).decrypt(text))
     except InvalidToken:
         return None
     alive = Session.objects.filter(session_key=session_key, expire_date__gt=timezone.now())
     user = User.objects.filter(Exists(alive), pk=user_id, is_active=True).first()
     return user if user is not None and _proves(proof, user) else None
-
-
-def _seal() -> Fernet:
-    return Fernet(urlsafe_b64encode(salted_hmac("approvals.sessions", "seal", algorithm="sha256").digest()))
 
 
 def _proves(proof: str, user: User) -> bool:

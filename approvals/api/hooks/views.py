@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.access.tool_lists import Ruling, lists_from
-from approvals.api.bodies import REPLAYED, json_object
+from approvals.api.bodies import json_object, mark_replayed
 from approvals.api.hooks import answers
 from approvals.api.hooks.agents import CLAUDE_CODE, CODEX, REPORTS, Agent, Event
 from approvals.api.hooks.asks import ask_from
@@ -65,8 +65,7 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     origin = actions.Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name)
     asked = actions.ask_for_client(ask_from(call), origin, by=caller.actor)
     response = _respond(request, call, asked.request, seconds)
-    if asked.replayed:
-        response.headers[REPLAYED] = "true"
+    mark_replayed(response, asked.replayed)
     return response
 
 

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from django.conf import settings
-from django.utils.crypto import salted_hmac
+from cryptography.fernet import InvalidToken
 
+from approvals.runtime.sealing import seals
+
+#: What the key is derived from.
+KEY = ("approvals.api.mcp", "request-state")
 #: Seconds for which a text can be used, and the characters it can have: it holds ids, a digest and short values.
 LASTS, MAX_SEALED = 86_400, 2000
 
@@ -64,23 +65,13 @@ def unseal_stream(text: str, *, scope: str) -> StreamState | None:
 
 
 def _seal(values: list[Any]) -> str:
-    return _seals().encrypt(json.dumps(values).encode()).decode()
+    return seals(*KEY).encrypt(json.dumps(values).encode()).decode()
 
 
 def _unseal(text: str) -> Any:
     if len(text) > MAX_SEALED or not text.isascii():
         return None
     try:
-        return json.loads(_seals().decrypt(text, ttl=LASTS))
+        return json.loads(seals(*KEY).decrypt(text, ttl=LASTS))
     except InvalidToken:
         return None
-
-
-def _seals() -> MultiFernet:
-    """Return the seals of SECRET_KEY and its fallbacks; the first one seals, each opens."""
-    return MultiFernet([_seal_of(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
-
-
-def _seal_of(key: str | bytes) -> Fernet:
-    derived = salted_hmac("approvals.api.mcp", "request-state", secret=key, algorithm="sha256")
-    return Fernet(urlsafe_b64encode(derived.digest()))

@@ -12,7 +12,7 @@ from ninja.responses import Status as Reply
 from pydantic import Field
 
 from approvals import actions, queries
-from approvals.api.bodies import KEY_PATTERN, MAX_KEY, REPLAYED
+from approvals.api.bodies import KEY_PATTERN, MAX_KEY, mark_replayed
 from approvals.api.long_poll import respond_when_ended
 from approvals.api.rest.callers import Bearer, client_of, problems
 from approvals.api.rest.documents import (
@@ -222,7 +222,7 @@ def report_result(
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
     new = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
     found = queries.get_request_for(caller.user, request_id)
-    _mark_replayed(response, not new)
+    mark_replayed(response, not new)
     state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"
     call = found.tool_call_id or str(request_id)
     return Reply(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
@@ -232,10 +232,5 @@ def _answer(found: ApprovalRequest, *, status: int = 200, replayed: bool = False
     """Return the document of a request; ninja would check and copy it twice more."""
     body = document(found).model_dump_json()
     response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
-    _mark_replayed(response, replayed)
+    mark_replayed(response, replayed)
     return response
-
-
-def _mark_replayed(response: HttpResponse, replayed: bool) -> None:
-    if replayed:
-        response.headers[REPLAYED] = "true"

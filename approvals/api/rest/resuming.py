@@ -11,7 +11,7 @@ from ninja import Router
 from pydantic import BaseModel, Field, StrictInt
 
 from approvals import actions, queries
-from approvals.api.bodies import REPLAYED
+from approvals.api.bodies import mark_replayed
 from approvals.api.rest.callers import client_of, problems
 from approvals.api.rest.documents import RequestDocument
 from approvals.api.rest.fields import Document, JsonBody, Moment, only_known, shown_with
@@ -116,7 +116,7 @@ def take_resume(
     taken = actions.take_resume(
         request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
     )
-    _mark_replayed(response, taken.replayed)
+    mark_replayed(response, taken.replayed)
     found = queries.get_request_for(caller.user, request_id)
     progress = _progress(taken.resumption).model_dump()
     return TakenDocument(
@@ -167,13 +167,8 @@ def complete_resume(
     caller = client_of(request, "ask")
     only_known(request, set())
     completed, new = actions.complete_resume(request_id, sent.token, by=caller.actor, via=Door.REST)
-    _mark_replayed(response, not new)
+    mark_replayed(response, not new)
     return _progress(completed)
-
-
-def _mark_replayed(response: HttpResponse, replayed: bool) -> None:
-    if replayed:
-        response.headers[REPLAYED] = "true"
 
 
 def _known_result(request: ApprovalRequest) -> KnownResult | None:

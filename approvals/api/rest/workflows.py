@@ -10,7 +10,7 @@ from pydantic import Field
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.api.bodies import REPLAYED
+from approvals.api.bodies import mark_replayed
 from approvals.api.rest.callers import client_of, problems
 from approvals.api.rest.documents import NewEnd, WorkflowDocument
 from approvals.api.rest.fields import Document, JsonBody, only_known
@@ -53,8 +53,8 @@ def end_workflow(
     caller = client_of(request, "ask")
     only_known(request, set())
     found = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
-    if not actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST):
-        response.headers[REPLAYED] = "true"
+    ended = actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST)
+    mark_replayed(response, not ended)
     return _document(caller, caller.scope, workflow_id)
 
 
