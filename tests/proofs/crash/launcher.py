@@ -1,6 +1,6 @@
-"""Serve with a kill waiting at one write point: `python -m tests.proofs.crash.launcher PORT POINT`; else plain `manage.py serve`.
+"""`manage.py serve` with a kill waiting at every write point: `python -m tests.proofs.crash.launcher PORT`.
 
-Without a point ("") nothing is killed.
+Which of the points kills is said by the control file, and nobody dies without it.
 
 The lease is a second instead of fifteen, so that ten rounds at twenty points take minutes and not hours.
 """
@@ -23,11 +23,11 @@ from chats.engine import runner  # noqa: E402
 from tests.proofs.crash.points import NESTED, POINTS, REPEATABLE  # noqa: E402
 
 
-def main(port: str, point: str) -> None:
+def main(port: str) -> None:
     claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
     outbox.CLAIM = timedelta(seconds=1)
-    if point:
-        (POINTS | NESTED | REPEATABLE)[point](point)
+    for point, install in (POINTS | NESTED | REPEATABLE).items():
+        install(point)
     call_command("serve", port=int(port), skip_checks=True)
 
 

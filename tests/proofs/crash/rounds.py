@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +16,14 @@ from tests.proofs.crash.browser import GONE
 from tests.proofs.crash.till import Till, open_requests, patiently
 from tests.support.services import ROUNDS
 
-#: Plays one round with this name, and checks what is left of it.
-PlayRound = Callable[[Till, str], None]
+#: Plays one round at a point, with this name, and checks what is left of it.
+PlayRound = Callable[[Till, str, str], None]
 
 
 @contextlib.contextmanager
-def open_till(template: Path, folder: Path, point: str) -> Iterator[Till]:
-    """Yield a shop whose server dies at `point` once it is armed, with Alice and Bob logged in."""
-    till = Till(folder, point)
+def open_till(template: Path, folder: Path) -> Iterator[Till]:
+    """Yield a shop with Alice and Bob logged in."""
+    till = Till(folder)
     shutil.copy(template, till.database)
     try:
         till.up()
@@ -29,21 +31,26 @@ def open_till(template: Path, folder: Path, point: str) -> Iterator[Till]:
         till.bob.log_in()
         yield till
     finally:
-        if till.process is not None:
-            till.process.kill()
+        till.end()
 
 
-def play(play_round: PlayRound, point: str, template: Path, folder: Path) -> int:
-    """Play all rounds at one point; return how often the server was killed there."""
-    with open_till(template, folder, point) as till:
-        for number in range(ROUNDS):
-            play_round(till, f"round-{number}")
-        return till.kills
+@contextlib.contextmanager
+def open_lane(template: Path, folder: Path, play_round: PlayRound) -> Iterator[Callable[[str], int]]:
+    """Yield what plays all rounds at a point of one shop, and returns how often its server was killed there."""
+    with open_till(template, folder) as till:
+
+        def play(point: str) -> int:
+            kills = till.kills
+            for number in range(ROUNDS):
+                play_round(till, point, f"{number}-{point.replace(' ', '-').replace(',', '')}")
+            return till.kills - kills
+
+        yield play
 
 
-def run_chat(till: Till, *, agent: str, text: str, ref: str) -> int:
-    """Play a chat of `agent` until its turn has completed and the armed server was killed; return the chat's number."""
-    till.control.write_text(till.point)
+def run_chat(till: Till, point: str, *, agent: str, text: str, ref: str) -> int:
+    """Play a chat of `agent` until its turn has completed and the server was killed at `point`; return the chat's number."""
+    till.control.write_text(point)
     kills = till.kills
     for _ in patiently("the message to be stored"):
         if till.rows("SELECT 1 FROM chats_chat WHERE title = ?", text):
@@ -87,6 +94,23 @@ def verdict(till: Till, kind: str, ref: str) -> dict[str, str]:
     if kind == "recovery" and ref in till.lines(till.charges):
         return {"verdict": "respond", "text": f'"receipt {ref}"'}
     return {"verdict": "approve"}
+
+
+def told(till: Till, chat: int) -> Counter[str]:
+    """Return how often the stored streams of a chat and of the sub-agents in it tell the result of each call."""
+    turns = "SELECT t.id FROM chats_turn t JOIN chats_chat c ON c.id = t.chat_id WHERE c.id = ? OR c.root_id = ?"
+    chunks = till.rows(f"SELECT chunk FROM chats_turnevent WHERE turn_id IN ({turns})", chat, chat)
+    events = [json.loads(chunk) for (chunk,) in chunks]
+    return Counter(one["tool_call_id"] for one in events if one["event"] in {"ToolSucceeded", "ToolFailed"})
+
+
+def started_calls(till: Till, chat: int) -> Counter[str]:
+    """Return each call of a chat and of the sub-agents in it that was started, once."""
+    calls = (
+        "SELECT tool_call_id FROM chats_toolcall l JOIN chats_chat c ON c.id = l.chat_id "
+        "WHERE l.attempt > 0 AND (c.id = ? OR c.root_id = ?)"
+    )
+    return Counter(call for (call,) in till.rows(calls, chat, chat))
 
 
 def undelivered(till: Till, chat: int) -> list[Any]:

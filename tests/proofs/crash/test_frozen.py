@@ -20,13 +20,11 @@ pytestmark = pytest.mark.crash
 @pytest.fixture
 def tills(template, tmp_path):
     """Two servers on one database."""
-    first, second = Till(tmp_path, ""), Till(tmp_path, "")
+    first, second = Till(tmp_path), Till(tmp_path)
     shutil.copy(template, first.database)
     yield first, second
-    for till in (first, second):
-        if till.process is not None:
-            till.process.send_signal(signal.SIGCONT)
-            till.process.kill()
+    first.end()
+    second.end()
 
 
 @contextlib.contextmanager

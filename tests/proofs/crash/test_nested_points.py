@@ -8,7 +8,7 @@ import pytest
 
 from tests.proofs.crash.browser import words
 from tests.proofs.crash.points import NESTED
-from tests.proofs.crash.rounds import run_chat
+from tests.proofs.crash.rounds import run_chat, started_calls, told
 from tests.proofs.crash.till import Till
 from tests.support.services import ROUNDS
 
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.crash
 
 @pytest.mark.parametrize("point", NESTED)
 def test_a_kill_between_two_agents_loses_nothing_and_repeats_nothing(point, played):
-    assert played(play_round, point) == ROUNDS
+    assert played(point) == ROUNDS
 
 
-def play_round(till: Till, ref: str) -> None:
-    check(till, ref, run_chat(till, agent="manager", text=f"have {ref} charged", ref=ref))
+def play_round(till: Till, point: str, ref: str) -> None:
+    check(till, ref, run_chat(till, point, agent="manager", text=f"have {ref} charged", ref=ref))
 
 
 def check(till: Till, ref: str, chat: int) -> None:
@@ -40,7 +40,8 @@ def check(till: Till, ref: str, chat: int) -> None:
     assert len(statuses) == decided
     finals = f"SELECT chat_pk FROM chats_turncheckpoint WHERE kind = 'final' AND chat_pk IN ({family})"
     assert len(till.rows(finals, chat, chat)) == 2
+    streamed = told(till, chat)
+    assert (streamed, streamed.total()) == (started_calls(till, chat), 2)
     page = words(till.alice.get(f"/chats/{chat}/"))
     assert page.count("The cashier does that.") == 1
-    told = f"The cashier told me: That is done, and here is what I got: receipt {ref}"
-    assert page.count(told) == 1
+    assert page.count(f"The cashier told me: That is done, and here is what I got: receipt {ref}") == 1

@@ -11,7 +11,7 @@ import pytest
 
 from tests.proofs.crash.browser import words
 from tests.proofs.crash.points import POINTS
-from tests.proofs.crash.rounds import run_chat
+from tests.proofs.crash.rounds import run_chat, started_calls, told
 from tests.proofs.crash.till import Till
 from tests.support.services import ROUNDS
 
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.crash
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_here_loses_nothing_and_repeats_nothing(point, played):
-    assert played(play_round, point) == ROUNDS
+    assert played(point) == ROUNDS
 
 
-def play_round(till: Till, ref: str) -> None:
-    chat = run_chat(till, agent="cashier", text=f"charge {ref}", ref=ref)
+def play_round(till: Till, point: str, ref: str) -> None:
+    chat = run_chat(till, point, agent="cashier", text=f"charge {ref}", ref=ref)
     ((turn,),) = till.rows("SELECT id FROM chats_turn WHERE chat_id = ?", chat)
     check(till, ref, chat, turn)
 
@@ -54,6 +54,7 @@ def check(till: Till, ref: str, chat: int, turn: int) -> None:
         ("final", partials),
     ]
     assert len({message for message, _, _ in checkpoints}) == 1
+    assert told(till, chat) == started_calls(till, chat)
     page = words(till.alice.get(f"/chats/{chat}/"))
     assert page.count("I charge the card as soon as somebody agrees.") == 1
     assert page.count(f"That is done, and here is what I got: receipt {ref}") == 1

@@ -27,11 +27,11 @@ PATIENCE = 60.0
 class Till:
     """A server on a database of its own that is started again whenever it is gone."""
 
-    def __init__(self, folder: Path, point: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.database, self.control = folder / "till.sqlite3", folder / "armed"
         self.charges, self.heard, self.log = folder / "charges", folder / "heard", folder / "log"
         self.release = folder / "release"
-        self.point, self.port = point, free_port()
+        self.port = free_port()
         self.environment = settings(self.database) | {
             CONTROL: str(self.control),
             CHARGES: str(self.charges),
@@ -48,11 +48,17 @@ class Till:
         for _ in patiently("the server"):
             if self.process is None or self.process.poll() is not None:
                 self.kills += self.process is not None and self.process.returncode == -signal.SIGKILL
-                command = [sys.executable, "-m", "tests.proofs.crash.launcher", str(self.port), self.point]
+                command = [sys.executable, "-m", "tests.proofs.crash.launcher", str(self.port)]
                 with self.log.open("ab") as log:
                     self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait(PATIENCE)
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
         with contextlib.closing(sqlite3.connect(self.database, timeout=20)) as connection:

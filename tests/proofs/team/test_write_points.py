@@ -7,15 +7,16 @@ process is started again at once, as it would be anywhere, and people look what 
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests.proofs.crash.browser import words
+from tests.proofs.crash.lanes import chosen_points, play_in_lanes
 from tests.proofs.crash.rounds import verdict
 from tests.proofs.crash.test_write_points import STORY
 from tests.proofs.team.desk import STARTING, Desk, copied_database
@@ -33,40 +34,13 @@ pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("real_processes")]
 
 
 @pytest.fixture(scope="module")
-def played(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], Counter[str]]]:
-    """Who was killed at a point. All chosen points are played as soon as the first is asked for, DESKS at a time."""
-    items = [item for item in request.session.items if item.module is request.module]  # type: ignore[attr-defined]
-    chosen = [item.callspec.params["point"] for item in items]  # type: ignore[attr-defined]
-    databases = [copied_database() for _ in range(min(DESKS, len(chosen)))]
+def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Counter[str]]:
+    """Return who was killed at a point. All chosen points are played with the first that is asked for."""
+    points = chosen_points(request)
+    # Here and not in the lanes: two at once would both make the database that all copy.
+    databases = [copied_database() for _ in range(min(DESKS, len(points)))]
     desks = [Desk(tmp_path_factory.mktemp("desk"), DATABASE_URL=database) for database in databases]
-    found: dict[str, Counter[str] | BaseException] = {}
-
-    def play_all(desk: Desk, points: list[str]) -> None:
-        try:
-            desk.tend(*PROCESSES)
-            people = Person(desk, "requester"), Person(desk, "approver")  # type: ignore[arg-type]
-            for person in people:
-                person.log_in()
-            for point in points:
-                found[point] = play(desk, point, *people)
-        except BaseException as error:
-            # The desk is in a state that nobody knows: its points that are left say why they were not played.
-            found.update({point: error for point in points if point not in found})
-        finally:
-            desk.end()
-
-    with ThreadPoolExecutor(DESKS) as pool:
-        list(pool.map(play_all, desks, [chosen[number :: len(desks)] for number in range(len(desks))]))
-
-    def of(point: str) -> Counter[str]:
-        outcome = found[point]
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome
-
-    yield of
+    return play_in_lanes(points, [functools.partial(open_lane, desk) for desk in desks])
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -75,11 +49,24 @@ def test_a_kill_here_loses_nothing_and_repeats_nothing(point, played):
     assert (killed.total(), killed.keys() - VICTIMS[point]) == (ROUNDS, set())
 
 
-def play(desk: Desk, point: str, alice: Person, bob: Person) -> Counter[str]:
-    before = desk.kills.copy()
-    for number in range(ROUNDS):
-        play_round(desk, point, f"{number}-{point.replace(' ', '-').replace(',', '')}", alice, bob)
-    return desk.kills - before
+@contextlib.contextmanager
+def open_lane(desk: Desk) -> Iterator[Callable[[str], Counter[str]]]:
+    """Yield what plays all rounds at a point of one desk, and returns who was killed there."""
+    try:
+        desk.tend(*PROCESSES)
+        alice, bob = Person(desk, "requester"), Person(desk, "approver")  # type: ignore[arg-type]
+        alice.log_in()
+        bob.log_in()
+
+        def play(point: str) -> Counter[str]:
+            before = desk.kills.copy()
+            for number in range(ROUNDS):
+                play_round(desk, point, f"{number}-{point.replace(' ', '-').replace(',', '')}", alice, bob)
+            return desk.kills - before
+
+        yield play
+    finally:
+        desk.end()
 
 
 def play_round(desk: Desk, point: str, ref: str, alice: Person, bob: Person) -> None:
