@@ -9,7 +9,6 @@ One web process and one worker; deliveries and heartbeats are off.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
@@ -40,7 +39,7 @@ def in_a_chat(cluster: Cluster, cycles: int, text: str) -> float:
         installed, key, _, found = counting
         program = Program(installed.serve(), key)
         with psycopg.connect(cluster.url(name), autocommit=True) as connection:
-            installed.start_program(sys.executable, "-m", "tests.proofs.team.quiet_worker")
+            installed.start_program("-m", "tests.proofs.team.quiet_worker")
             for number in range(cycles):
                 program.approve(program.pause(f"chat-{number}", text))
                 until(lambda number=number: completed(connection) == number + 1, "the turn has ended")  # type: ignore[misc]

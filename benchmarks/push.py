@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import sys
 import time
 
 from benchmarks.figures import Table
@@ -36,7 +35,7 @@ for number in range({people}):
 
 def serve(found: Stage) -> None:
     port = free_port()
-    found.site.start_program(sys.executable, "-m", "tests.proofs.team.pushed_only", str(port))
+    found.site.start_program("-m", "tests.proofs.team.pushed_only", str(port))
     until(lambda: found.site.ask("/healthz", port=port)[0] == 200, "the web process answers")
     found.ports.append(port)
     found.site.port = port

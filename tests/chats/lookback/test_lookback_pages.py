@@ -25,7 +25,7 @@ from tests.support.machines import Client as ChatClient
 from tests.support.machines import Machine, machine
 from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, mallory
-from tests.support.processes.server import ROOT
+from tests.support.root import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

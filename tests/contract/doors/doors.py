@@ -15,7 +15,8 @@ from tests.contract.ai_sdk.conftest import Driver
 from tests.contract.ai_sdk.test_real_clients import Chat
 from tests.contract.cedar.conftest import Page
 from tests.support.machine import Remote
-from tests.support.processes.server import PATIENCE, ROOT, Server
+from tests.support.processes.server import PATIENCE, Server
+from tests.support.root import ROOT
 
 #: Runs the command `pausepoint` as soon as it is told to.
 COMMAND = "import sys; from pausepoint.cli import main; sys.stdin.readline(); sys.exit(main(sys.argv[1:]))"

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.machine import Remote
-from tests.support.processes.server import ROOT, Server, until
+from tests.support.processes.server import Server, until
+from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]

@@ -19,7 +19,8 @@ import pytest
 from tests.approvals.hooks.calls import BASH
 from tests.support.machine import Remote
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import ROOT, until
+from tests.support.processes.server import until
+from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]

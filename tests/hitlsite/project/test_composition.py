@@ -11,7 +11,7 @@ import yaml
 
 from hitlsite.health import probes
 from tests.hitlsite.project.test_docs import REFERENCE, first_cells
-from tests.support.processes.server import ROOT
+from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 COMPOSITION: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())

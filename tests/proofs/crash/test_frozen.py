@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -33,7 +34,9 @@ def frozen(till: Till) -> Iterator[None]:
     pid = till.process.pid
     for _ in patiently("a moment between two writes"):
         os.kill(pid, signal.SIGSTOP)
-        os.waitpid(pid, os.WUNTRACED)
+        for _ in patiently("the server to stand still"):
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+                break
         if writable(till):
             break
         os.kill(pid, signal.SIGCONT)

@@ -7,8 +7,6 @@ import os
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +16,9 @@ from uuid import UUID
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.browser import Browser
 from tests.proofs.crash.points import CONTROL
+from tests.support.processes import starting
 from tests.support.processes.ports import free_port
-from tests.support.root import ROOT
+from tests.support.processes.starting import Process
 
 PATIENCE = 60.0
 
@@ -38,7 +37,7 @@ class Till:
             HEARD: str(self.heard),
             RELEASE: str(self.release),
         }
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
         self.kills = 0
         self.base = f"http://127.0.0.1:{self.port}"
         self.alice, self.bob = (Browser(self.base, name, "pausepoint") for name in ("requester", "approver"))
@@ -48,9 +47,9 @@ class Till:
         for _ in patiently("the server"):
             if self.process is None or self.process.poll() is not None:
                 self.kills += self.process is not None and self.process.returncode == -signal.SIGKILL
-                command = [sys.executable, "-m", "tests.proofs.crash.launcher", str(self.port)]
+                words = ["-m", "tests.proofs.crash.launcher", str(self.port)]
                 with self.log.open("ab") as log:
-                    self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
+                    self.process = starting.start(words, env=self.environment, stdout=log, stderr=log)
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
 

@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.processes.server import ROOT, Page, Person, Server, environment, until
+from tests.support.processes.server import Page, Person, Server, environment, until
+from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]

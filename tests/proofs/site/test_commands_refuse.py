@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.processes.deployed import new_database
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import ROOT, environment
+from tests.support.processes.server import environment
+from tests.support.root import ROOT
 
 COMMANDS = [
     ["serve", "--port", "0"],

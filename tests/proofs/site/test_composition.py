@@ -16,7 +16,8 @@ import yaml
 
 from tests.support.processes import redis_server
 from tests.support.processes.deployed import PEOPLE, new_database, site
-from tests.support.processes.server import ROOT, until
+from tests.support.processes.server import until
+from tests.support.root import ROOT
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 COMPOSITION: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.support.processes.server import ROOT
+from tests.support.root import ROOT
 
 
 @pytest.mark.parametrize(("address", "secure"), [("https://desk.example.org", True), ("http://10.0.0.5:8000", False)])

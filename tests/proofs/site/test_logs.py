@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.support.processes.server import ROOT, environment
+from tests.support.processes.server import environment
+from tests.support.root import ROOT
 
 LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) ([\w.]+): (.*)$", re.MULTILINE)
 ASKED = """

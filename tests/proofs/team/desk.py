@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +13,11 @@ import psycopg
 
 from tests.proofs.crash.agents import CHARGES, HEARD, RELEASE
 from tests.proofs.crash.points import CONTROL
+from tests.support.processes import starting
 from tests.support.processes.deployed import Site, database_with_people, new_database
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import PATIENCE, ROOT, Person, until
+from tests.support.processes.server import PATIENCE, Person, until
+from tests.support.processes.starting import Process
 
 #: Seconds, for processes that start while many others do.
 STARTING = 4 * PATIENCE
@@ -60,15 +60,15 @@ class Desk(Site):
         super().__init__(folder, **(given | settings))
         self.ports = {"web": free_port(), "web 2": free_port()}
         self.port = self.ports["web"]
-        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.running: dict[str, Process] = {}
         self.kills: Counter[str] = Counter()
 
     def launch(self, name: str) -> None:
         """Start the process of that name; its first word is what it is."""
         words = ["serve", "--port", str(self.ports[name])] if name in self.ports else ["worker"]
         with (self.logs / f"{name}.log").open("ab") as log:
-            command = [sys.executable, "-m", "tests.proofs.team.launcher", *words]
-            self.running[name] = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+            command = ["-m", "tests.proofs.team.launcher", *words]
+            self.running[name] = starting.start(command, env=self.env, stdout=log, stderr=log)
 
     def tend(self, *names: str) -> None:
         """Start those of these that are gone, and wait until pages are served; each that was killed is counted."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import psycopg
@@ -55,7 +54,7 @@ def test_a_chat_waits_for_the_disk_eight_times_at_most_from_its_message_to_its_e
     with counted(cluster, tmp_path, "native") as (installed, key, _, found):
         program = Program(installed.serve(), key)
         with psycopg.connect(cluster.url("native"), autocommit=True) as connection:
-            worker = installed.start_program(sys.executable, "-m", "tests.proofs.team.quiet_worker")
+            worker = installed.start_program("-m", "tests.proofs.team.quiet_worker")
             for number in range(CHATS):
                 program.approve(program.pause(f"chat-{number}"))
                 until(lambda number=number: completed(connection) == number + 1, "the turn has ended")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,8 +13,9 @@ from tests.proofs.team.desk import STARTING, Desk, copied_database
 from tests.proofs.team.odd_launcher import FREEZE
 from tests.proofs.team.reciter import FIRST, HELD, REST
 from tests.proofs.team.windows import say
+from tests.support.processes import starting
 from tests.support.processes.deployed import new_cluster
-from tests.support.processes.server import ROOT, until
+from tests.support.processes.server import until
 from tests.support.services import ROUNDS, real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("real_processes")]
@@ -36,9 +35,8 @@ class OddDesk(Desk):
         if name not in self.odd:
             return super().launch(name)
         with (self.logs / f"{name}.log").open("ab") as log:
-            command = [sys.executable, "-m", "tests.proofs.team.odd_launcher", "worker"]
-            env = self.env | self.odd[name]
-            self.running[name] = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log)
+            command = ["-m", "tests.proofs.team.odd_launcher", "worker"]
+            self.running[name] = starting.start(command, env=self.env | self.odd[name], stdout=log, stderr=log)
 
     def stream(self, chat: int) -> list[dict[str, object]]:
         """What is stored of the streams of a conversation and of those below it."""

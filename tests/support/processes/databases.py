@@ -8,8 +8,6 @@ import functools
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,9 +15,11 @@ from uuid import UUID, uuid4
 
 import psycopg
 
+from tests.support.processes import starting
 from tests.support.processes.postgres import started
-from tests.support.root import ROOT
 
+#: Seconds, for a migration on a machine that has other things to do.
+PATIENCE = 600.0
 PREPARE = """
 import django; django.setup()
 from django.core.management import call_command
@@ -98,9 +98,7 @@ def make(kind: str, path: Path) -> Database:
 def prepare(url: str) -> None:
     """Migrate the database and fill it with the demo, in a process of its own."""
     settings = {"DEBUG": "1", "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", PREPARE], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True
-    )
+    done = starting.run(["-c", PREPARE], env=os.environ | settings, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
 
 

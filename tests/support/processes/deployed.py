@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -19,10 +18,12 @@ from uuid import uuid4
 
 import psycopg
 
-from tests.support.processes import postgres
+from tests.support.processes import postgres, starting
 from tests.support.processes.databases import rows_of
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import PATIENCE, ROOT, Person, until
+from tests.support.processes.server import PATIENCE, Person, until
+from tests.support.processes.starting import Process
+from tests.support.root import ROOT
 from tests.support.services import missing
 
 #: No letter of it comes from the environment of the tests.
@@ -70,7 +71,7 @@ class Site:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ} | defaults | settings
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[Process] = []
         self.port = 0
         self.ports: list[int] = []
 
@@ -99,21 +100,18 @@ class Site:
         return self._python("-c", start + script, check=True).stdout
 
     def _python(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, *words]
-        done = subprocess.run(
-            command, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=5 * PATIENCE, check=False
-        )
+        done = starting.run(words, env=self.env, folder=self.project, timeout=5 * PATIENCE)
         assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done
 
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str) -> Process:
         """Start a command that goes on."""
-        return self.start_program(sys.executable, "manage.py", *words)
+        return self.start_program("manage.py", *words)
 
-    def start_program(self, *command: str) -> subprocess.Popen[bytes]:
-        """Start any program that goes on, in this environment."""
-        with (self.logs / f"{len(self.processes)}-{command[2]}.log").open("wb") as log:
-            process = subprocess.Popen(command, cwd=self.project, env=self.env, stdout=log, stderr=log)
+    def start_program(self, *words: str) -> Process:
+        """Start any Python program that goes on, in this environment."""
+        with (self.logs / f"{len(self.processes)}-{words[1]}.log").open("wb") as log:
+            process = starting.start(words, env=self.env, folder=self.project, stdout=log, stderr=log)
         self.processes.append(process)
         return process
 

@@ -6,8 +6,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from http.client import HTTPConnection
@@ -17,10 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from hitlsite.management.commands.seed_demo import PASSWORD
-from tests.support.processes import databases
+from tests.support.processes import databases, starting
 from tests.support.processes.databases import Database
 from tests.support.processes.ports import free_port
-from tests.support.root import ROOT
+from tests.support.processes.starting import Process
 
 T = TypeVar("T")
 
@@ -69,7 +67,7 @@ class Server:
         self.log = folder / ("beside.log" if beside is not None else "served.log")
         self.settings, self.prepare = settings, prepare
         self.port = 0
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
 
     def __enter__(self) -> Server:
         self.start()
@@ -89,12 +87,12 @@ class Server:
         """Serve, on a free port the first time and on the same one from then on; returns when it listens."""
         self.settings |= settings
         self.port = self.port or free_port()
-        serve = ["manage.py", "serve", "--port", str(self.port)]
+        words = ["manage.py", "serve", "--port", str(self.port)]
         if self.prepare:
-            serve = ["-c", PREPARED.format(prepare=self.prepare, port=self.port)]
+            words = ["-c", PREPARED.format(prepare=self.prepare, port=self.port)]
         with self.log.open("wb") as log:
             env = environment(self.database, **self.settings)
-            self.process = subprocess.Popen([sys.executable, *serve], cwd=ROOT, env=env, stdout=log, stderr=log)
+            self.process = starting.start(words, env=env, stdout=log, stderr=log)
         until(self._listens, "`serve` says where it listens")
 
     def _listens(self) -> bool:
@@ -117,9 +115,9 @@ class Server:
 
     def run(self, script: str, seconds: float = 2 * PATIENCE) -> None:
         """Run Python with the project's settings on this database, in a process of its own."""
-        command = [sys.executable, "-c", f"import django; django.setup()\n{script}"]
-        env = environment(self.database, **self.settings)
-        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=seconds)
+        words = ["-c", f"import django; django.setup()\n{script}"]
+        done = starting.run(words, env=environment(self.database, **self.settings), timeout=seconds)
+        assert done.returncode == 0, done.stderr
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.database.rows(sql, *values)

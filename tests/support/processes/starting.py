@@ -1,0 +1,118 @@
+"""Start Python programs of the project in half the time: forked from a process that has imported their libraries.
+
+The same arguments and the same answers as `subprocess.Popen` and `subprocess.run`. Tests of what starts Pausepoint for
+real (the commands on the pages of the documentation, the demo, Docker's commands) use `subprocess` itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from tests.support.processes import warm
+from tests.support.root import ROOT
+
+_orders = threading.Lock()
+
+
+class Process:
+    """A program that was started: what `subprocess.Popen` offers, as far as tests use it."""
+
+    def __init__(self, words: Sequence[str], report: socket.socket) -> None:
+        self.args, self.returncode = list(words), None
+        self._report = report
+        (self.pid,) = warm.LENGTH.unpack(self._report.recv(warm.LENGTH.size, socket.MSG_WAITALL))
+
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return the exit code (negative: the signal that ended it), or None while it runs."""
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; TimeoutExpired after so many seconds."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def _ended(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._report], [], [], seconds)[0]:
+            (self.returncode,) = struct.unpack("!i", self._report.recv(4, socket.MSG_WAITALL))
+            self._report.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def start(
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    folder: Path = ROOT,
+    stdout: int | IO[bytes],
+    stderr: int | IO[bytes],
+) -> Process:
+    """Start `python WORDS` with this environment, without input: a script, `-m MODULE` or `-c CODE`, and arguments."""
+    order = json.dumps({"words": [*words], "environment": dict(env), "folder": str(folder)}).encode()
+    report, theirs = socket.socketpair()
+    with theirs, open(os.devnull, "rb") as nothing, _orders:
+        files = [one if isinstance(one, int) else one.fileno() for one in (nothing, stdout, stderr, theirs)]
+        socket.send_fds(_forker(), [warm.LENGTH.pack(len(order))], files)
+        _forker().sendall(order)
+    return Process(words, report)
+
+
+def run(
+    words: Sequence[str], *, env: Mapping[str, str], folder: Path = ROOT, timeout: float, check: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run `python WORDS` to its end; return what it wrote as text. CalledProcessError if it must not fail and does."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        process = start(words, env=env, folder=folder, stdout=out, stderr=errors)
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        out.seek(0)
+        errors.seek(0)
+        done = subprocess.CompletedProcess(process.args, code, out.read().decode(), errors.read().decode())
+    if check:
+        done.check_returncode()
+    return done
+
+
+@functools.cache
+def _forker() -> socket.socket:
+    """The process that forks, of this test process."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        # Without the folder of the script on its path (-P), and so without a module of the project.
+        command = [sys.executable, "-P", str(Path(warm.__file__)), str(theirs.fileno())]
+        process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()])
+    atexit.register(process.wait)
+    atexit.register(ours.close)
+    return ours
