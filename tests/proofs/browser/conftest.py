@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -106,9 +107,26 @@ class Windows:
             context.close()
 
 
-@pytest.fixture
-def windows(browser: Browser) -> Iterator[Windows]:
+@contextlib.contextmanager
+def opened_in(browser: Browser) -> Iterator[Windows]:
     opened = Windows(browser)
     yield opened
     opened.close()
     assert opened.complaints == []
+
+
+@pytest.fixture
+def windows(browser: Browser) -> Iterator[Windows]:
+    with opened_in(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def notified_windows(browser: Browser) -> Iterator[Windows]:
+    """Windows of a browser that shows notifications."""
+    whole = browser.browser_type.launch(executable_path=find_chromium(whole=True), args=ARGUMENTS)
+    try:
+        with opened_in(whole) as opened:
+            yield opened
+    finally:
+        whole.close()

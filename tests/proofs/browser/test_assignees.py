@@ -138,9 +138,9 @@ def test_title_counts_waiting_requests_on_every_page(windows, people):
     expect(page).to_have_title(re.compile(rf"^\({waiting}\) "), timeout=PATIENCE)
 
 
-def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidden(windows, people):
+def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidden(notified_windows, people):
     alice, bob = people("requester"), people("approver")
-    page = windows.open(bob, "/workflows/")
+    page = notified_windows.open(bob, "/workflows/")
     page.context.grant_permissions(["notifications"], origin=bob.server.address)
     page.context.add_init_script(NOTES)
     page.goto(f"{bob.server.address}/")
