@@ -59,7 +59,7 @@ def test_the_page_tells_the_whole_story_of_a_resume():
     assert page(request, approver).startswith("Being resumed by alice (worker-1), since")
     end_lease()
     alone = page(request, approver)
-    assert alone.startswith("Not resumed: nobody has taken it again. | The lease of alice (worker-1) ended an hour ago")
+    assert alone.startswith("Not resumed yet. Another process can take it. | The lease of alice (worker-1) ended an hour ago")
     assert "It may have run what was approved." in alone
     token = take(request, owner, "<b>worker-2</b>").token
     again = page(request, approver)
@@ -83,7 +83,7 @@ async def test_open_pages_of_those_who_may_see_the_request_follow():
         token = (await run(take, request, owner)).token
         assert shown(await theirs.until("Being resumed"), request).startswith("Being resumed by alice")
         await run(end_lease)
-        assert "The lease of alice" in shown(await theirs.until("nobody has taken it again"), request)
+        assert "The lease of alice" in shown(await theirs.until("Another process can take it"), request)
         await run(lambda: actions.complete_resume(request.pk, token, by=owner, via=Door.REST))
         assert shown(await theirs.until("Resumed by"), request).startswith("Resumed by alice (worker-1)")
         assert await none.receive_nothing(0.3)

@@ -149,7 +149,9 @@ def test_a_screen_reader_reads_a_request_and_says_its_decision_once(windows, peo
     page.keyboard.press("x")
     page.keyboard.press("a")
     page.locator("#announcements", has_text="Approved").wait_for(state="attached")
-    assert page.evaluate("window.announcements") == ["Ship order 1?: Approved by approver"]
+    # A page may also be told what was decided while it was opened, in an earlier test.
+    told = [words for words in page.evaluate("window.announcements") if "Ship order" in words]
+    assert told == ["Ship order 1?: Approved by approver"]
 
     alice = people("requester")
     chat, _ = alice.pause("ask human")
