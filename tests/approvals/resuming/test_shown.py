@@ -59,7 +59,9 @@ def test_the_page_tells_the_whole_story_of_a_resume():
     assert page(request, approver).startswith("Being resumed by alice (worker-1), since")
     end_lease()
     alone = page(request, approver)
-    assert alone.startswith("Not resumed yet. Another process can take it. | The lease of alice (worker-1) ended an hour ago")
+    assert alone.startswith(
+        "Not resumed yet. Another process can take it. | The lease of alice (worker-1) ended an hour ago"
+    )
     assert "It may have run what was approved." in alone
     token = take(request, owner, "<b>worker-2</b>").token
     again = page(request, approver)
