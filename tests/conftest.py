@@ -9,6 +9,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests.support.database import django_db_setup
+from tests.support.processes.shared import run_folder
 from tests.support.services import ROUNDS, server
 
 __all__ = ["django_db_setup", "server"]
@@ -27,3 +28,5 @@ def pytest_configure() -> None:
     """People of the tests log in often; slow hashes and limits protect nobody here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.ACCOUNT_RATE_LIMITS = False
+    # In this process, which ends last, and not in one of pytest-xdist's.
+    run_folder()

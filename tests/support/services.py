@@ -17,7 +17,8 @@ from typing import NoReturn
 
 import pytest
 
-from tests.support.processes.postgres import Cluster, NotFound, started
+from tests.support.processes import shared
+from tests.support.processes.postgres import Cluster, NotFound
 from tests.support.processes.server import Server
 
 #: The browser that people use.
@@ -58,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def postgresql() -> Cluster:
     """The PostgreSQL of this test run."""
     try:
-        return started()
+        return shared.cluster()
     except NotFound as error:
         missing(str(error), "apt-get install postgresql, or set PG_BIN to the folder with its programs.")
 

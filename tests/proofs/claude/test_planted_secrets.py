@@ -10,7 +10,7 @@ import pytest
 
 from tests.proofs.claude.agents import CHARGES, RELEASE
 from tests.support.anthropic_server import KEY, AnthropicServer, Reply, answer, error, refuses, says, text
-from tests.support.processes.deployed import PEOPLE, Site, site
+from tests.support.processes.deployed import Site, site
 
 SECRET_KEY = "planted-secret-key-of-the-installation-0123456789"
 FOREIGN = "sk-ant-api03-somebody-elses-key-0123456789abcdefghijklmnop"
@@ -68,8 +68,7 @@ def shop(tmp_path: Path, claude: AnthropicServer) -> Iterator[Site]:
         "DATABASE_URL": f"sqlite:///{tmp_path / 'shop.sqlite3'}",
     }
     with site(tmp_path, **settings) as found:
-        found.manage("migrate", "--verbosity", "0")
-        found.run(PEOPLE)
+        found.set_up()
         found.serve()
         yield found
 

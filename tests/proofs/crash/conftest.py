@@ -10,7 +10,7 @@ import pytest
 
 from tests.proofs.crash.lanes import chosen_points, play_in_lanes
 from tests.proofs.crash.rounds import open_lane
-from tests.support.processes.deployed import file_with_people
+from tests.support.processes.shared import PEOPLE, file_with
 
 #: Servers that are being killed at the same time.
 AT_ONCE = 3
@@ -19,7 +19,7 @@ AT_ONCE = 3
 @pytest.fixture(scope="session")
 def template() -> Path:
     """A migrated database with the demo's people, made once."""
-    return file_with_people()
+    return file_with("people", PEOPLE)
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ def test_a_server_says_when_its_database_goes_away_and_when_it_is_back(tmp_path)
     cluster = new_cluster()
     try:
         cluster.start()
-        with site(tmp_path, DATABASE_URL=cluster.url(), REDIS_URL=redis_server.started().url) as served:
+        with site(tmp_path, DATABASE_URL=cluster.url("site"), REDIS_URL=redis_server.started().url) as served:
 
             def metrics_up() -> tuple[int, bool]:
                 status, _, body = served.ask("/metrics")
                 return status, "\npausepoint_up 1.0\n" in body
 
-            assert served.manage("migrate", "--verbosity", "0").returncode == 0
+            served.set_up()
             served.serve()
             served.work()
             until(lambda: served.ready() == (200, []), "it is ready")

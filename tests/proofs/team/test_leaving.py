@@ -14,8 +14,8 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 def test_a_worker_ends_though_the_database_is_gone(tmp_path):
     cluster = new_cluster()
     cluster.start()
-    with site(tmp_path, DATABASE_URL=cluster.url()) as team:
-        team.manage("migrate", "--verbosity", "0")
+    with site(tmp_path, DATABASE_URL=cluster.url("site")) as team:
+        team.set_up()
         worker = team.start("worker")
         until(lambda: team.rows("SELECT count(*) FROM approvals_worker") == [(1,)], "the worker shows itself")
         cluster.stop()

@@ -65,8 +65,8 @@ def counted(cluster: Cluster, logs: Path, name: str) -> Iterator[tuple[Site, str
     settings = {"DATABASE_URL": cluster.url(name), "HITL_AGENTS": AGENTS, "HITL_EVENT_HANDLERS": HANDLER}
     found: list[int] = []
     with site(logs, **settings) as installed:
-        installed.manage("migrate", "--no-input")
-        key, decider = make_key(installed), make_key(installed, "admin")
+        installed.set_up()
+        key, decider = make_key(installed, people=False), make_key(installed, "admin", people=False)
         before = flushes(cluster)
         with log_writer_held(cluster):
             yield installed, key, decider, found

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
-import os
 import shutil
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 import psycopg
 
-from tests.support.processes import starting
-from tests.support.processes.postgres import started
-
-#: Seconds, for a migration on a machine that has other things to do.
-PATIENCE = 600.0
-PREPARE = """
-import django; django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
-call_command("seed_demo")
-"""
+from tests.support.processes.shared import DEMO, cluster, database_with, file_with
 
 
 def rows_of(url: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -59,7 +45,7 @@ class File:
     def __init__(self, path: Path, *, seeded: bool = True) -> None:
         self.path = path
         if seeded:
-            shutil.copy(_seeded_file(), path)
+            shutil.copy(file_with("demo", DEMO), path)
 
     @property
     def url(self) -> str:
@@ -77,11 +63,11 @@ class Clone:
 
     def __init__(self) -> None:
         self.name = f"served_{uuid4().hex}"
-        _as_superuser(f"CREATE DATABASE {self.name} TEMPLATE {_seeded_database()}")
+        _as_superuser(f"CREATE DATABASE {self.name} TEMPLATE {database_with('demo', DEMO)}")
 
     @property
     def url(self) -> str:
-        return started().url(self.name)
+        return cluster().url(self.name)
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return rows_of(self.url, sql, *values)
@@ -95,32 +81,6 @@ def make(kind: str, path: Path) -> Database:
     return {"sqlite": lambda: File(path), "postgresql": Clone, "none": lambda: File(path, seeded=False)}[kind]()
 
 
-def prepare(url: str) -> None:
-    """Migrate the database and fill it with the demo, in a process of its own."""
-    settings = {"DEBUG": "1", "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "hitlsite.settings"}
-    done = starting.run(["-c", PREPARE], env=os.environ | settings, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-
-
-@functools.cache
-def _seeded_file() -> Path:
-    """Made once and copied for every server."""
-    folder = tempfile.mkdtemp(prefix="pausepoint-tests-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    prepare(f"sqlite:///{folder}/seeded.sqlite3")
-    return Path(folder) / "seeded.sqlite3"
-
-
-@functools.cache
-def _seeded_database() -> str:
-    """Made once and cloned for every server."""
-    _as_superuser("CREATE DATABASE seeded")
-    prepare(started().url("seeded"))
-    # A database can be cloned only while nobody is connected to it.
-    _as_superuser("ALTER DATABASE seeded ALLOW_CONNECTIONS false")
-    return "seeded"
-
-
 def _as_superuser(statement: str) -> None:
-    with psycopg.connect(started().url(), autocommit=True) as connection:
+    with psycopg.connect(cluster().url(), autocommit=True) as connection:
         connection.execute(statement.encode())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -18,25 +16,17 @@ from uuid import uuid4
 
 import psycopg
 
-from tests.support.processes import postgres, starting
+from tests.support.processes import postgres, shared, starting
 from tests.support.processes.databases import rows_of
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import PATIENCE, Person, until
+from tests.support.processes.shared import PEOPLE
 from tests.support.processes.starting import Process
 from tests.support.root import ROOT
 from tests.support.services import missing
 
 #: No letter of it comes from the environment of the tests.
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
-MIGRATE = """
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
-"""
-PEOPLE = """
-from hitlsite.management.commands.seed_demo import PEOPLE, make_person
-for name in PEOPLE:
-    make_person(name, *PEOPLE[name][1:])
-"""
 
 
 def new_cluster() -> postgres.Cluster:
@@ -50,7 +40,7 @@ def new_cluster() -> postgres.Cluster:
 def new_database() -> str:
     """The URL of a new, empty database on the one PostgreSQL of this run; skipped aloud, or failed, without."""
     try:
-        cluster = postgres.started()
+        cluster = shared.cluster()
     except postgres.NotFound as error:
         missing(str(error), "apt-get install postgresql.")
     name = f"site_{uuid4().hex}"
@@ -87,11 +77,11 @@ class Site:
     def set_up(self) -> None:
         """Give the new, empty database of this site the tables and the demo's people, as a copy of one that has them."""
         if self._database.startswith("sqlite:///"):
-            shutil.copy(file_with_people(), self._database.removeprefix("sqlite:///"))
+            shutil.copy(shared.file_with("people", PEOPLE), self._database.removeprefix("sqlite:///"))
             return
         server, _, name = self._database.rpartition("/")
         with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name}".encode())
+            connection.execute(f"DROP DATABASE IF EXISTS {name}".encode())
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {database_with_people(server)}".encode())
 
     def run(self, script: str) -> str:
@@ -187,21 +177,13 @@ class Site:
 
 @functools.cache
 def database_with_people(server: str) -> str:
-    """The name of a migrated database with the demo's people on this server, made once and copied for every site."""
-    name = f"template_{uuid4().hex}"
+    """Return the name of a migrated database with the demo's people on this server, to be copied for every site."""
+    if shared.cluster().url("") == f"{server}/":
+        return shared.database_with("people", PEOPLE)
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    Site(Path("/nowhere"), DATABASE_URL=f"{server}/{name}").run(MIGRATE + PEOPLE)
-    return name
-
-
-@functools.cache
-def file_with_people() -> Path:
-    """The same in a file of SQLite."""
-    folder = Path(tempfile.mkdtemp(prefix="pausepoint-tests-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    Site(folder, DATABASE_URL=f"sqlite:///{folder}/people.sqlite3").run(MIGRATE + PEOPLE)
-    return folder / "people.sqlite3"
+        connection.execute(b"CREATE DATABASE people")
+    postgres.load(shared.dump_with("people", PEOPLE), f"{server}/people")
+    return "people"
 
 
 @contextmanager

@@ -25,12 +25,16 @@ class NotFound(Exception):
 class Cluster:
     """Starts, stops, dies and starts again on the same directory and port."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None, port: int = 0) -> None:
+        """A new one, or the one that another process has started in `folder`, on `port`."""
         self.binaries = find_binaries()
+        self.process: subprocess.Popen[bytes] | None = None
+        if folder is not None:
+            self.folder, self.port = folder, port
+            return
         # Not below a temp folder that only root may enter: the server runs as nobody where the tests run as root.
         self.folder = Path(tempfile.mkdtemp(prefix="pausepoint-pg-", dir="/tmp"))
         self.port = free_port()
-        self.process: subprocess.Popen[bytes] | None = None
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
         self._run("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
@@ -44,7 +48,7 @@ class Cluster:
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             "fsync": "off",
-            "max_connections": "300",
+            "max_connections": "500",
             **settings,
         }
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
@@ -65,6 +69,9 @@ class Cluster:
             self.process.wait(30)
 
     def remove(self) -> None:
+        """Stop it, whoever has started it, and remove its directory."""
+        if self.process is None:
+            self._run("pg_ctl", "stop", "-D", str(self.folder / "data"), "-m", "immediate", "-w")
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -98,9 +105,20 @@ def find_binaries() -> Path:
     return found[-1]
 
 
+def dump(url: str, path: Path) -> None:
+    """Write a database as SQL."""
+    subprocess.run([str(find_binaries() / "pg_dump"), "--no-owner", "-f", str(path), url], check=True)
+
+
+def load(path: Path, url: str) -> None:
+    """Fill a new database with what `dump` wrote."""
+    words = ["--quiet", "--no-psqlrc", "--single-transaction", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"]
+    subprocess.run([str(find_binaries() / "psql"), *words, "-f", str(path), url], check=True)
+
+
 @functools.cache
 def started() -> Cluster:
-    """The one cluster of this test run."""
+    """A cluster of this process, for tests that run on PostgreSQL themselves."""
     cluster = Cluster()
     atexit.register(cluster.remove)
     cluster.start()
