@@ -55,7 +55,7 @@ proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 contract: NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt))) javascript_client packages
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
-	REQUIRE_SERVICES=1 $(PY) -m pytest $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
+	REQUIRE_SERVICES=1 $(PY) -m pytest -n auto --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
 
 # Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
 everything: test proofs contract

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import re
@@ -34,14 +35,17 @@ def installed(real_processes: None) -> Path:  # noqa: F811
     files = [HERE / "package-lock.json", *sorted(JAVASCRIPT.glob("src/*.ts")), JAVASCRIPT / "package.json"]
     wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     stamp = INSTALLED / "made-from"
-    if not stamp.is_file() or stamp.read_text() != wanted:
-        shutil.rmtree(INSTALLED, ignore_errors=True)
-        INSTALLED.mkdir(parents=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, INSTALLED)
-        install_packages(INSTALLED)
-        install_javascript(build_javascript(INSTALLED), INSTALLED)
-        stamp.write_text(wanted)
+    with (HERE / "package.json").open() as mark:
+        # Tests that run in several processes would install into each other's folder.
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        if not stamp.is_file() or stamp.read_text() != wanted:
+            shutil.rmtree(INSTALLED, ignore_errors=True)
+            INSTALLED.mkdir(parents=True)
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(HERE / name, INSTALLED)
+            install_packages(INSTALLED)
+            install_javascript(build_javascript(INSTALLED), INSTALLED)
+            stamp.write_text(wanted)
     return INSTALLED
 
 
