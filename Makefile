@@ -52,7 +52,7 @@ proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
 # Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them.
-contract: NAME ?= $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt))) javascript_client packages
+contract: NAME ?= packages javascript_client $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
 	REQUIRE_SERVICES=1 $(PY) -m pytest -n auto --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
