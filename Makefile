@@ -46,16 +46,19 @@ FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 # Tests in environments of their own: make contract.
 ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client packages)
 
+# One more than cores, because these tests wait for a fifth of their time.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
 proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
-	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n auto --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)))
+	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)))
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
 # Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them.
 contract: NAME ?= packages javascript_client $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
-	REQUIRE_SERVICES=1 $(PY) -m pytest -n auto --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
+	REQUIRE_SERVICES=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
 
 # Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
 everything: test proofs contract
