@@ -20,7 +20,7 @@ from tests.support.processes import starting
 from tests.support.processes.ports import free_port
 from tests.support.processes.starting import Process
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Till:

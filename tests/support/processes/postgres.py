@@ -16,6 +16,8 @@ from tests.support.processes.ports import free_port
 
 PLACES = "usr/lib/postgresql/*/bin"
 NOBODY = 65534
+#: Seconds, for what takes one where nobody else uses the machine.
+PATIENCE = 120.0
 
 
 class NotFound(Exception):
@@ -57,7 +59,7 @@ class Cluster:
             self.process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd="/", user=self._user(), group=self._user()
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not self._ready():
             assert time.monotonic() < deadline and self.process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.02)
@@ -66,7 +68,7 @@ class Cluster:
         """At once, as a crash would; what was committed is found again."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
-            self.process.wait(30)
+            self.process.wait(PATIENCE)
 
     def remove(self) -> None:
         """Stop it, whoever has started it, and remove its directory."""

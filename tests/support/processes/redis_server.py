@@ -14,6 +14,9 @@ from pathlib import Path
 from tests.support.processes.ports import free_port
 from tests.support.services import missing
 
+#: Seconds, for what takes one where nobody else uses the machine.
+PATIENCE = 120.0
+
 
 class RedisServer:
     """Starts, stops and starts again on the same port, with nothing kept between."""
@@ -34,7 +37,7 @@ class RedisServer:
         words = [word for pair in options.items() for word in pair]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([self.program, *words], cwd=self.folder, stdout=log, stderr=log)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not self._answers():
             assert time.monotonic() < deadline and self.process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.02)
@@ -43,7 +46,7 @@ class RedisServer:
         """At once, as a crash would."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(30)
+            self.process.wait(PATIENCE)
 
     def remove(self) -> None:
         self.stop()

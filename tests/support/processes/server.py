@@ -23,7 +23,7 @@ from tests.support.processes.starting import Process
 T = TypeVar("T")
 
 #: Seconds. For what happens at once where nobody else uses the machine; nothing waits longer than it has to.
-PATIENCE = 60.0
+PATIENCE = 120.0
 PREPARED = """
 import django; django.setup()
 from django.core.management import call_command
