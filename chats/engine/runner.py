@@ -39,14 +39,20 @@ from chats.states import ENDED, CallState, TurnState
 logger = logging.getLogger(__name__)
 
 OWNER = f"{socket.gethostname()}:{os.getpid()}"
+#: Seconds after which a runner tries again to take a turn. After that the sweep finds it, up to a second later.
+LOOK_AGAIN = 0.05
 
 
 async def advance(turn_id: int, stop: asyncio.Event) -> None:
-    """Take a turn as far as it goes without a person. Return at once if another runner has it.
+    """Take a turn as far as it goes without a person. Return if another runner has it.
 
     Setting `stop` cuts the model short. Cancelling hands the turn over to the next runner.
     """
     claimed = await _begin(turn_id)
+    if claimed is None:
+        # Of two people who decide at once, one may still hold the lock on the turn that the other has resumed.
+        await asyncio.sleep(LOOK_AGAIN)
+        claimed = await _begin(turn_id)
     if claimed is None:
         return
     claim, turn, last_seq, started = claimed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from time import monotonic, sleep
 
@@ -21,6 +21,7 @@ from approvals.states import Door, Verdict
 from chats import actions, doorbell
 from chats.actions.writes import Recorded
 from chats.agent import events
+from chats.engine import runner
 from chats.engine import sweep as chat_sweep
 from chats.models import Turn
 from hitlsite.server import timeouts
@@ -100,6 +101,22 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
     finally:
         doorbell.set_handlers(on_queued=None, on_stop=None)
     assert all(actions.claim_turn(turn.pk, owner="healthy") is not None for turn in turns)
+
+
+def test_a_turn_that_is_locked_for_a_moment_is_taken_without_the_sweep(monkeypatch):
+    turn = say(make_chat(alice()), "hello")
+    begin_run, claimed = actions.begin_run, []
+    with ExitStack() as frozen:
+        frozen.enter_context(frozen_in(holding(turn)))
+
+        def begin_and_thaw(*given, **named):
+            claimed.append(begin_run(*given, **named))
+            frozen.close()
+            return claimed[-1]
+
+        monkeypatch.setattr(actions, "begin_run", begin_and_thaw)
+        asyncio.run(runner.advance(turn.pk, asyncio.Event()))
+    assert ([found is not None for found in claimed], reload(turn).state) == ([False, True], "completed")
 
 
 def test_the_sweep_passes_what_is_locked_and_does_the_rest():
