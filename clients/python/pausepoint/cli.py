@@ -155,8 +155,7 @@ def ask(desk: Desk, given: argparse.Namespace) -> int:
         print(json.dumps(found) if given.json else found["id"])
         return 0
     awaited = "a decision" if asked["kind"] == "approval" else "an answer"
-    print(f"Waiting for {awaited}: {found['url']}", file=sys.stderr)
-    return _ended(_waited(desk, found["id"], given), given)
+    return _ended(_waited(desk, found["id"], given, f"Waiting for {awaited}: {found['url']}"), given)
 
 
 def wait(desk: Desk, given: argparse.Namespace) -> int:
@@ -198,9 +197,11 @@ def inbox(desk: Desk, given: argparse.Namespace) -> int:
         time.sleep(LOOK)
 
 
-def _waited(desk: Desk, request_id: str, given: argparse.Namespace) -> Outcome:
+def _waited(desk: Desk, request_id: str, given: argparse.Namespace, words: str = "") -> Outcome:
     limit: timedelta | None = given.give_up_after
     try:
+        if words:
+            print(words, file=sys.stderr)
         return desk.wait(request_id, give_up_after=None if limit is None else limit.total_seconds())
     except KeyboardInterrupt:
         print(f"Interrupted. To wait again: pausepoint wait {request_id}", file=sys.stderr)

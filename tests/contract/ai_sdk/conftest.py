@@ -24,7 +24,7 @@ def pytest_runtest_setup() -> None:
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
     agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
-    with Server(tmp_path_factory.mktemp("npm"), HITL_AGENTS=agents, WORD_SECONDS="0.4") as running:
+    with Server(tmp_path_factory.mktemp("npm"), HITL_AGENTS=agents, WORD_SECONDS="1") as running:
         yield running
 
 

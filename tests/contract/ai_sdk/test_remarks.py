@@ -28,7 +28,9 @@ def server(
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("claude")
     given = {"HITL_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": claude.url}
-    with Server(folder, HITL_MODEL="claude-sonnet-4-6", **given) as running:
+    # Its answers can be given once: a slow machine must not make the server ask again.
+    patience = {"HITL_MODEL_PATIENCE": "1800"}
+    with Server(folder, HITL_MODEL="claude-sonnet-4-6", **given, **patience) as running:
         yield running
 
 

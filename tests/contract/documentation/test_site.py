@@ -102,6 +102,7 @@ from playwright.sync_api import sync_playwright
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=sys.argv[1], args=["--no-sandbox", "--disable-gpu"])
     page = browser.new_page()
+    page.set_default_timeout(120_000)
     page.on("request", lambda request: print(request.url))
     for path in ("/", "/docs/architecture/", "/docs/reference/api/"):
         page.goto(sys.argv[2] + path, wait_until="networkidle")
@@ -114,7 +115,7 @@ with sync_playwright() as playwright:
 @pytest.mark.browser
 def test_a_browser_loads_nothing_from_elsewhere(address):
     command = [sys.executable, "-c", BROWSE, find_chromium(), address]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     requested = done.stdout.split()
     assert len(requested) > 6
     assert [url for url in requested if not url.startswith((address, "data:", "blob:"))] == []

@@ -17,8 +17,10 @@ from tests.support.processes.server import PATIENCE
 
 def rest(remote: Remote, tool: str) -> bool:
     """`POST /requests`, and `GET` with `?wait=`."""
-    asked = remote.ask(tool_name=tool)
-    return bool(remote.send("GET", f"/requests/{asked['id']}?wait=60").body["status"] == "approved")
+    found = remote.ask(tool_name=tool)
+    while found["status"] == "pending":
+        found = remote.send("GET", f"/requests/{found['id']}?wait=60").body
+    return bool(found["status"] == "approved")
 
 
 def client(remote: Remote, tool: str) -> bool:
@@ -28,8 +30,11 @@ def client(remote: Remote, tool: str) -> bool:
 
 
 def mcp(remote: Remote, tool: str) -> bool:
-    """`request_approval` of an MCP client."""
-    return bool(call_tool(remote, "request_approval", action=tool, input={"amount": 120})["status"] == "approved")
+    """`request_approval` of an MCP client, and `check_request` for as long as it says that nobody has decided."""
+    found = call_tool(remote, "request_approval", action=tool, input={"amount": 120})
+    while found["status"] == "pending":
+        found = call_tool(remote, "check_request", request_id=found["request_id"])
+    return bool(found["status"] == "approved")
 
 
 def claude_code(remote: Remote, tool: str) -> bool:
@@ -44,7 +49,9 @@ def codex(remote: Remote, tool: str) -> bool:
 
 def check(remote: Remote, request: str) -> str:
     """Who has decided a request, as `check_request` tells an MCP client once somebody has."""
-    return str(call_tool(remote, "check_request", request_id=request)["by"])
+    while (found := call_tool(remote, "check_request", request_id=request))["status"] == "pending":
+        continue
+    return str(found["by"])
 
 
 def call_tool(remote: Remote, name: str, **arguments: Any) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def pending(decider: Remote, title: str) -> dict[str, Any] | None:
 
 
 def test_a_call_waits_over_repeated_calls_of_one_request_and_prints_the_decision(asker, decider):
-    hook = started(asker.server.address, asker.key)
+    hook = started(asker.server.address, asker.key, "--patience", "2m")
     asked = waiting(decider, report(hook))
     asker.server.kill()
     asker.server.start()
@@ -87,7 +87,7 @@ def test_a_call_waits_over_repeated_calls_of_one_request_and_prints_the_decision
 
 
 def test_nobody_decides_in_time_and_the_answer_is_closed(asker, decider):
-    hook = started(asker.server.address, asker.key, "--give-up-after", "1s")
+    hook = started(asker.server.address, asker.key, "--give-up-after", "5s")
     call = report(hook)
     code, out, _errors = ended(hook)
     assert (code, json.loads(out)["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")

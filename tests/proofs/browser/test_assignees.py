@@ -94,8 +94,8 @@ def test_note_shows_in_the_other_window_and_keeps_drafts(windows, people):
     assert comment.locator("strong").inner_text() == "right"
     alice.get_by_label("Your note").press_sequentially("tence")
     alice.get_by_role("button", name="Add note").click()
-    bob.locator(".internal-note", has_text="Half a sentence").wait_for()
     for page in (bob, alice):
+        page.locator(".internal-note", has_text="Half a sentence").wait_for()
         said = [one.inner_text() for one in page.locator(".internal-note .text").all()]
         assert said == ["Half a sentence", "Is this right?"]
 

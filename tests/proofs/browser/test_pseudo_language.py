@@ -152,7 +152,7 @@ def unbracketed(text: str, data: Iterable[str] = ()) -> list[str]:
         depth += (character == catalogues.OPEN) - (character == catalogues.CLOSE)
         outside.append("\0" if depth or character == catalogues.CLOSE else character)
     left = "".join(outside)
-    for known in (*NAMES, *data):
+    for known in (*data, *NAMES):
         # Looked for first, because hundreds of patterns are more than Python keeps compiled.
         if known in left:
             left = re.sub(rf"(?<![^\W_]){re.escape(known)}(?![^\W_])", "\0", left)
@@ -213,9 +213,8 @@ def test_what_scripts_show_is_translated(windows, travellers, abroad, sights):
     # A new request announces itself on a page that is open.
     page.goto(f"{abroad.address}/requests/")
     page.wait_for_selector('#live[data-state="on"]')
-    before = page.evaluate(READ)
     travellers("requester").pause("Please refund order 990, 500 euros")
-    page.wait_for_function("(before) => document.body.innerText !== before", arg=before[0])
+    page.locator("#arrivals-show").wait_for()
     found["new request"] = bare(page, data_of(abroad))
     assert {name: texts for name, texts in found.items() if texts} == {}
 
