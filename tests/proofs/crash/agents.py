@@ -61,7 +61,7 @@ cashier = Agent(
             r"slowly (?P<ref>\S+)",
             [[Say("This may take a while."), Use("charge_slowly", {"ref": "{ref}"})], [Say("At last: {answers}")]],
         ),
-        Conversation(r"recite", [[Say("one two three four five six seven eight nine ten", pause=0.3)]]),
+        Conversation(r"recite", [[Say("one two three four five six seven eight nine ten", pause=1)]]),
         Conversation(r"hello", [[Say("Good day.")]]),
         Conversation(
             r"^reserve (?P<ref>\S+)",

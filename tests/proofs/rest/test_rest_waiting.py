@@ -29,6 +29,8 @@ IN_TIME = 30.0
 
 @pytest.fixture(scope="module")
 def agent(server):
+    # Made beforehand, because a poll waits no longer than a minute.
+    colleague(server)
     return Remote(server, "admin")
 
 
@@ -111,6 +113,7 @@ async def test_a_decision_reaches_a_waiting_client_promptly(tmp_path):
     # Nothing is read again: what comes before the time is up was rung.
     with Server(tmp_path, prepare="from approvals.background import waiting_room; waiting_room.POLL = 3600") as server:
         agent, latencies = Remote(server, "admin"), []
+        colleague(server)
         for _ in range(3):
             asked = agent.ask()
             (poll,) = await asleep(agent, 1, asked["id"])

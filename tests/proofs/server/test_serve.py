@@ -96,8 +96,10 @@ def test_fifty_concurrent_decisions_have_one_winner_whom_the_others_learn(server
 
 def test_on_sigterm_short_responses_finish_and_long_turns_are_handed_over(tmp_path):
     agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
-    # The long one would take five minutes.
-    with Server(tmp_path, HITL_AGENTS=agents, WORD_SECONDS="20") as server:
+    # What is left of the short one takes a quarter of a second, where the machine is quick.
+    longer = "from chats.engine.jobs import Jobs; Jobs.drain.__defaults__ = (15.0,)"
+    # The long one would take ten minutes.
+    with Server(tmp_path, prepare=longer, HITL_AGENTS=agents, WORD_SECONDS="40") as server:
         alice = server.person("requester")
         short, long = alice.start_chat("slow"), alice.start_chat("count", agent="patient")
         said = (

@@ -33,7 +33,7 @@ def cluster():
 @pytest.fixture(scope="module")
 def desk(cluster, redis, tmp_path_factory):
     database = copied_database(cluster.url().rpartition("/")[0])
-    given = {"REDIS_URL": redis.url, "SHORT_LEASE": "10", "PULSE_PATIENCE": "20"}
+    given = {"REDIS_URL": redis.url, "SHORT_LEASE": "30", "PULSE_PATIENCE": "20"}
     found = Desk(tmp_path_factory.mktemp("faults"), DATABASE_URL=database, **given)
     try:
         found.tend(*ALL)

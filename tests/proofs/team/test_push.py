@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.proofs.team.desk import Desk, copied_database
@@ -39,7 +41,7 @@ def held(desk):
 
 def test_a_decision_made_at_one_web_process_is_pushed_to_a_dashboard_at_the_other(desk):
     alice, bob, carol = desk.at("web", "requester"), desk.at("web 2", "approver"), desk.at("web", "auditor")
-    with_carol = Window(carol, "/ws/desk/", port=desk.ports["web"])
+    with_carol = Window(carol, f"/ws/desk/?since={int(time.time())}", port=desk.ports["web"])
     chat = alice.start_chat("charge 17", agent="cashier")
     desk.wait_for_turn(chat, "suspended")
     ((request,),) = desk.rows("SELECT id FROM approvals_approvalrequest WHERE scope = %s", f"chat:{chat}")
