@@ -62,7 +62,6 @@ NO_QUESTIONS = "It has no questions. A tool asks them with the Python client."
 NO_QUESTIONS_JS = "It has no questions. A tool asks them with the JavaScript client."
 ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
 
-NO_DEADLINE = "A hook has no deadline. A call that nobody decides in time is refused, and its request stays."
 NO_HOOK = "It has no hook for questions."
 
 #: The rows of each table.
@@ -112,8 +111,8 @@ GROUPS = {
         ),
     ],
     "Coding agent": [
-        Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {"expire": NO_DEADLINE}),
-        Protocol("codex", "Codex", HOW_TO + "codex.md", {"answer": NO_HOOK, "expire": NO_DEADLINE}),
+        Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {}),
+        Protocol("codex", "Codex", HOW_TO + "codex.md", {"answer": NO_HOOK}),
     ],
 }
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import actions, queries
@@ -26,11 +30,14 @@ from approvals.states import Door, Kind, Status
 
 #: Seconds that one call may wait, and does by default: agents give up their hooks after 600.
 MAX_WAIT, DEFAULT_WAIT = 600, 570
+#: Seconds after which a call that somebody waits for expires: before the agent gives up, so that nobody approves what is gone.
+MAX_EXPIRY, DEFAULT_EXPIRY = 31 * 86_400, 560
 DEFER = "defer"
 #: The status and the page of the request that an answer is about; without a request, there is neither.
 STATUS, PAGE = "Pausepoint-Status", "Pausepoint-Request"
 
 _WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
+_EXPIRY = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 
 
 @endpoint("POST")
@@ -52,7 +59,7 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     call = parse(json_object(request), agent)
     if call.event in REPORTS:
         return _report(call, caller)
-    seconds = _parse_wait(request, call)
+    seconds, expiry = _parse_wait(request, call), _parse_expiry(request)
     if call.tool:
         ruling, pattern = lists_from(caller.key.tool_lists if caller.key else None).ruling(call.tool)
         if ruling == Ruling.ALLOWED:
@@ -63,7 +70,8 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
             return JsonResponse(answers.denied(call, answers.denied_words(call.tool)))
     caller.count_ask()
     origin = actions.Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name)
-    asked = actions.ask_for_client(ask_from(call), origin, by=caller.actor)
+    ask = replace(ask_from(call), deadline_at=_deadline(call, seconds, expiry))
+    asked = actions.ask_for_client(ask, origin, by=caller.actor)
     response = _respond(request, call, asked.request, seconds)
     mark_replayed(response, asked.replayed)
     return response
@@ -93,6 +101,22 @@ def _parse_wait(request: HttpRequest, call: HookCall) -> float | None:
     raise Invalid(_("The `wait` parameter is invalid."), {"wait": words})
 
 
+def _parse_expiry(request: HttpRequest) -> int:
+    """Return `?expires=` in seconds. Raises Invalid."""
+    text = request.GET.get("expires", str(DEFAULT_EXPIRY))
+    if _EXPIRY.fullmatch(text) and int(text) <= MAX_EXPIRY:
+        return int(text)
+    words = _("must be a whole number of seconds from 1 to %(limit)s") % {"limit": f"{MAX_EXPIRY:,}"}
+    raise Invalid(_("The `expires` parameter is invalid."), {"expires": words})
+
+
+def _deadline(call: HookCall, seconds: float | None, expiry: int) -> datetime | None:
+    """Return when a call expires. One that is deferred, or that has no id of its own, may be asked about again at any time."""
+    if seconds is None or call.event != Event.PRE_TOOL_USE:
+        return None
+    return timezone.now() + timedelta(seconds=expiry)
+
+
 def _subject(call: HookCall, caller: Caller) -> Subject:
     return Subject(
         scope=caller.scope,
@@ -106,9 +130,15 @@ def _subject(call: HookCall, caller: Caller) -> Subject:
 def _respond(request: HttpRequest, call: HookCall, asked: ApprovalRequest, seconds: float | None) -> HttpResponse:
     if not asked.pending or not seconds:
         return _respond_now(call, asked, defer=seconds is None)
-    return respond_when_ended(
-        request, asked.pk, seconds, lambda caller: _respond_now(call, queries.get_request_for(caller.user, asked.pk))
-    )
+    return respond_when_ended(request, asked.pk, seconds, lambda caller: _respond_later(call, caller, asked.pk))
+
+
+def _respond_later(call: HookCall, caller: Caller, request_id: UUID) -> HttpResponse:
+    asked = queries.get_request_for(caller.user, request_id)
+    # The sweep may come a moment later than the last moment of the wait.
+    if asked.pending and actions.expire(request_id):
+        asked = queries.get_request_for(caller.user, request_id)
+    return _respond_now(call, asked)
 
 
 def _respond_now(call: HookCall, asked: ApprovalRequest, *, defer: bool = False) -> HttpResponse:

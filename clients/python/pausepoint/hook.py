@@ -26,6 +26,9 @@ AGENTS = ("claude-code", "codex")
 GIVE_UP = 570.0
 #: Seconds that one call waits, that a call may take besides waiting, and that the last words may take.
 WAIT, GRACE, LAST = 50.0, 15.0, 15.0
+#: Seconds before the end of the waiting at which the request expires, so that nobody approves a call that is gone. Of a short
+#: time, a fifth; and no request lives longer than a month.
+EARLIER, LONGEST = 10.0, 31 * 86_400
 #: Bytes that an agent may report. Pausepoint takes no more than half of it.
 MAX_BYTES = 2_000_000
 BLOCK = 2
@@ -94,7 +97,7 @@ def _ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     until = time.monotonic() + given.give_up_after
     with desk, httpx.Client(limits=LIMITS) as http:
         for seconds in _waits(until):
-            wait = "defer" if given.defer else f"{seconds:.0f}"
+            wait = "defer" if given.defer else f"{seconds:.0f}&expires={_expiry(until - time.monotonic())}"
             url = f"{desk.base}/hooks/{given.agent}?wait={wait}"
             headers = {**desk.headers, "Content-Type": "application/json"}
             response = _post(http, url, body, headers, seconds, min(until, time.monotonic() + given.patience))
@@ -102,6 +105,10 @@ def _ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
             if given.defer or response.headers.get(STATUS) != "pending":
                 return answer
     return answer
+
+
+def _expiry(left: float) -> int:
+    return int(min(LONGEST, max(1, left - min(EARLIER, left / 5))))
 
 
 def _event_of(body: bytes) -> str:

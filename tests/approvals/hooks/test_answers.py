@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from approvals import actions
+from approvals.background.sweep import expire_due_requests
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Door, Verdict
 from tests.approvals.hooks import calls
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, decide, only
+from tests.support.desk.requests import PAST
 from tests.support.machine import Machine, Reply
 from tests.support.people import alice, bob
 
@@ -152,12 +157,31 @@ def test_nothing_of_a_deferred_call_waits_and_the_resumed_call_gets_the_stored_d
     assert (heard["permissionDecision"], heard["updatedInput"], ApprovalRequest.objects.count()) == ("allow", EDITED, 1)
 
 
-def test_a_call_that_is_cancelled_or_expires_is_denied_in_words():
+def test_a_call_that_is_cancelled_is_denied_in_words():
     agent = Machine(alice())
     agent.post(CLAUDE_CODE + NOW, BASH)
     actions.cancel(only().pk, by=agent.key.user, via=Door.DASHBOARD, comment="Never mind")
     heard = output(agent.post(CLAUDE_CODE + NOW, BASH), BASH)
     assert heard["permissionDecisionReason"] == "This call was cancelled: Never mind. Do not repeat it."
+
+
+def test_a_call_that_is_waited_for_expires_so_that_nobody_approves_what_is_gone():
+    agent, longer = Machine(alice()), BASH | {"tool_use_id": "toolu_0002"}
+    before = timezone.now()
+    agent.post(CLAUDE_CODE + NOW, BASH)
+    agent.post(f"{CLAUDE_CODE}{NOW}&expires=3600", longer)
+    lived = [one.deadline_at - before for one in ApprovalRequest.objects.order_by("deadline_at")]
+    assert [found // timedelta(minutes=1) for found in lived] == [9, 60]
+    ApprovalRequest.objects.update(deadline_at=PAST)
+    expire_due_requests()
+    heard = output(agent.post(CLAUDE_CODE + NOW, BASH), BASH)
+    assert heard["permissionDecisionReason"] == "Nobody decided in time, so this call was not run."
+
+
+@pytest.mark.parametrize(("body", "wait"), [(BASH, DEFER), (calls.PERMISSION, NOW), (calls.ELICITATION, NOW)])
+def test_a_call_that_can_be_asked_about_again_has_no_deadline(body, wait):
+    Machine(alice()).post(CLAUDE_CODE + wait, body)
+    assert only().deadline_at is None
 
 
 def test_a_question_is_asked_with_its_options_and_answered_in_the_input():

@@ -92,6 +92,9 @@ def test_what_an_agent_cannot_express_is_refused():
     for address, body, wait in refused:
         reply = agent.post(address + wait, body)
         assert (reply.refusal, list(reply.body["errors"])) == ((422, "invalid"), ["wait"]), (body, wait)
+    for expires in ("0", "2678401", "1.5", "-1", "soon", ""):
+        reply = agent.post(f"{CLAUDE_CODE}?expires={expires}", BASH)
+        assert (reply.refusal, list(reply.body["errors"])) == ((422, "invalid"), ["expires"]), expires
     reply = agent.post(CODEX, CODEX_BASH | {"hook_event_name": "Elicitation"})
     assert (reply.refusal, ApprovalRequest.objects.count()) == ((422, "invalid"), 0)
 

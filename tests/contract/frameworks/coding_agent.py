@@ -8,6 +8,7 @@ import subprocess
 import uuid
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.contract.frameworks import environments
 from tests.contract.frameworks.conftest import SOON, people
@@ -94,10 +95,20 @@ class CodingAgent:
         data: dict[str, Any] = json.loads(line)["data"]
         return data
 
+    def made(self, **filters: str) -> list[dict[str, Any]]:
+        """The requests that this project has made."""
+        query = urlencode({"limit": "200", **filters})
+        found = [self.whole(one) for one in self.approver.send("GET", f"/requests?{query}").body["items"]]
+        return [one for one in found if (one["context"] or {}).get("directory") == str(self.project)]
+
     def requests(self) -> int:
         """How many requests this project has made."""
-        found = self.approver.send("GET", "/requests?limit=200").body["items"]
-        return sum((self.whole(one)["context"] or {}).get("directory") == str(self.project) for one in found)
+        return len(self.made())
+
+    def late(self) -> int:
+        """What somebody gets who approves the only request when it has expired."""
+        (expired,) = self.made(status="expired")
+        return self.approver.send("POST", f"/requests/{expired['id']}/decision", {"verdict": "approve"}).status
 
     @property
     def files(self) -> set[str]:

@@ -26,6 +26,7 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 SOON = 120
+TOO_LATE = "Nobody decided in time, so this call was not run."
 WORDS = "Pausepoint could not be asked, so this was not run. "
 
 
@@ -86,12 +87,14 @@ def test_a_call_waits_over_repeated_calls_of_one_request_and_prints_the_decision
     assert (code, json.loads(out)["hookSpecificOutput"]["permissionDecision"], errors) == (0, "allow", "")
 
 
-def test_nobody_decides_in_time_and_the_answer_is_closed(asker, decider):
+def test_nobody_decides_in_time_and_nobody_can_approve_the_call_any_more(asker, decider):
     hook = started(asker.server.address, asker.key, "--give-up-after", "5s")
     call = report(hook)
     code, out, _errors = ended(hook)
-    assert (code, json.loads(out)["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")
-    assert waiting(decider, call)["status"] == "pending"
+    said = json.loads(out)["hookSpecificOutput"]
+    assert (code, said["permissionDecision"], said["permissionDecisionReason"]) == (0, "deny", TOO_LATE)
+    (asked,) = decider.send("GET", f"/requests?status=expired&thread={call['session_id']}").body["items"]
+    assert decider.send("POST", f"/requests/{asked['id']}/decision", {"verdict": "approve"}).status == 410
 
 
 def test_deferring_and_tools_that_are_not_gated_are_answered_at_once(asker):

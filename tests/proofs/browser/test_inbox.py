@@ -237,16 +237,6 @@ def test_request_page_is_decided_by_keyboard(windows, people, server, asked):
     assert status(server, request) == "rejected"
 
 
-def test_key_does_nothing_right_after_a_change(windows, people, server, asked):
-    request = asked[1]()
-    page = windows.open(people("admin"), f"/requests/{request}/")
-    people("approver").decide(request, verdict="reject")
-    page.locator(".outcome").wait_for()
-    page.keyboard.press("a")
-    announced(page, "This request has just changed. Look at it, then press again.")
-    assert status(server, request) == "rejected"
-
-
 def test_decision_elsewhere_changes_the_row_in_place_and_blocks_the_next_key(windows, people, server, asked):
     word, ask = asked
     first, second = ask(), ask()

@@ -54,6 +54,16 @@ def test_no_key_decides_an_unknown_outcome(windows, people, server):
     assert page.locator("#detail-body .verdicts").is_visible()
 
 
+def test_key_does_nothing_right_after_a_change(windows, people, server, asked):
+    request = asked[1]()
+    page = windows.open(people("admin"), f"/requests/{request}/")
+    people("approver").decide(request, verdict="reject")
+    page.locator(".outcome").wait_for()
+    page.keyboard.press("a")
+    announced(page, "This request has just changed. Look at it, then press again.")
+    assert status(server, request) == "rejected"
+
+
 @pytest.mark.parametrize("scripted", [True, False], ids=["javascript", "plain"])
 def test_bulk_decision_shows_each_outcome(windows, people, server, asked, scripted):
     word, ask = asked

@@ -135,6 +135,16 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")
 
 
+@pytest.mark.shows("claude-code", "expire")
+def test_a_call_that_nobody_decides_in_time_expires_and_cannot_be_approved_any_more(claude):
+    settings = claude.project / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace("hooks/claude-code", "hooks/claude-code?expires=1"))
+    claude.run(bash(1, "touch one"))
+    heard, last = claude.results()
+    assert "Nobody decided in time, so this call was not run." in heard["toolu_1"], heard
+    assert (last["result"], claude.late(), claude.files) == ("done", 410, set())
+
+
 @pytest.mark.shows("claude-code", "once", "crash")
 def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed(claude):
     claude.connect("--defer")

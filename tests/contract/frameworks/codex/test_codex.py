@@ -63,11 +63,11 @@ def codex(desk: Server, tmp_path: Path, model: ResponsesServer) -> Codex:
     return found
 
 
-def impatient(codex: Codex) -> None:
-    """Let the hook give up early where the server is gone."""
+def impatient(codex: Codex, option: str = "--patience 1s") -> None:
+    """Let the hook give up early, by default where the server is gone."""
     text = codex.config.read_text()
-    codex.config.write_text(text.replace("hook codex", "hook codex --patience 1s"))
-    assert "--patience" in tomllib.loads(codex.config.read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    codex.config.write_text(text.replace("hook codex", f"hook codex {option}"))
+    assert option in tomllib.loads(codex.config.read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
 
 
 @pytest.mark.shows("codex", "approve", "edit", "reject", "cancel", "once", "crash")
@@ -97,6 +97,15 @@ def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_ke
     codex.run(shell("call_five", "touch five"), PAUSEPOINT_KEY=key)
     codex.ended()
     assert (codex.files, codex.requests()) == ({"one", "changed", "five"}, 4)
+
+
+@pytest.mark.shows("codex", "expire")
+def test_a_command_that_nobody_decides_in_time_expires_and_cannot_be_approved_any_more(codex):
+    impatient(codex, "--give-up-after 5s")
+    codex.run(shell("call_1", "touch one"))
+    codex.ended()
+    assert "Nobody decided in time, so this call was not run." in codex.model.outputs["call_1"]
+    assert (codex.late(), codex.files) == (410, set())
 
 
 def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_command(tmp_path, model):
