@@ -18,7 +18,7 @@
   const isSplit = () => page.classList.contains("split") && wide.matches;
   const card = () => body.querySelector(`[id="request-${current}"]`);
 
-  let current = "", loaded = "", asked = null, openedItself = 0;
+  let current = "", loaded = "", asked = null, openedItself = 0, outdated = false;
   const decided = new Set();
 
   // --- Open a request. What was open stays until the next one is here; a form with unsent input is only put aside.
@@ -45,6 +45,7 @@
   async function load(id, focus, itself) {
     asked?.abort();
     asked = new AbortController();
+    outdated = false;
     body.inert = true;
     body.setAttribute("aria-busy", "true");
     let html = "", words = "";
@@ -59,11 +60,17 @@
       words = gettext("The server does not respond. Try again in a moment.");
     }
     if (current !== id) return;
+    if (html && outdated) return load(id, focus, itself);
     putAside();
     if (words) body.replaceChildren(problem(words));
     else htmx.swap(body, html, { swapStyle: "innerHTML" }, { select: "#request-detail" });
     finish(id, focus, itself);
   }
+
+  // A push about a request that is on its way here finds nothing to change, and what arrives may be older than it.
+  document.addEventListener("htmx:wsBeforeMessage", (event) => {
+    if (current && event.detail.message.includes(current)) outdated = true;
+  });
 
   function problem(words) {
     const line = document.createElement("p");

@@ -12,12 +12,17 @@ from django.utils import timezone
 from approvals.models import Decision
 from approvals.queries.insights import figures
 from approvals.states import Kind, Verdict
-from tests.approvals.queries.test_insights import past, total
+from tests.approvals.queries.test_insights import NOW, past, total
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
 
 
 def sheet_of(client: Client, days: int) -> list[dict[str, str]]:

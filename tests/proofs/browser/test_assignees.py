@@ -23,6 +23,10 @@ window.Notification = new Proxy(window.Notification, {
 });
 Object.defineProperty(Document.prototype, "hidden", { configurable: true, get: () => window.away === true });
 """
+#: Whether the page was pushed something about this request.
+TOLD = """id => document.addEventListener("htmx:wsBeforeMessage", event => {
+  window.told ||= event.detail.message.includes(id);
+})"""
 
 
 def row(page, request: str):
@@ -72,6 +76,21 @@ def test_reassigning_asks_for_confirmation_and_the_former_assignee_sees_it(windo
     says(bob, request, r"^\s*Assigned to admin")
     says(other, request, r"^\s*Assigned to you")
     assert asked == ["This is assigned to approver. Assign it to you instead?"]
+
+
+def test_request_that_changes_while_it_is_loaded_is_loaded_again(windows, people):
+    _, request = people("requester").pause("Please refund order 906, 500 euros")
+    page = windows.open(people("approver"))
+    held = []
+    page.route(f"**/requests/{request}/", lambda route: held.append(route), times=1)
+    with page.expect_request(f"**/requests/{request}/"):
+        row(page, request).locator(".row-title").click()
+    before = held[0].fetch()
+    page.evaluate(TOLD, request)
+    people("admin").post(f"/requests/{request}/claim/")
+    page.wait_for_function("() => window.told")
+    held[0].fulfill(response=before)
+    says(page, request, r"^\s*Assigned to admin")
 
 
 def test_claim_shows_in_the_chat_too(windows, people):

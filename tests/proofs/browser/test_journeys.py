@@ -237,7 +237,7 @@ def fresh(tmp_path: Path):
         yield server
 
 
-def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(windows, fresh):
+def test_a_newcomer_gets_from_an_empty_database_to_the_first_answer(fresh, windows):
     page = windows.stranger(fresh, **CLIPBOARD)
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill("pausepoint")

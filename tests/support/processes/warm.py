@@ -54,7 +54,6 @@ LIBRARIES = (
     "django.views.debug",
     "django.views.generic",
     "httpx",
-    "jinja2",
     "jsonschema",
     "markdown_it",
     "nh3",
