@@ -72,6 +72,8 @@ def impatient(codex: Codex, option: str = "--patience 1s") -> None:
 
 @pytest.mark.shows("codex", "approve", "edit", "reject", "cancel", "once", "crash")
 def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_key_says_so(codex, desk):
+    # The server may take its time to start again.
+    impatient(codex, "--patience 2m")
     codex.run(*(shell(f"call_{name}", f"touch {name}") for name in ("one", "two", "three", "four")))
     first = codex.waiting(command="touch one")
     assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Codex")
