@@ -29,8 +29,7 @@ def server(
     folder = tmp_path_factory.mktemp("claude")
     given = {"HITL_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": claude.url}
     # Its answers can be given once: a slow machine must not make the server ask again.
-    patience = {"HITL_MODEL_PATIENCE": "1800"}
-    with Server(folder, HITL_MODEL="claude-sonnet-4-6", **given, **patience) as running:
+    with Server(folder, HITL_MODEL="claude-sonnet-4-6", HITL_MODEL_PATIENCE="1800", **given) as running:
         yield running
 
 

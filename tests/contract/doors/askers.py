@@ -32,8 +32,8 @@ def client(remote: Remote, tool: str) -> bool:
 def mcp(remote: Remote, tool: str) -> bool:
     """`request_approval` of an MCP client, and `check_request` for as long as it says that nobody has decided."""
     found = call_tool(remote, "request_approval", action=tool, input={"amount": 120})
-    while found["status"] == "pending":
-        found = call_tool(remote, "check_request", request_id=found["request_id"])
+    if found["status"] == "pending":
+        found = _ended(remote, found["request_id"])
     return bool(found["status"] == "approved")
 
 
@@ -49,9 +49,7 @@ def codex(remote: Remote, tool: str) -> bool:
 
 def check(remote: Remote, request: str) -> str:
     """Who has decided a request, as `check_request` tells an MCP client once somebody has."""
-    while (found := call_tool(remote, "check_request", request_id=request))["status"] == "pending":
-        continue
-    return str(found["by"])
+    return str(_ended(remote, request)["by"])
 
 
 def call_tool(remote: Remote, name: str, **arguments: Any) -> dict[str, Any]:
@@ -65,6 +63,13 @@ def call_tool(remote: Remote, name: str, **arguments: Any) -> dict[str, Any]:
     connection.close()
     (*_, last) = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith(("data: {", "{"))]
     found: dict[str, Any] = json.loads(last)["result"]["structuredContent"]
+    return found
+
+
+def _ended(remote: Remote, request: str) -> dict[str, Any]:
+    """What `check_request` tells about a request once it has ended."""
+    while (found := call_tool(remote, "check_request", request_id=request))["status"] == "pending":
+        continue
     return found
 
 
