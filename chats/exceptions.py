@@ -68,6 +68,18 @@ class ApprovalPending(Refusal):
         return {"requests": asked}
 
 
+class QuestionChanged(Refusal):
+    """The page on which a message was written named another question than the one that waits, or none waits any more."""
+
+    code = "question_changed"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("The question has changed since you wrote this. Read what is asked now, then send it again.")
+        )
+
+
 class BadMessage(Refusal):
     code = "bad_message"
     status = 422

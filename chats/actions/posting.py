@@ -31,6 +31,7 @@ from chats.exceptions import (
     ChatPruned,
     HistoryDiffers,
     MessageKnown,
+    QuestionChanged,
     TurnRunning,
     UnknownMessage,
 )
@@ -72,12 +73,16 @@ def post_message(
     context: Mapping[str, Any] | None = None,
     files: Sequence[SentFile] = (),
     instead: bool = False,
+    answers: str | None = None,
 ) -> Arrival:
     """Start a turn with a person's message, or answer the one pending question if it takes text and offers no options.
 
     `context` is checked JSON that their page sent along. It is stored with a new message, but not with an answer.
     With `instead`, stop a suspended turn first and cancel its requests: the message is never an answer.
-    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending.
+    `answers` is the id of the question that the person's page named, or "" if it named none; then nothing else is answered.
+    None is of a client that names no question.
+    Raises ChatNotFound (only the owner writes in a chat), ChatPruned, BadMessage, BadFile, TurnRunning, ApprovalPending,
+    QuestionChanged.
     """
     text = clean_text(text.strip())
     _check_texts([text], files)
@@ -87,11 +92,13 @@ def post_message(
             _stop_suspended(locked, by=by, via=via)
         current = queries.unfinished_turn(locked)
         if current is None:
+            if answers and not instead:
+                raise QuestionChanged
             return Arrival(_begin(locked, uuid4().hex, [text] if text else [], agent, via, context, files))
     if files:
         raise BadFile(_("An answer cannot have files. Answer in words, or wait for the assistant to finish."))
     # Outside the transaction, so that a refusal does not roll back an expiry.
-    return Arrival(current, _answer_open_question(current, text, by, via))
+    return Arrival(current, _answer_open_question(current, text, by, via, answers))
 
 
 def add_user_message(
@@ -221,10 +228,10 @@ def _refuse_unfinished(chat: Chat) -> None:
     raise ApprovalPending(waiting) if current.state == TurnState.SUSPENDED and waiting else TurnRunning
 
 
-def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> ApprovalRequest:
+def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door, answers: str | None) -> ApprovalRequest:
     """Answer the turn's only pending request, if it is a question that takes text and has no options.
 
-    Raises ApprovalPending for any other requests, TurnRunning without one.
+    Raises ApprovalPending for any other requests, TurnRunning without one, QuestionChanged if `answers` names another.
     """
     if turn.state != TurnState.SUSPENDED:
         raise TurnRunning
@@ -232,5 +239,7 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door) -> Approv
     question = queries.question_for_message(by, waiting)
     if question is None:
         raise ApprovalPending(waiting) if waiting else TurnRunning
+    if answers not in {None, str(question.pk)}:
+        raise QuestionChanged
     desk.decide(question.pk, Answer(Verdict.RESPOND, answer=text), by=by, via=via, seen=question)
     return question

@@ -124,8 +124,16 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
     text = _text(request)
     try:
         files = _files(request)
-        agent, instead = agent_named(found.agent), request.POST.get("instead") == "stop"
-        actions.post_message(found, text, by=request.user, agent=agent, via=Door.CHAT, files=files, instead=instead)
+        actions.post_message(
+            found,
+            text,
+            by=request.user,
+            agent=agent_named(found.agent),
+            via=Door.CHAT,
+            files=files,
+            instead=request.POST.get("instead") == "stop",
+            answers=request.POST.get("answers"),
+        )
     except ChatNotFound:
         raise
     except Refusal as refusal:

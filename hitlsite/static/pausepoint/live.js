@@ -61,6 +61,7 @@
     const sending = shown.querySelector(".htmx-request") !== null && fresh.dataset.version !== undefined;
     // Replacing a decided card would take the focus from its outcome.
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
+    if (shown.id === "composer-state") keepQuestion(shown, fresh);
     if (fresh.dataset.insertOnly !== undefined || sending || stays) event.detail.shouldSwap = false;
     // Keep open details open.
     const folds = "details:not([hx-preserve] details)";
@@ -75,6 +76,12 @@
       queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome"))?.focus());
     }
   });
+
+  // What was written as the answer to one question does not become the answer to the next: the server refuses it once.
+  function keepQuestion(shown, fresh) {
+    const before = shown.querySelector("[name=answers]"), next = fresh.querySelector("[name=answers]");
+    if (before.value && document.getElementById("text").value.trim()) next.value = before.value;
+  }
 
   // When someone else decides, the card keeps its height, so that no other card moves below a pointer.
   // Use a style sheet: htmx would copy a style attribute, and the content security policy forbids it.

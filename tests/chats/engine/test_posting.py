@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.states import Door
+from approvals.states import Door, Verdict
 from chats import actions
 from chats.agent.demo import support
-from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageKnown, TurnRunning
+from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageKnown, QuestionChanged, TurnRunning
 from chats.models import Chat, Message, Turn
 from tests.support import people
 from tests.support.chats.scenes import SHIPPING, asked
-from tests.support.chats.turns import converse, make_chat, say
+from tests.support.chats.turns import converse, decide, make_chat, run, say
 from tests.support.desk.pressing import HTMX, browser
 from tests.support.markup import parse
 
@@ -98,6 +98,33 @@ def test_the_page_keeps_a_refused_message_and_names_the_request(multiple):
     composer = parse(answer.text).find("form", id="composer")[0]
     assert (answer.status_code, composer.find("textarea")[0].words) == (409, "And what else?")
     assert request.title in composer.find("p", class_="refusal")[0].words
+
+
+def test_a_message_written_before_a_question_does_not_answer_it():
+    owner = people.alice()
+    chat, request = asked(owner, "askHuman", {"question": "Which account?"})
+    client, address = browser(owner), f"{chat.get_absolute_url()}messages/"
+    refused = client.post(address, {"text": "Thank you!", "answers": ""}, headers=HTMX)
+    request.refresh_from_db()
+    assert (refused.status_code, request.status) == (409, "pending")
+    composer = parse(refused.text).find("form", id="composer")[0]
+    assert "has changed since you wrote this" in composer.find("p", class_="refusal")[0].words
+    # What came back names the question and keeps the text; sent again, it is the answer.
+    fields = {field.attributes["name"]: field.attributes["value"] for field in composer.find("input", name="answers")}
+    sent = client.post(address, {"text": composer.find("textarea")[0].text} | fields, headers=HTMX)
+    request.refresh_from_db()
+    assert (sent.status_code, request.decision.answer) == (200, "Thank you!")
+
+
+def test_an_answer_to_a_question_that_a_colleague_answered_is_neither_a_message_nor_another_answer():
+    chat, request = asked(owner := people.alice(), "askHuman", {"question": "Which account?"})
+    other, _second = asked(owner, "askHuman", {"question": "Which branch?"})
+    decide(request, owner, Verdict.RESPOND, answer="The first")
+    run(chat.turns.get())
+    for place in (chat, other):
+        with pytest.raises(QuestionChanged):
+            actions.post_message(place, "The second", by=owner, agent=support, via=Door.CHAT, answers=str(request.pk))
+    assert (chat.turns.count(), other.turns.get().state) == (1, "suspended")
 
 
 def test_a_public_id_names_one_chat_per_owner():

@@ -179,6 +179,26 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     assert chat.input_value("#composer textarea") == "Hurry up!"
 
 
+def test_what_was_written_as_an_answer_is_not_sent_as_anything_else(windows, people):
+    windows.tolerate(" 409 ")
+    chat = ask(windows, people, "ask human")
+    wait_for_state(chat, "suspended")
+    chat.fill("#composer textarea", "Keep it.")
+    colleague = windows.open(
+        people("approver"), chat.locator(".request").get_by_role("link").first.get_attribute("href")
+    )
+    colleague.get_by_role("button", name="Offer a free return").click()
+    wait_for_state(chat, "completed")
+    chat.press("#composer textarea", "Enter")
+    refusal = chat.locator("#composer .refusal")
+    refusal.wait_for()
+    assert (
+        refusal.inner_text()
+        == "The question has changed since you wrote this. Read what is asked now, then send it again."
+    )
+    assert (chat.input_value("#composer textarea"), chat.locator(".message.user").count()) == ("Keep it.", 1)
+
+
 def test_message_that_could_not_be_sent_stays_in_its_field(windows, people):
     windows.tolerate(" 403 ")
     chat = ask(windows, people, "hello")
