@@ -17,7 +17,7 @@ logger = logging.getLogger("pausepoint")
 AnyDesk = Desk | AsyncDesk
 
 #: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
-MAX_CALL_ID, MAX_TITLE = 200, 200
+MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
 #: Characters of an output that is reported; the rest is for the model only.
 MAX_OUTPUT = 20_000
 
@@ -49,7 +49,8 @@ class ToolCall:
 
     def question(self) -> Asked:
         """Return the fields of a request that asks what the input of the call asks; its `options` are offered."""
-        asked: Asked = {**self._of_thread(), "kind": "question", "tool_call_id": self.key}
+        _, message = title_and_message(self.question_text)
+        asked: Asked = {**self._of_thread(), **message, "kind": "question", "tool_call_id": self.key}
         options = self.input.get("options")
         if isinstance(options, list) and options and all(isinstance(option, str) for option in options):
             asked["options"] = options
@@ -62,9 +63,14 @@ class ToolCall:
 
     @property
     def question_title(self) -> str:
+        """The title of the question. `question` has the whole text where the title is not all of it."""
+        return title_and_message(self.question_text)[0]
+
+    @property
+    def question_text(self) -> str:
         """The text of the question: the first text of the input."""
         texts = (value for value in self.input.values() if isinstance(value, str) and value.strip())
-        return shortened(next(texts, f"{self.name} needs an answer."), MAX_TITLE)
+        return next(texts, f"{self.name} needs an answer.")
 
     def _of_thread(self) -> Asked:
         asked: Asked = {}
@@ -78,6 +84,14 @@ class ToolCall:
 def same_input(one: Any, other: Any) -> bool:
     """Return whether two inputs are the same JSON; unlike in Python, `true` is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def title_and_message(text: str, *more: str) -> tuple[str, Asked]:
+    """Return a title, and a message with `more` texts, first the whole text unless the title is all of it."""
+    first, *rest = text.strip().splitlines() or [""]
+    whole = text if rest or len(first) > MAX_TITLE else ""
+    message = shortened("\n\n".join(filter(None, (whole, *more))), MAX_MESSAGE)
+    return shortened(first, MAX_TITLE), {"message": message} if message else {}
 
 
 def shortened(text: str, limit: int) -> str:

@@ -25,10 +25,9 @@ async def can_use_tool(
     call = ToolCall(name, context.tool_use_id or "", input, agent="Claude Code")
     if name == QUESTIONS:
         return await _answer(desk, call)
-    asked: dict[str, Any] = {**call.approval()}
-    if reason := context.description or context.decision_reason:
-        asked["message"] = reason
-    outcome = await calls.await_human(desk, calls.shortened(context.title or call.title, calls.MAX_TITLE), **asked)
+    reason = context.description or context.decision_reason or ""
+    title, message = calls.title_and_message(context.title or call.title, reason)
+    outcome = await calls.await_human(desk, title, **{**call.approval(), **message})
     if not outcome.approved:
         return PermissionResultDeny(message=calls.refusal(outcome))
     # Always sent, because it replaces the input as a whole.
@@ -49,9 +48,11 @@ async def _put(desk: AnyDesk, call: ToolCall, place: int, question: dict[str, An
     options = [
         {name: option[name] for name in ("label", "description") if option.get(name)} for option in question["options"]
     ]
+    title, message = calls.title_and_message(question["question"])
     return await calls.await_human(
         desk,
-        calls.shortened(question["question"], calls.MAX_TITLE),
+        title,
+        **message,
         kind="question",
         options=options,
         multiple=bool(question.get("multiSelect")),

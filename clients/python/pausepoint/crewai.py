@@ -147,7 +147,9 @@ class DeskFeedback:
         return flow_class.from_pending(flow_id, persistence=persistence).resume(_feedback(outcome, context))
 
     def _ask(self, context: PendingFeedbackContext, key: str) -> dict[str, Any]:
+        title, message = calls.title_and_message(context.message)
         asked: Asked = {
+            **message,
             "kind": "question",
             "context": json.loads(json.dumps(context.method_output, default=str)),
             "thread_id": calls.shortened(context.flow_id, 200),
@@ -156,7 +158,6 @@ class DeskFeedback:
         if context.emit:
             # No free text: CrewAI would let a model guess which outcome it means.
             asked["options"] = list(context.emit)
-        title = calls.shortened(context.message, calls.MAX_TITLE)
         return self.desk.ask(title, idempotency_key=key, **{**asked, **self.asked})
 
     def _repeatable_key(self, context: PendingFeedbackContext) -> str:

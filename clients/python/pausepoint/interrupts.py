@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pausepoint import calls
-from pausepoint.calls import MAX_TITLE, ToolCall, shortened
+from pausepoint.calls import ToolCall, shortened, title_and_message
 from pausepoint.desk import Asked, DeskError, Outcome
 
 #: What is allowed where LangChain says nothing.
@@ -159,7 +159,8 @@ def _human_interrupt(value: Mapping[str, Any], key: _Key, place: int) -> Questio
     question = not config.get("allow_accept") and not config.get("allow_edit")
     fields = call.question() if question else call.approval()
     if description := value.get("description"):
-        fields["message"] = str(description)
+        _, message = title_and_message(call.question_text if question else "", str(description))
+        fields.update(message)
 
     def told(outcome: Outcome) -> dict[str, Any]:
         if outcome.approved and not outcome.edited:
@@ -193,9 +194,8 @@ def _plain(value: Any, schema: Any, key: _Key) -> Question:
         fields["context"] = dict(value)
         title = ToolCall("The run", "", value).question_title
     else:
-        title = shortened(str(value).strip() or "The run needs an answer.", MAX_TITLE)
-        if len(str(value)) > MAX_TITLE:
-            fields["message"] = str(value)
+        title, message = title_and_message(str(value).strip() or "The run needs an answer.")
+        fields.update(message)
     return Question(title, fields, _answer_told)
 
 

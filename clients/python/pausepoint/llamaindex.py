@@ -113,8 +113,8 @@ class _Run:
         prefix = str(event.get("prefix") or "")
         if "tool" in event:
             call = ToolCall(str(event["tool"]), key, event.get("input") or {}, self.thread_id)
-            title = calls.shortened(prefix or call.title, calls.MAX_TITLE)
-            return await calls.await_human(self.desk, title, **{**call.approval(), **self.asked})
+            title, message = calls.title_and_message(prefix or call.title)
+            return await calls.await_human(self.desk, title, **{**call.approval(), **message, **self.asked})
         call = ToolCall("ask_human", key, {"question": prefix, "options": event.get("options")}, self.thread_id)
         return await calls.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
 

@@ -107,9 +107,18 @@ def test_an_agent_inbox_gets_its_own_words(config, made, answer):
     assert inbox(**config).value([made]) == [answer]
 
 
+def test_a_long_question_of_an_inbox_is_shown_whole_before_its_description():
+    action = {"action": "ask", "args": {"question": "x" * 300}}
+    request = {"action_request": action, "config": {"allow_respond": True}}
+    (bare,), (described,) = pause(request).questions, pause(request | {"description": "Why"}).questions
+    assert (bare.title, bare.fields["message"]) == ("x" * 199 + "…", "x" * 300)
+    assert described.fields["message"] == "x" * 300 + "\n\nWhy"
+
+
 @pytest.mark.parametrize(("value", "title", "fields"), [
     ("Which colour?", "Which colour?", {"kind": "question"}),
     ("x" * 300, "x" * 199 + "…", {"kind": "question", "message": "x" * 300}),
+    ("Send?\nTo ada.", "Send?", {"kind": "question", "message": "Send?\nTo ada."}),
     ({"draft": {"a": 1}, "question": "Good?"}, "Good?",
      {"kind": "question", "context": {"draft": {"a": 1}, "question": "Good?"}}),
     (None, "None", {"kind": "question"}),

@@ -13,7 +13,7 @@ from tests.support.anthropic_server import KEY, AnthropicServer, says, text, too
 pytestmark = pytest.mark.server
 
 QUESTION = {
-    "question": "Which colour?",
+    "question": "Which colour?\nOf the logo.",
     "header": "Colour",
     "multiSelect": False,
     "options": [{"label": "Red", "description": "like a rose"}, {"label": "Blue", "description": "like the sea"}],
@@ -64,11 +64,13 @@ def test_claude_code_runs_what_was_approved_and_is_told_the_rest(agent, asking, 
     edited = {"file_path": str(tmp_path / "a.txt"), "content": "two"}
     agent.decide(write, "edit", edited_input=edited)
     agent.decide(agent.waiting(1)["Bash"], "reject", comment="Not this folder")
-    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="Red")
+    question = agent.waiting(1)["Which colour?"]
+    assert agent.whole(question)["message"] == QUESTION["question"]
+    agent.decide(question, "respond", answer="Red")
     found = told(asking)
     assert (tmp_path / "a.txt").read_text() == "two"
     assert found["messages"]["toolu_rm"] == "A person declined this call: Not this folder. Do not repeat it."
-    assert '"Which colour?"="Red"' in found["messages"]["toolu_ask"]
+    assert f'"{QUESTION["question"]}"="Red"' in found["messages"]["toolu_ask"]
     assert found["last"] == "done"
 
 

@@ -48,7 +48,7 @@ class Model(BaseLLM):
 
 class Refund(Flow):  # type: ignore[type-arg]
     @start()
-    @human_feedback(message="Refund 250?", emit=["approved", "rejected"], llm=Model(model="scripted"))
+    @human_feedback(message="Refund 250?\nTo the card.", emit=["approved", "rejected"], llm=Model(model="scripted"))
     def propose(self) -> dict[str, Any]:
         return program.REFUND
 

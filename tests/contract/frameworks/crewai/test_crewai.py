@@ -66,7 +66,8 @@ def test_a_tool_does_not_run_if_nobody_can_be_asked(agent):
 def test_a_killed_flow_finds_its_request_and_goes_on_with_the_outcome(agent):
     agent.command.append("flow")
     waiting = agent.killed_while_asking(1)
-    assert agent.whole(waiting["Refund 250?"])["context"] == {"order": "4711", "amount": 250}
+    asked = agent.whole(waiting["Refund 250?"])
+    assert (asked["message"], asked["context"]) == ("Refund 250?\nTo the card.", {"order": "4711", "amount": 250})
     agent.decide(waiting["Refund 250?"], "respond", answer="approved")
     assert told(agent.start()) == {"ran": [["4711", 250]], "result": "refunded 250"}
 

@@ -27,7 +27,9 @@ class Several(Workflow):
     async def propose(self, ctx: Context, ev: StartEvent) -> InputRequiredEvent | None:
         program.RAN.append("proposed")
         for name, args in (("refund", program.REFUND), ("drop", program.DROP)):
-            ctx.write_event_to_stream(InputRequiredEvent(prefix=f"May I {name}?", tool=name, input=args, id=name))
+            ctx.write_event_to_stream(
+                InputRequiredEvent(prefix=f"May I {name}?\nIt is urgent.", tool=name, input=args, id=name)
+            )
         return InputRequiredEvent(prefix="Which colour?", options=["red", "blue"], id="ask_human")
 
     @step

@@ -31,6 +31,8 @@ def test_a_step_gets_the_words_of_a_rejection_and_a_killed_run_finds_its_request
 def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_again(agent, tmp_path):
     agent.command += ["state", str(tmp_path / "state.json")]
     waiting = agent.killed_while_asking(3)
+    refund = agent.whole(waiting["refund"])
+    assert (refund["title"], refund["message"]) == ("May I refund?", "May I refund?\nIt is urgent.")
     agent.decide(waiting["refund"], "approve")
     agent.decide(waiting["drop"], "reject", comment="No")
     agent.decide(waiting["Which colour?"], "respond", answer="red")
