@@ -19,6 +19,11 @@ Timeout = Annotated[
 ]
 Input = Annotated[dict[str, Any], Field(description="The exact input that would run.")]
 
+#: Seconds that a call of a patient tool waits, which is `permission`: Claude Code has no word for "not yet".
+PATIENCE = 3600
+#: Seconds after which its request expires: before the call ends, so that nobody approves what is gone.
+EXPIRY = PATIENCE - 10
+
 #: An action of this shape is the name of a tool; people filter and compare by it.
 _NAME = re.compile(r"[\w.:/-]{1,100}")
 _PRIORITIES: dict[str, Literal["low", "normal", "high", "critical"]] = {
@@ -119,4 +124,5 @@ class Permission(BaseModel):
             tool_name=self.tool_name,
             tool_call_id=self.tool_use_id,
             input=self.input,
+            timeout=EXPIRY * 1000,
         )

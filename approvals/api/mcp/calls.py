@@ -13,9 +13,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
-from approvals import queries
+from approvals import actions, queries
 from approvals.access.callers import Caller, Credentials, credentials_of
 from approvals.api.mcp import messages, results
+from approvals.api.mcp.arguments import PATIENCE
 from approvals.api.mcp.messages import Call, RpcError
 from approvals.api.mcp.states import CallState, StreamState, seal_call, seal_stream, unseal_call, unseal_stream
 from approvals.api.mcp.tools import TOOLS, Tool
@@ -31,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 #: Seconds that a call waits, and one that is repeated: less than the minute that some clients and proxies give one.
 WAIT, ROUND = 25.0, 45.0
-#: Seconds that a call of a patient tool waits.
-PATIENCE = 3600.0
 #: Clients repeat a call ten times at most. The last time, they get an answer instead.
 ROUNDS = 9
 #: Seconds between two signs of life while a call waits, with and without progress.
@@ -199,6 +198,9 @@ def _result(waiting: _Waiting) -> dict[str, Any]:
         raise NotAuthenticated
     caller.require(waiting.tool.scope)
     found = queries.get_request_for(caller.user, waiting.request.pk)
+    # The sweep may come a moment later than the end of the wait.
+    if found.pending and found.deadline_at is not None and actions.expire(found.pk):
+        found = queries.get_request_for(caller.user, found.pk)
     if not found.pending or not waiting.repeats:
         return _shown(waiting.tool, found)
     rounds = waiting.state.rounds if waiting.state is not None else 0

@@ -219,6 +219,17 @@ def test_the_permission_prompt_allows_what_was_approved_and_denies_the_rest():
     assert agent.call("permission", WRITE).value == {"behavior": "allow", "updatedInput": {"path": "b.txt"}}
 
 
+def test_a_permission_expires_before_its_call_ends_so_that_nobody_approves_what_is_gone():
+    agent, before = Agent(alice()), timezone.now()
+    agent.call("permission", WRITE)
+    assert timedelta(seconds=3580) < only().deadline_at - before < timedelta(seconds=3600)
+    # Nothing has swept it yet when the wait ends.
+    ApprovalRequest.objects.update(deadline_at=timezone.now() - timedelta(milliseconds=1))
+    words = "No one decided before the deadline, so this was not run."
+    assert agent.call("permission", WRITE).value == {"behavior": "deny", "message": words}
+    assert only().status == "expired"
+
+
 def test_a_rejected_permission_says_why():
     agent, decider = Agent(alice()), bob()
     agent.call("permission", WRITE | {"unknown": 1})
