@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 #: Seconds after which the agents give a hook up; Pausepoint closes its answer before that.
 TIMEOUT = 600
@@ -19,9 +19,20 @@ CLAUDE_EVENTS = ("PreToolUse", "Elicitation", "PostToolUse", "PostToolUseFailure
 REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
 #: What hooks of ours call, by which they are recognized whatever the server is.
-_OURS = re.compile(r"/api/v1/hooks/claude-code(?:\?|\Z)|\bpausepoint\b.*\bhook claude-code\b")
-BEGIN, END = "# Pausepoint: begin. `pausepoint connect --remove` removes these lines.", "# Pausepoint: end"
-_BLOCK = re.compile(rf"\n*^{re.escape(BEGIN)}$.*?^{re.escape(END)}$\n?", re.MULTILINE | re.DOTALL)
+_OURS = re.compile(r"/api/v1/hooks/claude-code(?:\?|\Z)|\bpausepoint\b.*\bhook (?:claude-code|codex)\b")
+#: The events of Codex: every call that matches, and what the calls have done.
+CODEX_EVENTS = ("PreToolUse", "PostToolUse")
+MARK = "# Pausepoint: `pausepoint connect --remove` removes these hooks."
+#: Earlier versions wrote a line before the tables and one after them. Codex adds tables above the last comment of the file, so
+#: not everything between these lines is ours.
+EARLIER_MARKS = ("# Pausepoint: begin. `pausepoint connect --remove` removes these lines.", "# Pausepoint: end")
+_MARKS = re.compile(rf"^(?:{'|'.join(map(re.escape, (MARK, *EARLIER_MARKS)))})$\n?", re.MULTILINE)
+#: A group with one hook, in the form of `_codex_table`, whatever its values are.
+_TABLES = re.compile(
+    rf"^(?P<space>\n*)\[\[hooks\.(?P<event>{'|'.join(CODEX_EVENTS)})\]\]\n(?:^(?:\w+[ \t]*=.*)?\n)*"
+    r"^\[\[hooks\.(?P=event)\.hooks\]\]\n(?:^\w+[ \t]*=.*(?:\n|\Z))*",
+    re.MULTILINE,
+)
 
 
 class CannotChange(Exception):
@@ -120,14 +131,19 @@ def _written(value: Mapping[str, Any], before: str) -> str:
 
 
 def codex_block(command: str) -> str:
-    """Return the lines for Codex. The shell turns an end of any other kind into exit code 2, which blocks."""
+    """Return the lines for Codex."""
+    return "\n".join(_codex_tables(command).values())
+
+
+def _codex_tables(command: str) -> dict[str, str]:
+    """Return the lines for each event. The shell turns an end of any other kind into exit code 2, which blocks."""
     words = "Pausepoint could not be asked, so this was not run."
     whole = f"{command} hook codex || {{ echo '{words}' >&2; exit 2; }}"
-    tables = [
-        _codex_table("PreToolUse", whole, TIMEOUT),
-        _codex_table("PostToolUse", f"{command} hook codex", REPORTING),
-    ]
-    return f"{BEGIN}\n{chr(10).join(tables)}{END}\n"
+    before, after = CODEX_EVENTS
+    return {
+        before: f"{MARK}\n{_codex_table(before, whole, TIMEOUT)}",
+        after: _codex_table(after, f"{command} hook codex", REPORTING),
+    }
 
 
 def _codex_table(event: str, command: str, timeout: int) -> str:
@@ -143,23 +159,72 @@ def _codex_table(event: str, command: str, timeout: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+class CodexConfig(NamedTuple):
+    """What a `config.toml` says: our hooks, each with its event and its group, and everything else."""
+
+    ours: list[tuple[str, dict[str, Any]]]
+    others: dict[str, Any]
+
+
 def codex_config(text: str, command: str) -> str:
-    """Return a `config.toml` with our hook at its end."""
-    _check_toml(text)
-    rest, block = codex_config_without(text), codex_block(command)
-    found = f"{rest.rstrip(chr(10))}\n\n{block}" if rest.strip() else block
-    _check_toml(found, "its hooks are written in a form that cannot be added to")
-    return found
+    """Return a `config.toml` with our hooks: where they were, or at its end."""
+    return _codex_changed(text, _codex_tables(command))
 
 
 def codex_config_without(text: str) -> str:
-    """Return a `config.toml` without our hook; empty if there is nothing else in it."""
-    found = _BLOCK.sub("\n", text).lstrip("\n") if BEGIN in text else text
+    """Return a `config.toml` without our hooks; empty if there is nothing else in it."""
+    return _codex_changed(text, {})
+
+
+def _codex_changed(text: str, tables: Mapping[str, str]) -> str:
+    """Return the text with `tables` in place of our hooks. Raise CannotChange if that would change anything else."""
+    before, wanted = _codex_read(text, "it is not TOML"), _codex_read("\n".join(tables.values()), "")
+    if before.ours == wanted.ours and (tables or not _MARKS.search(text)):
+        return text
+    left = dict(tables)
+
+    def replaced(found: re.Match[str]) -> str:
+        # In the same place, because Codex trusts hooks by their places: those of others stay trusted.
+        if not _is_ours_alone(found[0]):
+            return found[0]
+        new = left.pop(found["event"], "")
+        return new and found["space"] + new
+
+    found = _TABLES.sub(replaced, _MARKS.sub("", text)).lstrip("\n")
+    if left:
+        found = "\n".join([*([found.rstrip("\n") + "\n"] if found.strip() else []), *left.values()])
+    words = "its hooks are written in a form that cannot be changed"
+    if _codex_read(found, words) != CodexConfig(wanted.ours, before.others):
+        raise CannotChange(words)
     return found if found.strip() else ""
 
 
-def _check_toml(text: str, words: str = "it is not TOML") -> None:
+def _codex_read(text: str, words: str) -> CodexConfig:
+    """Return what the text says. Raise CannotChange with these words if it is not TOML."""
     try:
-        tomllib.loads(text)
+        # Fractions as texts, because NaN would not equal itself.
+        found = tomllib.loads(text, parse_float=str)
     except tomllib.TOMLDecodeError as error:
         raise CannotChange(f"{words}: {error}") from error
+    hooks = found.get("hooks")
+    if not isinstance(hooks, dict):
+        return CodexConfig([], found)
+    lists = {event: groups for event in CODEX_EVENTS if isinstance(groups := hooks.get(event), list)}
+    ours = [
+        (event, {**group, "hooks": [hook]})
+        for event, groups in lists.items()
+        for group in groups
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list)
+        for hook in group["hooks"]
+        if _is_ours(hook)
+    ]
+    kept = {name: value for name, value in hooks.items() if name not in lists} | _without_ours(lists)
+    others = {name: value for name, value in found.items() if name != "hooks"}
+    return CodexConfig(ours, others | {"hooks": kept} if kept else others)
+
+
+def _is_ours_alone(tables: str) -> bool:
+    try:
+        return not _without_ours(tomllib.loads(tables)["hooks"])
+    except tomllib.TOMLDecodeError:
+        return False

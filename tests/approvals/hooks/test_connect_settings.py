@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pausepoint.connect_projects import search
 from pausepoint.connect_settings import (
+    EARLIER_MARKS,
+    MARK,
     CannotChange,
     claude_hook,
     claude_settings,
@@ -108,6 +110,75 @@ def test_codex_gets_a_command_that_ends_with_two_whatever_happens(before):
     assert codex_config_without(once).rstrip("\n") == before.rstrip("\n")
     behind = once + '\n[tui]\ntheme = "dark"\n'
     assert tomllib.loads(codex_config_without(behind)) == tomllib.loads(f'{before}\n[tui]\ntheme = "dark"\n')
+
+
+COMMAND = f"pausepoint --url {DESK}"
+#: What else may be in a config, some of it with words that look like ours.
+OTHERS = (
+    '[hooks.state."/home/me/.codex/config.toml:pre_tool_use:0:0"]\ntrusted_hash = "sha256:1"\n',
+    '[projects."/home/me/project"]\ntrust_level = "trusted"\n',
+    "[mcp_servers.docs]\nargs = ['[[hooks.PreToolUse]]']\nstartup_timeout_sec = nan\n",
+    '[[hooks.PreToolUse]]\nmatcher = "Bash"\n\n[[hooks.PreToolUse.hooks]]\ntype = "command"\ncommand = "./mine.sh"\n',
+    '[[hooks.PermissionRequest]]\n[[hooks.PermissionRequest.hooks]]\ntype = "command"\ncommand = "pausepoint hook codex"\n',
+    f"[notes]\ntext = '''\n# Pausepoint\n[[hooks.PostToolUse]]\n{MARK} Or not.\n'''\n",
+    "# A comment.\n",
+)
+
+
+def mine(text: str) -> tuple[list[str], dict[str, object]]:
+    """The lines of a config that say something, and what they say."""
+    # Fractions as texts, because NaN does not equal itself.
+    return [line for line in text.splitlines() if line], tomllib.loads(text, parse_float=str)
+
+
+@given(
+    others=st.lists(st.sampled_from(OTHERS), unique=True),
+    places=st.lists(st.integers(0, 3), min_size=len(OTHERS), max_size=len(OTHERS)),
+    earlier=st.booleans(),
+)
+def test_what_codex_adds_between_our_lines_stays(others, places, earlier):
+    first, last = codex_block(COMMAND).split("\n[[hooks.PostToolUse]]")
+    ours = [first, f"\n[[hooks.PostToolUse]]{last}"]
+    if earlier:
+        begin, end = EARLIER_MARKS
+        ours = [ours[0].replace(MARK, begin), ours[1], f"{end}\n"]
+    at = dict(zip(others, places, strict=False))
+    parts = [[f"\n{one}" for one in others if min(at[one], len(ours)) == place] for place in range(len(ours) + 1)]
+    before = "".join("".join(part) + own for part, own in zip(parts, [*ours, ""], strict=True))
+    alone = "".join(one for part in parts for one in part)
+
+    assert codex_config(before, COMMAND) == before
+    moved = codex_config(before, "pausepoint --url https://other.example.org")
+    assert codex_config(moved, "pausepoint --url https://other.example.org") == moved
+    assert (moved.count("https://other.example.org"), DESK in moved) == (2, False)
+    assert [mine(codex_config_without(text)) for text in (before, moved)] == [mine(alone)] * 2
+
+
+def test_hooks_of_others_keep_the_places_by_which_codex_trusts_them():
+    behind = codex_config("", COMMAND) + "\n" + OTHERS[3]
+    moved = tomllib.loads(codex_config(behind, "pausepoint --url https://other.example.org"))
+    assert [group["matcher"] for group in moved["hooks"]["PreToolUse"]] == ["*", "Bash"]
+
+
+def test_hooks_written_by_hand_and_changed_options_are_replaced():
+    once = codex_config(CONFIG, COMMAND)
+    by_hand = once.replace(f"{MARK}\n", "").replace("hook codex", "hook codex --patience 1m").replace("600", "300")
+    assert codex_config(by_hand, COMMAND).replace(f"{MARK}\n", "") == once.replace(f"{MARK}\n", "")
+    assert codex_config_without(by_hand) == CONFIG
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"hooks.PreToolUse = [{{ hooks = [{{ command = '{COMMAND} hook codex' }}] }}]\n",
+        codex_block(COMMAND) + '[[hooks.PostToolUse.hooks]]\ntype = "command"\ncommand = "./mine.sh"\n',
+        codex_block(COMMAND) + '\nstatusMessage = "Asking"\n',
+        f"[notes]\ntext = '''\n{codex_block(COMMAND)}'''\n{codex_block(COMMAND)}",
+    ],
+)
+def test_a_config_in_which_only_ours_cannot_be_removed_is_not_changed(text):
+    with pytest.raises(CannotChange, match="its hooks are written in a form that cannot be changed"):
+        codex_config_without(text)
 
 
 def test_settings_in_which_no_hook_runs_are_not_taken_for_connected():

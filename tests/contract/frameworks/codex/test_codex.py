@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pausepoint.connect_settings import EARLIER_MARKS
 
 from tests.contract.frameworks.codex.responses_server import Item, ResponsesServer, says, shell
 from tests.contract.frameworks.coding_agent import CodingAgent
@@ -142,5 +143,14 @@ def test_nothing_runs_without_a_server_without_a_valid_key_and_without_the_comma
 def test_disconnected_it_has_its_own_settings_again(codex, model):
     codex.connect("--agent", "codex")
     assert codex.config.read_text().count("hook codex") == 2
+    # Earlier versions wrote a line behind the hooks, above which Codex adds what it remembers.
+    codex.config.write_text(f"{codex.config.read_text()}{EARLIER_MARKS[1]}\n")
+    codex.start(["codex", "mcp", "add", "docs", "--", "docs-server"], {})
+    codex.ended()
+    added = codex.config.read_text()
+    assert added.index("mcp_servers.docs") < added.index(EARLIER_MARKS[1])
+    codex.connect("--agent", "codex")
+    assert codex.config.read_text() == added
     codex.connect("--agent", "codex", "--remove")
-    assert codex.config.read_text() == CONFIG.format(url=model.url)
+    own = CONFIG.format(url=model.url)
+    assert codex.config.read_text() == f'{own}\n[mcp_servers.docs]\ncommand = "docs-server"\n'
