@@ -69,6 +69,10 @@ def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, 
         return list(request_list.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
 
     changed = shared.once(("request", visibility_key(user)), read)
+    if not changed and not whole:
+        # It was assigned to somebody else: its row goes, as its card does.
+        row = render_to_string("approvals/inbox/_push_gone.html", {"pk": request_id})
+        return row + _render_count(user, shared, filters) + render_counts(user, shared)
     return render_push(user, shared, filters, changed, cards=whole)
 
 
@@ -78,17 +82,26 @@ def render_push(
     """Render these requests: their rows, their cards if the page has them open, and the counts; "" for none."""
     if not changed:
         return ""
-    # With the filter “assigned to me”, and for people who have snoozed something, no one else sees the same rows.
-    own = filters.mine or user.pk in shared.once("snoozers", snoozers)
-    visibility = user.pk if own else visibility_key(user)
-    matching = shared.once(("matching", visibility), lambda: _matching(user, filters, changed))
-    total = shared.once(("total", visibility), lambda: request_list.count_of(user, filters))
-    context = {"found_count": total, "count_limit": COUNT_LIMIT, "filters": filters, "oob": True}
+    matching = shared.once(("matching", _visibility(user, shared, filters)), lambda: _matching(user, filters, changed))
     lines = shared.once(("rows", _rights(user)), lambda: {row.request.pk: row for row in rows_for(user, changed)})
     rows = [_render_row(user, shared, lines[one.pk], matches=one.pk in matching, whole=cards) for one in changed]
-    count = shared.once(("count", total), lambda: render_to_string("approvals/inbox/_count.html", context))
     concerned = {pk for one in changed for pk in (one.requested_by_id, one.assigned_to_id)}
-    return "".join([*rows, count, render_counts(user, shared, concerned)])
+    return "".join([*rows, _render_count(user, shared, filters), render_counts(user, shared, concerned)])
+
+
+def _render_count(user: User, shared: BatchCache, filters: Filters) -> str:
+    """Render how many requests the list has."""
+    visibility = _visibility(user, shared, filters)
+    total = shared.once(("total", visibility), lambda: request_list.count_of(user, filters))
+    context = {"found_count": total, "count_limit": COUNT_LIMIT, "filters": filters, "oob": True}
+    return shared.once(("count", total), lambda: render_to_string("approvals/inbox/_count.html", context))
+
+
+def _visibility(user: User, shared: BatchCache, filters: Filters) -> Hashable:
+    """Return a key that is equal for people who see the same rows in this list."""
+    # With the filter “assigned to me”, and for people who have snoozed something, no one else sees the same rows.
+    own = filters.mine or user.pk in shared.once("snoozers", snoozers)
+    return user.pk if own else visibility_key(user)
 
 
 def _rights(user: User) -> Hashable:

@@ -74,11 +74,12 @@
     if (event.target.matches?.("details[data-fold][open]")) event.target.dataset.opened = "";
   }, true);
   document.addEventListener("submit", (event) => {
-    const folds = event.target.closest(".request")?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
+    const shown = event.target.closest(".request, .confirm");
+    const folds = shown?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
     for (const { dataset } of folds) addHidden(event.target, "opened", dataset.fold);
     // Branches that this browser has folded when the page was loaded, and that nobody opened since.
     for (const field of event.target.querySelectorAll("input[name=closed]")) field.remove();
-    const closed = event.target.closest(".request")?.querySelectorAll("details.branch[data-unseen]") ?? [];
+    const closed = shown?.querySelectorAll("details.branch[data-unseen]") ?? [];
     for (const { dataset } of closed) addHidden(event.target, "closed", dataset.branch);
   }, true);
   document.addEventListener("toggle", (event) => {

@@ -19,11 +19,6 @@
     recent.sort(([, one], [, other]) => other.at - one.at);
     try { localStorage.setItem(STORED, JSON.stringify(Object.fromEntries(recent.slice(0, MOST)))); } catch { /* Full or forbidden. */ }
   }
-  // Nothing that was typed stays in the browser of somebody who has logged out.
-  function eraseAll() {
-    try { localStorage.removeItem(STORED); } catch { /* Forbidden. */ }
-  }
-  for (const form of document.querySelectorAll("form[data-logout]")) form.addEventListener("submit", eraseAll);
 
   function change(id, act) {
     const all = read(), draft = all[id] ?? { fields: {} };
@@ -125,18 +120,21 @@
     field.readOnly = true;
     field.value = text;
     field.setAttribute("aria-label", gettext("What you typed"));
-    box.append(words, field, ...buttons(id, text, box));
+    box.append(words, field, ...buttons(id, text, shown, box));
     shown.append(box);
   }
 
-  function buttons(id, text, box) {
+  function buttons(id, text, shown, box) {
     const use = document.createElement("button"), drop = document.createElement("button");
     for (const button of [use, drop]) button.type = "button";
     use.textContent = gettext("Use as internal note");
     drop.textContent = gettext("Discard");
-    const note = document.querySelector("#notes textarea[name=text]");
-    use.hidden = !note;
+    // The notes of this request: the page may hold those of others. A push replaces them, so they are looked for again.
+    const noteOf = () => shown.closest("#request-detail, [data-kept]")?.querySelector("#notes textarea[name=text]");
+    use.hidden = !noteOf();
     use.addEventListener("click", () => {
+      const note = noteOf();
+      if (!note) return;
       note.value = [note.value, text].filter(Boolean).join("\n\n");
       note.dispatchEvent(new Event("input", { bubbles: true }));
       note.focus();

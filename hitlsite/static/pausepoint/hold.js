@@ -34,6 +34,8 @@
     stop(event);
     const data = new URLSearchParams(new FormData(form, event.submitter));
     data.set("held", "yes");
+    // The token of the page that sends it goes with it as a header: this one ends with the session.
+    data.delete("csrfmiddlewaretoken");
     hold({ id, action: form.getAttribute("action"), body: data.toString(), title: titleOf(id, shown), words: wordsOf(event.submitter), at: Date.now() });
   }, true);
 
@@ -105,19 +107,18 @@
     else announce(gettext("There is nothing to undo."));
   });
 
-  // --- Sending. A decision that arrives twice is stored once, so sending again is safe.
+  // --- Sending; returns whether it was stored. A decision that arrives twice is stored once, so sending again is safe.
   async function send(id) {
     const entry = release(id) ?? stored()[id];
-    if (!entry) return;
+    if (!entry) return false;
     store({ ...entry, sending: true });
     let answer;
     try {
       answer = await post(entry, AbortSignal.timeout(SENDING));
     } catch {
-      unsent(entry);
-      return;
+      return unsent(entry);
     }
-    await settle(entry, answer);
+    return settle(entry, answer);
   }
 
   function post({ action, body }, signal) {
@@ -136,17 +137,19 @@
     if (shown && answer.status !== 404) htmx.swap(shown, text, { swapStyle: "outerHTML" });
     if (answer.ok) {
       endLine(entry.id, `${entry.words}: ${entry.title}`, { brief: true, done: true });
-      return;
+      return true;
     }
     const parts = new DOMParser().parseFromString(text, "text/html");
     const reason = parts.querySelector(".refusal p, .problem p, p")?.textContent.trim() ?? "";
     const words = say(gettext("Not stored: %(title)s. %(reason)s"), { title: entry.title, reason });
     endLine(entry.id, words, { link: pageOf(entry), alert: true });
+    return false;
   }
 
   function unsent(entry) {
     store({ ...entry, sending: false, failed: true });
     offer(entry, say(gettext("Your decision was not sent: %(words)s, %(title)s."), entry));
+    return false;
   }
   function offer(entry, words) {
     const line = endLine(entry.id, words, { alert: true, stays: true });
@@ -167,14 +170,36 @@
       post(entry).then((answer) => { if (answer.ok) forget(id); }, () => {});
     }
   });
+  // A log-out waits for them, because nothing can be sent after it. If one was not stored, this page stays and says so.
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches?.("form[data-logout]") || !held.size) return;
+    stop(event);
+    const ids = [...held.keys()];
+    Promise.all(ids.map(send)).then((stored) => { if (stored.every(Boolean)) event.target.requestSubmit(); });
+  }, true);
   function resume() {
     for (const entry of Object.values(stored())) {
       if (held.has(entry.id)) continue;
       // Another page of this browser may be about to send it.
       const age = Date.now() - entry.at;
       if (age < FRESH && entry.sending) send(entry.id);
-      else if (age >= FRESH || entry.failed) offer(entry, say(gettext("A decision from an earlier visit was not sent: %(words)s, %(title)s."), entry));
+      else if (entry.sending) lookUp(entry);
+      else if (age >= FRESH || entry.failed) offerEarlier(entry);
     }
+  }
+  function offerEarlier(entry) {
+    offer(entry, say(gettext("A decision from an earlier visit was not sent: %(words)s, %(title)s."), entry));
+  }
+
+  // It was sent while its page was left, so no page knows whether it arrived. Too long ago to send it again unasked.
+  async function lookUp(entry) {
+    const answer = await fetch(pageOf(entry), { headers: { Accept: "text/html" } }).catch(() => undefined);
+    const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
+    const outcome = page?.querySelector(`[id="request-${entry.id}"]:not(.is-pending) .outcome p`);
+    if (!outcome) return offerEarlier(entry);
+    forget(entry.id);
+    const words = `${entry.title}: ${outcome.textContent.trim().replace(/\s+/g, " ")}`;
+    endLine(entry.id, words, { brief: true, done: true, link: pageOf(entry) });
   }
 
   // --- Somebody else was faster: their decision stands, and the held one is not sent.

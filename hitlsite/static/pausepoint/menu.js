@@ -20,6 +20,13 @@
     all.at(next % all.length).focus();
   });
 
+  // --- Nothing that was typed stays in the browser of somebody who has logged out: no draft, and no decision that was not sent.
+  menu.querySelector("form[data-logout]").addEventListener("submit", ({ target }) => {
+    for (const kind of ["drafts", "held"]) {
+      try { localStorage.removeItem(`pausepoint.${kind}.${target.dataset.logout}`); } catch { /* Forbidden. */ }
+    }
+  });
+
   // --- The theme: shown now, stored meanwhile. If it cannot be stored, the form is sent as without this script.
   const themes = menu.querySelector("[data-themes]");
 

@@ -9,16 +9,18 @@
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
   form.elements.zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-  function ask() {
-    const id = pane.current() || (pane.selected() && pane.idOf(pane.selected()));
+  function ask(id) {
     if (!id) return announce(gettext("No request is selected. Press j first."));
     if (pane.rowOf(id)?.matches(":not(.is-pending)")) return announce(gettext("Only waiting requests can be snoozed."));
     form.action = `/requests/${id}/snooze/`;
     form.dataset.request = id;
+    const title = pane.rowOf(id)?.querySelector(".row-title") ?? document.getElementById(`request-title-${id}`);
+    document.getElementById("snooze-request").textContent = title?.textContent.trim() ?? "";
     dialog.showModal();
   }
-  window.pausepoint.snooze = ask;
-  document.getElementById("detail-snooze").addEventListener("click", ask);
+  // The key acts on the selected row, as all keys do; the button in the pane on the request that is open there.
+  window.pausepoint.snooze = () => ask(pane.selected() ? pane.idOf(pane.selected()) : pane.current());
+  document.getElementById("detail-snooze").addEventListener("click", () => ask(pane.current()));
 
   dialog.addEventListener("keydown", (event) => {
     const button = /^[1-4]$/.test(event.key) && form.querySelectorAll("button[name=until]")[Number(event.key) - 1];

@@ -70,6 +70,20 @@ async def test_assignment_pushes_the_card_to_the_new_assignee_and_removes_it_fro
     assert (news.attributes["data-title"], news.attributes["data-url"]) == ("May I?", request.get_absolute_url())
 
 
+async def test_request_that_was_assigned_away_leaves_the_inbox_and_takes_only_its_own_notes_along():
+    owner, by, first, second = await run(alice), await run(bob), await run(mallory), await run(make_person, "nina")
+    request = await run(lambda: make_request(owner, Kind.QUESTION, allow_text=True, assigned_to=first))
+    async with line("/ws/requests/", first) as theirs:
+        await run(lambda: act(actions.assign, request, by, to=second, instead_of="mallory"))
+        seen = [await theirs.until("assigned to someone else"), await theirs.until("0 waiting")]
+    swaps = {
+        one.attributes.get("id", ""): one.attributes["hx-swap-oob"]
+        for one in parse("".join(seen)).inside
+        if "hx-swap-oob" in one.attributes
+    }
+    assert (swaps[f"row-{request.pk}"], swaps[""]) == ("delete", f"delete:#notes[data-version='{request.pk}']")
+
+
 async def test_note_is_pushed_to_people_who_may_read_it():
     owner, by, auditor, stranger = await run(alice), await run(bob), await run(carol), await run(mallory)
     request = await run(make_request, owner)

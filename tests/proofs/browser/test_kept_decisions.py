@@ -1,0 +1,139 @@
+"""What the browser keeps for a person: held decisions until they are stored, and text that somebody else has overtaken."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.proofs.browser.test_deliberate_decisions import FOLDED, held
+from tests.proofs.browser.test_inbox import status
+from tests.proofs.browser.test_live import card
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+LINK = """
+from pathlib import Path
+from django.contrib.auth.models import User
+from approvals.models import ApprovalRequest
+from approvals.outbound.links import confirm_link
+from approvals.states import Verdict
+person, request = User.objects.get(username="approver"), ApprovalRequest.objects.get(pk="{request}")
+Path("{place}").write_text(confirm_link(request, person, Verdict.APPROVE))
+"""
+#: The held decisions that the browser keeps, as JSON.
+KEPT = "localStorage.getItem(`pausepoint.held.${document.body.dataset.person}`)"
+
+
+@pytest.fixture
+def ask(server):
+    remote = Remote(server, "requester", ("ask", "read"))
+    return lambda title="Pay?", **changes: remote.ask(
+        title=title, tool_name="pay", **{"input": {"amount": 5}} | changes
+    )["id"]
+
+
+def log_in(page) -> None:
+    page.fill("#id_username", "approver")
+    page.fill("#id_password", "pausepoint")
+    page.click("main button")
+    page.wait_for_selector('#live[data-state="on"]')
+
+
+def test_a_log_out_sends_what_is_held_first_and_leaves_nothing_in_the_browser(windows, server, ask):
+    request = ask()
+    page = held(windows, server.person("approver"), request, 30)
+    card(page, request).locator("button[data-key=a]").click()
+    page.locator("#holds .toast").get_by_role("button", name="Undo").wait_for()
+    page.locator(".user").click()
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login/")
+    assert status(server, request) == "approved"
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('pausepoint.held'))") == []
+
+
+def test_a_decision_that_could_not_be_sent_is_sent_after_the_next_log_in(windows, server, ask):
+    windows.tolerate(" 401 ")
+    request = ask()
+    page = held(windows, server.person("approver"), request, 1)
+    page.context.clear_cookies(name="sessionid")
+    card(page, request).locator("button[data-key=a]").click()
+    line = page.locator("#holds .toast")
+    line.get_by_text("Your decision was not sent: Approve, Pay?.").wait_for()
+    assert status(server, request) == "pending"
+    page.reload()
+    log_in(page)
+    line.get_by_text("A decision from an earlier visit was not sent: Approve, Pay?.").wait_for()
+    line.get_by_role("button", name="Send now").click()
+    card(page, request).locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_a_decision_that_arrived_when_its_page_was_left_long_ago_is_not_called_unsent(windows, people, ask):
+    bob = people("approver")
+    stored, waiting = ask("Pay the first?"), ask("Pay the second?")
+    bob.decide(stored, verdict="approve")
+    page = windows.open(bob, "/insights/")
+    entries = {
+        id_: {
+            "id": id_,
+            "action": f"/requests/{id_}/decide/",
+            "body": "",
+            "title": title,
+            "words": "Approve",
+            "at": 0,
+            "sending": True,
+        }
+        for id_, title in ((stored, "Pay the first?"), (waiting, "Pay the second?"))
+    }
+    page.evaluate(f"kept => {KEPT.replace('getItem(', 'setItem(')[:-1]}, kept)", json.dumps(entries))
+    page.reload()
+    lines = page.locator("#holds .toast")
+    lines.get_by_text("Pay the first?: Approved by approver").wait_for()
+    lines.get_by_text("A decision from an earlier visit was not sent: Approve, Pay the second?.").wait_for()
+    assert list(json.loads(page.evaluate(KEPT))) == [waiting]
+
+
+def test_text_that_somebody_overtook_becomes_a_note_of_its_own_request(windows, people, server, ask):
+    word = f"notes{ask()[:8]}"
+    first, second = ask(f"First {word}?"), ask(f"Second {word}?")
+    page = windows.open(people("approver"), f"/?q={word}#{first}")
+    of = lambda request: page.locator(f"#detail-body #request-{request}")  # noqa: E731
+    of(first).get_by_placeholder("Message to the agent").fill("About the first.")
+    page.locator(f"#row-{second} .row-title").click()
+    of(second).wait_for()
+    people("admin").decide(first, verdict="reject")
+    page.locator(f"#row-{first}.is-rejected").wait_for()
+    page.locator("#detail-body .new-note textarea").fill("About the second.")
+    page.locator(f"#row-{first} .row-title").click()
+    of(first).get_by_role("button", name="Use as internal note").click()
+    assert page.locator("#detail-body .new-note textarea").input_value() == "About the first."
+    page.locator(f"#row-{second} .row-title").click()
+    of(second).wait_for()
+    assert page.locator("#detail-body .new-note textarea").input_value() == "About the second."
+
+
+def test_parts_that_were_opened_on_the_page_of_a_mail_count_as_seen(windows, people, server, ask, tmp_path):
+    request = ask(**FOLDED)
+    server.run(LINK.format(request=request, place=tmp_path / "link"))
+    address = (tmp_path / "link").read_text()
+    page = windows.open(people("approver"), address[address.index("/requests/") :])
+    page.get_by_text("20 more values").click()
+    page.get_by_text("all 1,400 characters").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.locator(".outcome").wait_for()
+    assert status(server, request) == "approved"
+
+
+def test_the_snooze_key_acts_on_the_selected_row_and_says_which(windows, people, ask):
+    word = f"snooze{ask()[:8]}"
+    first, second = ask(f"First {word}?"), ask(f"Second {word}?")
+    page = windows.open(people("approver"), f"/?q={word}#{first}")
+    page.locator(f"#detail-body #request-{first}").wait_for()
+    page.locator(f"#row-{second} .row-title").focus()
+    page.keyboard.press("h")
+    assert page.locator("#snooze-request").inner_text() == f"Second {word}?"
+    page.keyboard.press("1")
+    page.locator(f"#row-{second}").wait_for(state="detached")
+    assert page.locator(f"#row-{first}").count() == 1
