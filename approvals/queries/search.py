@@ -6,9 +6,11 @@ from typing import Any, TypeVar
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import BooleanField, Model, QuerySet
+from django.db.models import BooleanField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
+from approvals.models import SearchText
 from approvals.queries.search_words import for_postgresql, for_sqlite, parse_search
 
 TABLE, INDEX = "approvals_searchtext", "approvals_search"
@@ -80,24 +82,33 @@ def restore_column(connection: BaseDatabaseWrapper) -> None:
         create_index(connection)
 
 
-def with_words(requests: QuerySet[M], search: str) -> QuerySet[M]:
+def with_words(requests: QuerySet[M], search: str, *, each: bool | None = None) -> QuerySet[M]:
     """Filter for requests that contain all words of a search; the last word may be a prefix.
 
-    A search has no syntax. A search without any word (`-`, a quote) finds nothing.
+    A search has no syntax. A search without any word (`-`, a quote) finds nothing. `each` says whether frequent words are
+    looked for in one request after the other, for few requests, or found by the index, for all hits in any order. The
+    default suits a list that is sorted and sliced.
     """
     words = parse_search(search)
     if not words:
         return requests.none()
     connection = connections[requests.db]
-    query = _QUERY[connection.vendor](words)
+    query, found = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
     if connection.vendor == "postgresql":
-        few = _rows(connection, f"{_FOUND['postgresql']} LIMIT {FEW + 1}", query)
-        return requests.filter(pk__in=few if len(few) <= FEW else RawSQL(_FOUND["postgresql"], [query]))  # noqa: S611
-    if not _rows(connection, f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}", query):
-        return requests.filter(pk__in=RawSQL(_FOUND["sqlite"], [query]))  # noqa: S611 - a constant and a parameter
-    contains, parameters = _contains(words)
-    scan = f'EXISTS (SELECT 1 FROM {TABLE} WHERE request_id = "{requests.model._meta.db_table}"."id" AND {contains})'
-    return requests.filter(RawSQL(scan, parameters, BooleanField()))  # noqa: S611 - constants and parameters
+        few = _rows(connection, f"{found} LIMIT {FEW + 1}", query)
+        if len(few) <= FEW:
+            return requests.filter(pk__in=few)
+        scans = each is True
+    else:
+        many = f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}"
+        scans = each is not False and bool(_rows(connection, many, query))
+    if not scans:
+        return requests.filter(pk__in=RawSQL(found, [query]))  # noqa: S611 - a constant and a parameter
+    contains = RawSQL(*_contains(connection, words), BooleanField())  # noqa: S611 - constants and parameters
+    # A scalar subquery keeps PostgreSQL from using the index. It names the request by an expression of Django, because
+    # Django renames the table of `requests` where that is a subquery itself.
+    texts = SearchText.objects.filter(request=OuterRef("pk")).values_list(contains)
+    return requests.filter(Coalesce(Subquery(texts), False, output_field=BooleanField()))
 
 
 def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[M], bool]:
@@ -118,15 +129,15 @@ def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[
             "postgresql": f"{table}.id = ANY(ARRAY(SELECT a.id FROM {table} a WHERE a.request_id = ANY(ARRAY({found}))))",
         }[connection.vendor]
         return entries.filter(RawSQL(one_of, [query], BooleanField())), False  # noqa: S611 - constants and a parameter
-    condition, parameters = (
-        _contains(words) if connection.vendor == "sqlite" else (f"{_VECTOR} @@ %s::tsquery", [query])
-    )
+    condition, parameters = _contains(connection, words)
     scan = f"COALESCE((SELECT {condition} FROM {TABLE} WHERE {TABLE}.request_id = {table}.request_id), FALSE)"
     return entries.filter(RawSQL(scan, parameters, BooleanField())), True  # noqa: S611 - constants and parameters
 
 
-def _contains(words: list[str]) -> tuple[str, list[Any]]:
-    """Return the condition of a row of SearchText that contains these words, the last one as a prefix, on SQLite."""
+def _contains(connection: BaseDatabaseWrapper, words: list[str]) -> tuple[str, list[Any]]:
+    """Return the condition of a row of SearchText that contains these words, the last one as a prefix."""
+    if connection.vendor == "postgresql":
+        return f"{_VECTOR} @@ %s::tsquery", [for_postgresql(words)]
     condition = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
     return condition, [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
 

@@ -46,7 +46,7 @@ def searched(user: User, found: QuerySet[Workflow], q: str, *, latest: bool) -> 
     if latest:
         recent = queries.ended_workflows_for(user).values("pk")[:SEARCHED]
         found = found.filter(pk__in=recent)
-    in_requests = with_words(queries.requests_for(user), q).order_by().values("workflow")
+    in_requests = with_words(queries.requests_for(user), q, each=False).order_by().values("workflow")
     # Who may not see the title of the whole workflow does not find it by that either.
     title = "title__icontains" if sees_everything(user) else "seen_title__icontains"
     return found.filter(Q(**{title: q}) | Q(key__icontains=q) | Q(pk__in=in_requests))

@@ -13,6 +13,7 @@ from approvals.models import Workflow
 from approvals.pages import workflows as pages
 from approvals.pages.lists.workflow_rows import duration_words
 from approvals.pages.lists.workflows_consumer import WorkflowsConsumer
+from approvals.queries import search as searching
 from approvals.queries import workflow_list
 from approvals.states import Kind, Priority, Verdict, WorkflowState
 from tests.support.desk.pressing import browser
@@ -36,6 +37,13 @@ def ended(owner, title: str, by, minutes_ago: int = 0, **changes: object) -> Wor
 def titles(client, address: str) -> dict[str, list[str]]:
     found = parse(client.get(address).text).find("ol", class_="workflow-list")
     return {one.attributes["id"]: [link.words for link in one.find("a", class_="row-title")] for one in found}
+
+
+def push(person, q: str = "") -> str:
+    """Return what an open page with this search gets after it missed everything."""
+    live = WorkflowsConsumer()
+    live.q, live.scope = q, {"query_string": b"since=0"}
+    return live.catch_up(person, BatchCache())
 
 
 def test_both_lists_are_shown_most_urgent_and_latest_first():
@@ -109,6 +117,30 @@ def test_search_finds_titles_keys_and_words_of_requests():
     assert [client.get("/workflows/", {"q": q}).status_code for q in ("x" * 201, "a\x00b")] == [422, 422]
 
 
+@pytest.mark.parametrize("few", [0, 500])
+def test_frequent_and_rare_words_find_workflows_on_the_page_and_in_pushes(monkeypatch, few):
+    monkeypatch.setattr(searching, "FEW", few)
+    owner, by = alice(), bob()
+    waiting = make_workflow(owner, title="Returns")
+    for title in ("Not this one", "Pay back?", "Nor this"):
+        make_request(owner, workflow=waiting, title=title)
+    ended(owner, "Old returns", by)
+
+    def found(person, q: str) -> list[list[str]]:
+        pushed = parse(push(person, q)).find("a", class_="row-title")
+        return [*titles(browser(person), f"/workflows/?q={q}").values(), sorted(link.words for link in pushed)]
+
+    every = {q: found(by, q) for q in ("back", "step of", "not", "nothing", "%25")}
+    assert every == {
+        "back": [["Returns"], [], ["Returns"]],
+        "step of": [[], ["Old returns"], ["Old returns"]],
+        "not": [["Returns"], [], ["Returns"]],
+        "nothing": [[], [], []],
+        "%25": [[], [], []],
+    }
+    assert [found(owner, "back"), found(make_person("dora"), "back")] == [[["Returns"], [], ["Returns"]], [[], [], []]]
+
+
 @pytest.mark.parametrize(("show", "made"), [("completed", 8), ("suspended", 7)])
 def test_lists_are_paginated_without_repeats(monkeypatch, show, made):
     monkeypatch.setattr(pages, "PAGE", 3)
@@ -132,9 +164,7 @@ def test_a_push_holds_the_rows_that_the_person_may_see_and_the_counts():
     request = make_request(owner, workflow=make_workflow(owner, title="Returns"))
 
     def pushed(person, q: str = "") -> tuple[list[str], list[str]]:
-        live = WorkflowsConsumer()
-        live.q, live.scope = q, {"query_string": b"since=0"}
-        html = parse(live.catch_up(person, BatchCache()))
+        html = parse(push(person, q))
         return [one.words for one in html.find("a", class_="row-title")], [
             one.words for one in html.find("span", id="tab-workflows")
         ]
