@@ -454,9 +454,14 @@ def _outcome(found: Mapping[str, Any]) -> Outcome:
     )
 
 
-def _heard(response: httpx.Response) -> Answer:
+def retry_after(response: httpx.Response) -> float:
+    """Return after how many seconds the server wants the next attempt; 0 if it does not say."""
     asked_for = response.headers.get("retry-after", "")
-    return Answer(response.status_code, response.content, float(asked_for) if asked_for.isdecimal() else 0.0)
+    return float(asked_for) if asked_for.isdecimal() else 0.0
+
+
+def _heard(response: httpx.Response) -> Answer:
+    return Answer(response.status_code, response.content, retry_after(response))
 
 
 class _Settings:

@@ -14,12 +14,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 
-from pausepoint.desk import FIRST_PAUSE, LIMITS, LONGEST_PAUSE, PASSING, Desk
+from pausepoint.desk import FIRST_PAUSE, LIMITS, LONGEST_PAUSE, PASSING, Desk, retry_after
 
 AGENTS = ("claude-code", "codex")
 #: Agents give a hook up after 600 seconds; by then the command has ended.
@@ -27,8 +26,8 @@ GIVE_UP = 570.0
 #: Seconds that one call waits, that a call may take besides waiting, and that the last words may take.
 WAIT, GRACE, LAST = 50.0, 15.0, 15.0
 #: Seconds before the end of the waiting at which the request expires, so that nobody approves a call that is gone. Of a short
-#: time, a fifth; and no request lives longer than a month.
-EARLIER, LONGEST = 10.0, 31 * 86_400
+#: time, a fifth; and no request lives shorter than a second or longer than a month.
+EARLIER, SHORTEST, LONGEST = 10.0, 1.0, 31 * 86_400
 #: Bytes that an agent may report. Pausepoint takes no more than half of it.
 MAX_BYTES = 2_000_000
 BLOCK = 2
@@ -52,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
             signal.signal(number, _interrupt)
         body = sys.stdin.buffer.read(MAX_BYTES + 1)
         event = _event_of(body)
-        print(json.dumps(_ask(given, body, event)), flush=True)
+        print(json.dumps(ask(given, body, event)), flush=True)
     except BaseException as error:
         # An error that escapes would let the call run. What has run already is not blocked.
         return _note(_words(error)) if event in REPORTS else _block(_words(error))
@@ -91,24 +90,24 @@ def _end_in_time(seconds: float) -> None:
     clock.start()
 
 
-def _ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
+def ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
+    """Return the answer to one hook, after as many calls as it takes. Raise Blocked or ValueError if there is none."""
     # Checks the address and the key, and knows how they are sent.
     desk = Desk(given.url, given.key)
-    until = time.monotonic() + given.give_up_after
+    # Nobody waits for a report, so it gets no longer than an outage.
+    seconds = min(given.give_up_after, given.patience) if event in REPORTS else given.give_up_after
+    until = time.monotonic() + seconds
     with desk, httpx.Client(limits=LIMITS) as http:
-        for seconds in _waits(until):
-            wait = "defer" if given.defer else f"{seconds:.0f}&expires={_expiry(until - time.monotonic())}"
-            url = f"{desk.base}/hooks/{given.agent}?wait={wait}"
-            headers = {**desk.headers, "Content-Type": "application/json"}
-            response = _post(http, url, body, headers, seconds, min(until, time.monotonic() + given.patience))
+        while True:
+            response = _post(http, desk, given, body, until)
             answer = _read(response, event)
-            if given.defer or response.headers.get(STATUS) != "pending":
+            decided = response.headers.get(STATUS) != "pending"
+            if given.defer or decided or until - time.monotonic() < SHORTEST:
                 return answer
-    return answer
 
 
 def _expiry(left: float) -> int:
-    return int(min(LONGEST, max(1, left - min(EARLIER, left / 5))))
+    return int(min(LONGEST, max(SHORTEST, left - min(EARLIER, left / 5))))
 
 
 def _event_of(body: bytes) -> str:
@@ -123,33 +122,60 @@ def _event_of(body: bytes) -> str:
     return event
 
 
-def _waits(until: float) -> Iterator[float]:
-    """Yield for how many seconds each call waits, at least once."""
-    while True:
-        left = until - time.monotonic()
-        yield max(0.0, min(WAIT, left))
-        if until - time.monotonic() < 1:
-            return
-
-
-def _post(
-    http: httpx.Client, url: str, body: bytes, headers: dict[str, str], seconds: float, until: float
-) -> httpx.Response:
+def _post(http: httpx.Client, desk: Desk, given: argparse.Namespace, body: bytes, until: float) -> httpx.Response:
     """Return the response of a call, which is repeated while the server cannot be reached. A repeat finds its request."""
-    pause = FIRST_PAUSE
+    url, pause = f"{desk.base}/hooks/{given.agent}", FIRST_PAUSE
+    away_since: float | None = None
     while True:
-        timeout = httpx.Timeout(GRACE, read=seconds + GRACE)
-        try:
-            response = http.post(url, content=body, headers=headers, timeout=timeout, follow_redirects=False)
-            reason = f"{response.status_code} {response.reason_phrase}"
-        except httpx.TransportError as error:
-            response, reason = None, f"{type(error).__name__} {error}".strip()
-        if response is not None and response.status_code not in PASSING:
-            return response
-        if time.monotonic() + pause > until:
-            raise Blocked(f"{url.partition('?')[0]} did not answer: {reason}. Check that the server runs.")
-        time.sleep(pause)
+        started = time.monotonic()
+        found = _attempt(http, url, desk.headers, body, until - started, defer=given.defer)
+        if isinstance(found, httpx.Response) and found.status_code not in PASSING:
+            return found
+        now, busy, asked_for = time.monotonic(), False, 0.0
+        if isinstance(found, httpx.Response):
+            busy, asked_for = found.status_code == httpx.codes.TOO_MANY_REQUESTS, retry_after(found)
+        if busy:
+            away_since = None
+        elif away_since is None:
+            away_since = now
+        elif not isinstance(found, httpx.ConnectError | httpx.TimeoutException):
+            # The server was there for as long as it held the call.
+            away_since += now - started
+        # After that, not even the shortest request would expire before the hook ends.
+        last = until - SHORTEST if away_since is None else min(until - SHORTEST, away_since + given.patience)
+        if now >= last or (busy and now + asked_for > last):
+            raise Blocked(_failure(url, found, asked_for))
+        time.sleep(min(max(pause, asked_for), last - now))
         pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _attempt(
+    http: httpx.Client, url: str, headers: dict[str, str], body: bytes, left: float, *, defer: bool
+) -> httpx.Response | httpx.TransportError:
+    """Call once, for a hook that waits for `left` more seconds."""
+    seconds = max(0.0, min(WAIT, left))
+    wait = "defer" if defer else f"{seconds:.0f}&expires={_expiry(left)}"
+    try:
+        return http.post(
+            f"{url}?wait={wait}",
+            content=body,
+            headers={**headers, "Content-Type": "application/json"},
+            timeout=httpx.Timeout(GRACE, read=seconds + GRACE),
+            follow_redirects=False,
+        )
+    except httpx.TransportError as error:
+        return error
+
+
+def _failure(url: str, found: httpx.Response | httpx.TransportError, asked_for: float) -> str:
+    if not isinstance(found, httpx.Response):
+        reason = f"{type(found).__name__} {found}".strip()
+    elif found.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        then = f"in {asked_for:.0f} seconds" if asked_for else "later"
+        return f"There are too many requests: {url} answered 429. Try again {then}."
+    else:
+        reason = f"{found.status_code} {found.reason_phrase}"
+    return f"{url} did not answer: {reason}. Check that the server runs."
 
 
 def _read(response: httpx.Response, event: str) -> dict[str, Any]:
