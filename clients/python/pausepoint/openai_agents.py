@@ -93,7 +93,9 @@ async def _resumed(
     agent: Agent[Any], desk: AsyncDesk, stored: StoredRun, asked: Mapping[str, Any], run: dict[str, Any]
 ) -> Resumption:
     desk_calls = _Calls(desk, stored.thread_id)
-    desk_calls.changed = [(name, _outcome_of(kept)) for name, kept in stored.run["changed"]]
+    if stored.attempt == 1:
+        # An earlier attempt may have used them up, and each counts once; then people are asked again.
+        desk_calls.changed = [(name, _outcome_of(kept)) for name, kept in stored.run["changed"]]
     state: RunState[Any, Any] = await RunState.from_string(agent, json.dumps(stored.run["state"]))
     for item in state.get_interruptions():
         if item.call_id in stored.results:
@@ -109,13 +111,13 @@ async def _resumed(
             await durable.end_workflow(desk, stored.workflow_id)
             return Resumption("finished", result)
         state = result.to_state()
-        items = state.get_interruptions()
-        repeated = [item for item in items if desk_calls.is_approved_repeat(item)]
+        repeated = [item for item in state.get_interruptions() if desk_calls.is_approved_repeat(item)]
+        if not repeated:
+            waiting = await _store(state, desk_calls, desk, asked, stored.workflow_id)
+            return Resumption("waiting", result, waiting.requests)
+        # These run before the others are stored: their results belong to requests of this pause, not of the next one.
         for item in repeated:
             state.approve(item)
-        if len(repeated) < len(items):
-            waiting = await _store(state, desk_calls, desk, asked, stored.workflow_id, leave=repeated)
-            return Resumption("waiting", result, waiting.requests)
 
 
 async def _store(
@@ -124,9 +126,8 @@ async def _store(
     desk: AsyncDesk,
     asked: Mapping[str, Any],
     workflow_id: str,
-    leave: list[ToolApprovalItem] | None = None,
 ) -> Resumption:
-    items = [item for item in state.get_interruptions() if item not in (leave or [])]
+    items = state.get_interruptions()
     if not items:
         raise ValueError("This run has no interruptions, so there is nothing to ask.")
     wanted = [Wanted(desk_calls.call(item), question=False, asked=asked) for item in items]

@@ -34,6 +34,15 @@ SCRIPTS = {
         [function_call("refund", CHANGED, call_id=f"{THREAD}-again")],
         [function_call("refund", CHANGED, call_id=f"{THREAD}-more")],
     ],
+    "again and more": [
+        [
+            function_call("refund", CHANGED, call_id=f"{THREAD}-again"),
+            function_call("drop", program.DROP, call_id=f"{THREAD}-more"),
+        ]
+    ],
+    "another": [[function_call("drop", program.DROP, call_id=f"{THREAD}-more")]],
+    # The model is not there any more when the call has run.
+    "again and no model": [[function_call("refund", CHANGED, call_id=f"{THREAD}-again")]],
     "no model": [],
 }
 

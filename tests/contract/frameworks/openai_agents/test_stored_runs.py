@@ -43,6 +43,37 @@ def test_a_stored_run_goes_on_with_all_decisions_and_is_stored_again(stored):
         assert stored.record(request) == ["resume.taken", "resume.completed"]
 
 
+def changed(stored: Stored):
+    """The requests of a stored run of which one call was approved with changes and the other one rejected."""
+    waiting = stored.begin()
+    stored.agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
+    stored.agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    return waiting
+
+
+def test_a_changed_call_that_is_repeated_beside_another_one_runs_and_is_reported_before_the_run_is_stored(stored):
+    waiting = changed(stored)
+    (again,) = stored.resume(SCRIPT="again and more")
+    assert (again["status"], stored.ran()) == ("waiting", ["refund 4711 99"])
+    assert stored.agent.result(waiting["refund"]) == "refunded 99"
+    (stored.waiting_id,) = again["waiting"]
+    stored.agent.decide({"id": stored.waiting_id}, "reject", comment="Not on a Friday")
+    (last,) = stored.resume()
+    assert (last["status"], stored.ran()) == ("finished", ["refund 4711 99"])
+
+
+def test_a_changed_call_of_an_earlier_pause_never_runs_twice_on_its_approval(stored):
+    waiting = changed(stored)
+    (stored.waiting_id,) = stored.resume(SCRIPT="another")[0]["waiting"]
+    stored.agent.decide({"id": stored.waiting_id}, "reject", comment="Not on a Friday")
+    (failed,) = stored.resume(SCRIPT="again and no model")
+    assert (failed["status"] not in {"finished", "waiting", "taken"}, stored.ran()) == (True, ["refund 4711 99"])
+    assert stored.agent.result(waiting["refund"]) == "refunded 99"
+    (asked,) = stored.resume(SCRIPT="again")
+    assert (asked["status"], stored.ran()) == ("waiting", ["refund 4711 99"])
+    assert stored.agent.whole({"id": asked["waiting"][0]})["input"] == {"order": "4711", "amount": 99}
+
+
 @pytest.mark.shows("openai-agents", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     waiting = approved(stored)
