@@ -28,6 +28,10 @@ TRUST = """Codex does not run a new hook before you have trusted it, and runs co
 In CI: codex exec --dangerously-bypass-hook-trust."""
 
 
+class ChangedMeanwhile(Exception):
+    """The file is no longer as it was when the change was shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A file of settings and what becomes of it; `text` is empty if the file goes."""
@@ -95,6 +99,9 @@ def _edit(given: argparse.Namespace, found: connect_projects.Found, address: str
         try:
             if not _make(_change(name, file, given, address), given):
                 code = 1
+        except ChangedMeanwhile:
+            print(f"{file} was changed meanwhile and is left as it is. Run the command again.", file=sys.stderr)
+            return CANNOT
         except (CannotChange, OSError, UnicodeDecodeError) as error:
             print(f"{file} is left as it is, because {error}", file=sys.stderr)
             print(f"Correct it and try again, or edit it by hand: see {PAGES}{name}.md.", file=sys.stderr)
@@ -134,8 +141,12 @@ def _change(name: str, file: Path, given: argparse.Namespace, address: str) -> C
 
 
 def _changed(agent: str, file: Path, change: Callable[[str], str]) -> Change:
-    before = file.read_text(encoding="utf-8") if file.exists() else ""
+    before = _read(file)
     return Change(agent, file, before, change(before))
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _command() -> str:
@@ -154,6 +165,9 @@ def _make(change: Change, given: argparse.Namespace) -> bool:
     if not given.yes and not _agrees(f"Write {change.file}?"):
         print("Nothing was written.")
         return False
+    # An agent may have written its settings while the question was on the screen.
+    if _read(change.file) != change.before:
+        raise ChangedMeanwhile
     if change.text:
         _write(change.file, change.text)
     else:
