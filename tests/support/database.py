@@ -16,12 +16,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import django
 import django.test
 import procrastinate
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
 
@@ -143,5 +145,7 @@ def _newer(table: str, ours: dict[str, int]) -> str:
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
     """In place of pytest-django's own."""
+    # Some addresses depend on settings, and are made once: not by the first test that happens to use one.
+    import_module(settings.ROOT_URLCONF)
     with django_db_blocker.unblock(), prepared():  # type: ignore[attr-defined]
         yield

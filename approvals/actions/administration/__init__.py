@@ -4,6 +4,7 @@ from approvals.actions.administration.invitations import invite_person, withdraw
 from approvals.actions.administration.people import (
     add_person,
     add_team,
+    allow_password_link,
     change_person,
     change_team,
     remove_team,
@@ -17,6 +18,7 @@ from approvals.actions.administration.webhooks import remove_endpoint, rotate_se
 __all__ = [
     "add_person",
     "add_team",
+    "allow_password_link",
     "change_person",
     "change_team",
     "create_roles",

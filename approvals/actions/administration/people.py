@@ -84,6 +84,19 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
     return person
 
 
+def allow_password_link(person_id: int, *, by: User) -> User:
+    """Return the person for whom this administrator makes a link that sets a password, on record: whoever has it can log in.
+
+    Raises NotFound, NotAllowed.
+    """
+    with transaction.atomic():
+        person = changeable_person(person_id, by)
+        if not person.is_active:
+            raise NotFound(_("Person not found."))
+        _record("person.changed", person, {"change": "password_link"}, by)
+    return person
+
+
 def add_team(name: str, *, by: User) -> Group:
     """Make a team, on record. Conflict if there is a team or role of this name."""
     with transaction.atomic():

@@ -51,7 +51,7 @@ EVENT_LABELS = {
     "login.succeeded": gettext_lazy("Logged in"),
     "login.failed": gettext_lazy("Log-in failed"),
     "password.changed": gettext_lazy("Password changed"),
-    "password.reset": gettext_lazy("Password reset by email"),
+    "password.reset": gettext_lazy("Password reset with a link"),
     "person.created": gettext_lazy("Person added"),
     "person.invited": gettext_lazy("Invitation sent or withdrawn"),
     "invitation.accepted": gettext_lazy("Invitation accepted"),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals.access.invitations import VALID_FOR, invitation_link
 from approvals.actions import administration
-from approvals.exceptions import NotAllowed, NotFound, Refusal
+from approvals.exceptions import NotFound, Refusal
 from approvals.http import SignedIn
 from approvals.models import Invitation
 from approvals.models.keys import ApiKey
@@ -114,12 +114,10 @@ def activate(request: SignedIn, pk: int) -> HttpResponse:
 @require_POST
 def new_link(request: SignedIn, pk: int) -> HttpResponse:
     """Show a link with which a person sets a password. It works once, for an hour."""
-    found = User.objects.filter(pk=pk, is_active=True).first()
-    if found is None:
-        raise NotFound(_("Person not found."))
-    if found.is_superuser and not request.user.is_superuser:
-        raise NotAllowed(_("Only another superuser can change a superuser."))
-    return _with_link(request, found)
+    found = administration.allow_password_link(pk, by=request.user)
+    named = {"uidb36": int_to_base36(found.pk), "key": default_token_generator.make_token(found)}
+    link = settings.PUBLIC_URL + reverse("account_reset_password_from_key", kwargs=named)
+    return render(request, "approvals/settings/person_link.html", {"person": found, "link": link, "here": "people"})
 
 
 @administrators_only
@@ -149,13 +147,6 @@ def _invite(request: SignedIn, pk: int) -> HttpResponse:
         "failed": invitation.mailed,
         "here": "people",
     }
-    return render(request, "approvals/settings/person_link.html", context)
-
-
-def _with_link(request: SignedIn, person: User) -> HttpResponse:
-    named = {"uidb36": int_to_base36(person.pk), "key": default_token_generator.make_token(person)}
-    link = settings.PUBLIC_URL + reverse("account_reset_password_from_key", kwargs=named)
-    context = {"person": person, "link": link, "here": "people"}
     return render(request, "approvals/settings/person_link.html", context)
 
 

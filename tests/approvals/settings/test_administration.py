@@ -76,6 +76,20 @@ def test_roles_are_made_once_and_leave_a_group_of_the_same_name_alone():
     assert (own.permissions.count(), Role.objects.count()) == (0, 4)
 
 
+def test_who_makes_a_link_to_the_password_of_somebody_is_on_record():
+    target, dora = bob(), administrator()
+    page = browser(dora).post(f"/settings/people/{target.pk}/link/")
+    assert (page.status_code, "/password/reset/" in parse(page.text).find("pre")[0].words) == (200, True)
+    entry = AuditEntry.objects.get(event="person.changed")
+    assert (entry.actor_name, entry.data) == (
+        "dora",
+        {"user": "bob", "user_id": target.pk, "change": "password_link"},
+    )
+    User.objects.filter(pk=target.pk).update(is_active=False)
+    assert browser(dora).post(f"/settings/people/{target.pk}/link/").status_code == 404
+    assert AuditEntry.objects.filter(event="person.changed").count() == 1
+
+
 def test_a_new_person_gets_roles_and_a_link_that_sets_a_password_once(settings):
     dora = administrator()
     sent = {"username": "eve", "email": "eve@example.org", "roles": ["approver", "auditor"]}
