@@ -14,6 +14,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from pausepoint import calls
@@ -52,6 +53,9 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
             return _refused(request, outcome)
         try:
             ran = handler(_approved(request, outcome))
+        except GraphBubbleUp:
+            # The tool has paused the graph, so it has no result yet.
+            raise
         except Exception as error:
             calls.report(desk, outcome, error=error)
             raise
@@ -73,6 +77,8 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
             return _refused(request, outcome)
         try:
             ran = await handler(_approved(request, outcome))
+        except GraphBubbleUp:
+            raise
         except Exception as error:
             await calls.areport(self.desk, outcome, error=error)
             raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.contract.frameworks.conftest import told
@@ -30,6 +32,16 @@ def test_langchain_runs_what_was_approved_and_tells_the_model_the_rest(agent, lo
     }
     assert found["last"] == "done"
     assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+@pytest.mark.parametrize("loop", ["sync", "async"])
+def test_an_approved_tool_that_pauses_the_graph_is_reported_when_it_has_run(agent, loop):
+    agent.command[1:] = [str(Path(__file__).parent / "interrupting.py"), agent.thread, loop]
+    program = agent.start()
+    request = agent.waiting(1)["refund"]
+    agent.decide(request, "approve")
+    assert told(program) == {"ran": [], "asked": "Which card?", "last": "done"}
+    assert agent.result(request) == "refunded 250 to visa"
 
 
 @pytest.mark.shows("langchain", "approve", "crash")
