@@ -464,6 +464,20 @@ def _heard(response: httpx.Response) -> Answer:
     return Answer(response.status_code, response.content, retry_after(response))
 
 
+def _check_address(address: str) -> None:
+    """Raise ValueError for an address that httpx would refuse or misread at the first call."""
+    reason = ""
+    try:
+        url = httpx.URL(address)
+        if url.host and (url.port is None or 1 <= url.port <= 65_535) and not url.query and not url.fragment:
+            return
+    except (httpx.InvalidURL, ValueError) as error:
+        reason = f" ({error})"
+    raise ValueError(
+        f"This is not the address of a server: {address!r}{reason}. Give one like https://desk.example.com:8443."
+    )
+
+
 class _Settings:
     """The address and the key, by default from the environment."""
 
@@ -474,6 +488,7 @@ class _Settings:
             raise ValueError("Give the address and a key of Pausepoint, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.")
         if not address.startswith(("http://", "https://")):
             raise ValueError(f"The address must begin with https:// or http://: {address!r}")
+        _check_address(address)
         self.patience = patience
         self.base = address.rstrip("/") + "/api/v1"
         self.headers = {"Authorization": f"Bearer {_sendable('key', key)}", "User-Agent": "pausepoint-python"}

@@ -188,6 +188,34 @@ def test_the_address_of_the_desk_is_required(kind, monkeypatch):
     assert kind().base == "https://desk.example.com/api/v1"
 
 
+@pytest.mark.parametrize("kind", [pausepoint.Desk, pausepoint.AsyncDesk])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://desk:80a0",
+        "http://desk:99999",
+        "http://desk:0",
+        "https://",
+        "http:///desk",
+        "https://desk?a=b",
+        "https://desk#a",
+        "http://desk\n",
+        "http://xn--",
+    ],
+)
+def test_an_address_that_no_call_could_reach_is_refused_at_once(kind, address):
+    with pytest.raises(ValueError, match=r"Give one like https://desk\.example\.com:8443\.") as refused:
+        kind(address, "pp_x")
+    assert str(refused.value).startswith(f"This is not the address of a server: {address!r}")
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:8000", "https://[::1]:443/", "http://desk/path/", "https://bücher.de"]
+)
+def test_other_addresses_are_used_as_they_are(address):
+    assert pausepoint.Desk(address, "pp_x").base == f"{address.rstrip('/')}/api/v1"
+
+
 def test_an_empty_tool_call_id_is_left_out():
     assert len(asking(tool_call_id=None).headers["Idempotency-Key"]) == 36
     assert asking(tool_call_id="call-1").headers == {}

@@ -159,3 +159,7 @@ def test_mistakes_are_said_in_one_line(asker):
     command = [sys.executable, "-m", "pausepoint.cli", "inbox"]
     found = subprocess.run(command, env=os.environ | absent, capture_output=True, text=True, check=False)
     assert (found.returncode, "PAUSEPOINT_URL" in found.stderr) == (2, True)
+    # 1 would mean that it was rejected.
+    code, out, errors = run(asker, "--url", "http://desk:80a0", "ask", "Deploy?", "--tool", "deploy")
+    told = "pausepoint: This is not the address of a server: 'http://desk:80a0' (Invalid port: '80a0'). Give one like "
+    assert (code, out, errors) == (2, "", f"{told}https://desk.example.com:8443.")
