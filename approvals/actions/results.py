@@ -46,14 +46,14 @@ def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: S
 
     It is no result of the call: that can still be reported. The caller holds the lock of the workflow.
     """
-    key = f"{audit.OTHER_INPUT}:{request.pk}:{result.executed_digest}"
-    known = AuditEntry.objects.filter(request_id=request.pk, event=audit.OTHER_INPUT)
-    if known.count() >= MAX_OTHER_INPUTS and not known.filter(dedup_key=key).exists():
-        return
     # Without the input: the one that ran is not known, and the approved one did not run.
     data = {name: value for name, value in result.data.items() if name != "input"}
     subject = audit.subject_of(request, request.workflow, changed=result.input)
-    if audit.record_once(audit.OTHER_INPUT, subject, data=data, actor=actor, via=via, dedup_key=key):
+    key = audit.repeat_key(audit.OTHER_INPUT, subject, data)
+    known = AuditEntry.objects.filter(request_id=request.pk, event=audit.OTHER_INPUT)
+    if known.count() >= MAX_OTHER_INPUTS and not known.filter(dedup_key=key).exists():
+        return
+    if audit.record_once(audit.OTHER_INPUT, subject, data=data, actor=actor, via=via):
         index_result(request, result.output, result.error_text)
     notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 

@@ -63,6 +63,9 @@ EVENTS = (
 #: A report of a call that ran with another input than the approved one.
 OTHER_INPUT = "tool.other_input"
 
+#: The events that `record_once` records: every entry of them has a dedup key, and no other entry has one.
+ONCE = ("tool.result", OTHER_INPUT, "tool.denied")
+
 #: The events that end a request, whose data has a verdict.
 VERDICTS = ("request.decided", "request.cancelled", "request.expired")
 
@@ -141,13 +144,10 @@ def record_once(
     data: Mapping[str, Any],
     actor: Signatory | None,
     via: str,
-    dedup_key: str = "",
 ) -> bool:
-    """As `record`, but once per `dedup_key`, by default of the scope and toolCallId: a repeat only counts as a retry.
-
-    Return whether it is new.
-    """
-    dedup_key = dedup_key or repeat_key(event, subject)
+    """As `record`, but once per `repeat_key`: a repeat only counts as a retry. Return whether it is new."""
+    assert event in ONCE, event
+    dedup_key = repeat_key(event, subject, data)
     row = _row(event, subject, data, actor, via, timezone.now())
     try:
         with transaction.atomic():
@@ -195,8 +195,10 @@ def reports_of(
     return {pk: Reported(results.get(key), others.get(pk, ())) for pk, key in keys.items()}
 
 
-def repeat_key(event: str, subject: Subject) -> str:
-    """Return the dedup key of an event that is recorded once."""
+def repeat_key(event: str, subject: Subject, data: Mapping[str, Any] | None = None) -> str:
+    """Return the dedup key of an event that is recorded once: per call, or per request and input that ran."""
+    if event == OTHER_INPUT:
+        return f"{event}:{subject.request_id}:{(data or {}).get('executed_digest')}"
     return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 

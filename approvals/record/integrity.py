@@ -10,17 +10,23 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any
+
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from approvals.models import AuditEntry
 from approvals.record.amounts import numbers_in
-from approvals.record.audit import Subject, repeat_key
+from approvals.record.audit import ONCE, VERDICTS, Subject, repeat_key
 from approvals.runtime.canonical import utc
 
 #: Entries of one query, few because one may be megabytes long.
 PAGE = 50
 #: Columns that the body repeats under the same names, beside `at`.
 REPEATED = (*asdict(Subject(scope="")), "event", "actor_id", "actor_name", "via")
+#: The migration that added the column of the verdict, and how long processes of an earlier version may run after it.
+VERDICTS_ADDED, UPGRADE = "0025_audit_page", timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +78,24 @@ def altered_columns(entry: AuditEntry) -> list[str]:
     if "amount" not in body and _is_filled_in(entry, body):
         recorded["amount"] = entry.amount
     found += [name for name in recorded if recorded[name] != stored[name]]
-    # Empty in an entry that an older process wrote while the database was upgraded.
-    if entry.verdict and entry.verdict != (body["data"].get("verdict") if isinstance(body.get("data"), dict) else None):
+    event = str(recorded["event"])
+    data = body["data"] if isinstance(body.get("data"), dict) else {}
+    verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
+    if entry.verdict != verdict and not (entry.verdict == "" and _is_of_an_upgrade(entry)):
         found.append("verdict")
-    subject = Subject(scope=str(recorded["scope"]), tool_call_id=str(recorded["tool_call_id"]))
-    if entry.dedup_key not in {None, repeat_key(str(recorded["event"]), subject)}:
+    scope, call, request_id = (str(recorded[name]) for name in ("scope", "tool_call_id", "request_id"))
+    subject = Subject(scope=scope, tool_call_id=call, request_id=request_id)
+    if entry.dedup_key != (repeat_key(event, subject, data) if event in ONCE else None):
         found.append("dedup_key")
     return found
+
+
+def _is_of_an_upgrade(entry: AuditEntry) -> bool:
+    """Return whether a process of an earlier version may have written the entry, without a verdict in its column.
+
+    The upgrade that added the column filled it in older entries. If there are none, this installation began with it.
+    """
+    known = MigrationRecorder(connection).applied_migrations().get(("approvals", VERDICTS_ADDED))
+    if known is None or abs(entry.at - known.applied) > UPGRADE:
+        return False
+    return AuditEntry.objects.filter(at__lt=known.applied).exists()

@@ -53,7 +53,7 @@ def test_results_of_different_scopes_calls_and_events_do_not_collide():
         Subject(scope="chat:1", tool_call_id="call-2"),
     ]
     assert [record_result(subject) for subject in subjects] == [True] * 4
-    assert audit.record_once("turn.stopped", CALL, data={}, actor=None, via="stop") is True
+    assert audit.record_once("tool.denied", CALL, data={}, actor=None, via="rest") is True
     assert list(AuditEntry.objects.order_by("id").values_list("scope", "tool_call_id", "retry_count")) == [
         ("chat:1", "call-1", 0),
         ("chat:2", "call-1", 0),
@@ -85,6 +85,12 @@ def test_plain_records_are_never_deduplicated():
     for _ in range(2):
         audit.record("turn.stopped", CALL, data={}, actor=None, via="stop")
     assert list(AuditEntry.objects.values_list("dedup_key", "retry_count")) == [(None, 0), (None, 0)]
+
+
+def test_an_event_is_recorded_once_only_if_the_check_expects_its_key():
+    with pytest.raises(AssertionError, match=r"turn\.stopped"):
+        audit.record_once("turn.stopped", CALL, data={}, actor=None, via="stop")
+    assert AuditEntry.objects.count() == 0
 
 
 @pytest.mark.parametrize("write", [audit.record, audit.record_once])

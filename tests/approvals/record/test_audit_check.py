@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
+from approvals import actions
+from approvals.exceptions import OtherInput
 from approvals.models import AuditEntry
 from approvals.record import audit, integrity
 from approvals.runtime import append_only
-from approvals.states import Verdict
+from approvals.runtime.canonical import digest
+from approvals.states import Door, Verdict
 from tests.support import vendors
 from tests.support.desk.requests import decide, make_request
 from tests.support.people import alice, bob
@@ -77,6 +82,69 @@ def test_every_changed_column_is_found(field):
     (line,) = lines
     assert line.startswith(f"Changed since it was recorded: entry {decided.pk} (")
     assert field.column in line
+
+
+def record_other_input() -> AuditEntry:
+    """Report that a call ran with another input than the approved one."""
+    request, by = make_request(alice(), tool_call_id="call-1"), bob()
+    decide(request, by, Verdict.APPROVE)
+    with pytest.raises(OtherInput):
+        ran = actions.Result(input_digest=digest({"ran": 1}), output=1)
+        actions.report_result(request.pk, ran, scope=request.scope, by=request.requested_by, via=Door.REST)
+    return AuditEntry.objects.get(event="tool.other_input")
+
+
+def test_a_report_of_another_input_passes():
+    record_other_input()
+    assert check() == "All 3 audit entries are unchanged.\n"
+
+
+def test_a_call_that_a_key_denies_passes():
+    subject = audit.Subject(scope="key:1", tool_call_id="call-1", tool_name="Bash")
+    actions.record_denied_call(subject, {"command": "ls"}, "Bash", by=alice(), via=Door.REST)
+    assert check() == "All 1 audit entries are unchanged.\n"
+
+
+@pytest.mark.parametrize("value", ["NULL", "'tool.other_input:key:1:call-1'"])
+def test_a_changed_key_of_a_report_of_another_input_is_found(value):
+    change(record_other_input(), "dedup_key", value)
+    assert [line.rpartition("Z): ")[2] for line in refused()[0]] == ["dedup_key"]
+
+
+@pytest.mark.parametrize(("number", "value"), [(2, "NULL"), (1, "'request.decided:key:1:call-1'")])
+def test_a_result_without_its_key_and_a_key_of_another_event_are_found(number, value):
+    change(record()[number], "dedup_key", value)
+    assert [line.rpartition("Z): ")[2] for line in refused()[0]] == ["dedup_key"]
+
+
+def test_a_verdict_that_was_blanked_or_added_is_found():
+    _, decided, result = record()
+    change(decided, "verdict", "''")
+    change(result, "verdict", "'approve'")
+    assert [line.rpartition("Z): ")[2] for line in refused()[0]] == ["verdict", "verdict"]
+
+
+def blank_verdict(*, hours_after_the_upgrade: int) -> AuditEntry:
+    """Empty the verdict of a decision, and say when the migration ran that added the column."""
+    asked, decided, _ = record()
+    change(decided, "verdict", "''")
+    applied = asked.at - timedelta(hours=hours_after_the_upgrade)
+    MigrationRecorder.Migration.objects.filter(name=integrity.VERDICTS_ADDED).update(applied=applied)
+    decided.refresh_from_db()
+    return decided
+
+
+@pytest.mark.parametrize(("hours", "found"), [(0, []), (23, []), (25, ["verdict"]), (-25, ["verdict"])])
+def test_only_an_entry_from_the_day_of_the_upgrade_may_lack_its_verdict(hours, found):
+    # A process of an earlier version does not know the column, and writes until it is replaced.
+    decided = blank_verdict(hours_after_the_upgrade=hours)
+    older = decided.at - timedelta(days=300)
+    audit.record("turn.stopped", audit.Subject(scope="chat:1"), data={}, actor=None, via="stop", at=older)
+    assert integrity.altered_columns(decided) == found
+
+
+def test_no_entry_of_a_new_installation_may_lack_its_verdict():
+    assert integrity.altered_columns(blank_verdict(hours_after_the_upgrade=0)) == ["verdict"]
 
 
 def test_a_changed_actor_is_found():
