@@ -26,7 +26,7 @@ from approvals.asking.titles import title_and_message
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import NotCanonical, canonical, digest
+from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical, digest
 from approvals.runtime.translation import translated
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
 
@@ -52,7 +52,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
     question = parse_question(json_object(request))
     origin = actions.Origin(
         scope=caller.scope,
-        digest=digest({**question.input, "?thread": thread}),
+        digest=digest({**question.input, "?thread": thread}, max_bytes=2 * MAX_BYTES),
         source=ASK_HUMAN,
         thread_id=thread,
         idempotency_key=idempotency_key(request),

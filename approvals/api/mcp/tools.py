@@ -21,7 +21,7 @@ from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
-from approvals.runtime.canonical import digest
+from approvals.runtime.canonical import MAX_BYTES, digest
 from approvals.states import MCP, Door
 
 Start = Callable[[Caller, Any, Call], ApprovalRequest | None]
@@ -69,7 +69,8 @@ def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: C
     sent = given.request()
     session = repeats.named_in(call.meta, repeats.SESSIONS)
     call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
-    body = digest(given.model_dump(mode="json"))
+    # Larger than what was sent, with the defaults.
+    body = digest(given.model_dump(mode="json"), max_bytes=2 * MAX_BYTES)
     origin = actions.Origin(
         scope=caller.scope,
         digest=body,

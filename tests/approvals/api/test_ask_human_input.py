@@ -10,6 +10,7 @@ from approvals.api import ask_human
 from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
+from approvals.runtime.canonical import MAX_BYTES
 from tests.support.machines import machine
 from tests.support.people import alice
 
@@ -102,6 +103,14 @@ def test_an_invalid_wait_is_refused_and_nothing_is_asked(wait):
     answer = machine(alice()).post(f"{ADDRESS}?wait={'%D9%A3' if wait == '٣' else wait}", QUESTION)
     assert (answer.status, answer.code, list(answer.json["errors"])) == (422, "invalid", ["wait"])
     assert ApprovalRequest.objects.count() == Workflow.objects.count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_body_of_the_largest_size_is_taken():
+    body = b'{"question":"Which colour?","context":{"t":"%s"}}'
+    raw = body % (b"x" * (MAX_BYTES - len(body % b"")))
+    answer = machine(alice()).call("POST", ADDRESS, raw=raw)
+    assert (len(raw), answer.status, ApprovalRequest.objects.count()) == (MAX_BYTES, 202, 1)
 
 
 @pytest.mark.django_db(transaction=True)

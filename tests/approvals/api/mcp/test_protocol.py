@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.test import Client
 
 from approvals.access import callers
 from approvals.actions.keys import create_key
+from approvals.api.mcp import calls
 from approvals.models import ApprovalRequest
+from approvals.runtime.canonical import MAX_BYTES
 from tests.approvals.api.mcp.agent import ACCEPT, ADDRESS, MODERN, PREFIX, QUESTION, Agent, Response
 from tests.support.machines import Machine, machine
 from tests.support.people import alice
@@ -55,6 +59,18 @@ def test_both_eras_list_the_same_tools():
     hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in newer["tools"]}
     assert hints == dict.fromkeys(NAMES, False) | {"check_request": True}
     assert [tool["name"] for tool in newer["tools"] if "outputSchema" not in tool] == ["permission"]
+
+
+def test_a_body_of_the_largest_size_is_taken(monkeypatch):
+    monkeypatch.setattr(calls, "WAIT", 0.0)
+    agent, options = Agent(alice(), modern=False), [{"label": str(number)} for number in range(50)]
+    message, headers = agent.message(
+        "tools/call", {"name": "ask_human", "arguments": QUESTION | {"options": options, "context": "x"}}
+    )
+    short = json.dumps(message, separators=(",", ":"))
+    raw = short.replace('"x"', f'"{"x" * (MAX_BYTES - len(short) + 1)}"').encode()
+    response = Response(agent.machine.call("POST", ADDRESS, raw=raw, headers=headers))
+    assert (len(raw), response.outcome["status"]) == (MAX_BYTES, "pending")
 
 
 def test_notifications_and_responses_are_accepted_and_change_nothing():
