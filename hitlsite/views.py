@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
+from django.utils.crypto import salted_hmac
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -55,7 +56,13 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "provider": settings.HITL_PROVIDER,
         "model": settings.HITL_MODEL,
         "debug": settings.DEBUG,
+        "session_mark": SimpleLazyObject(lambda: _mark_of(request)),
     }
+
+
+def _mark_of(request: HttpRequest) -> str:
+    """Return what tells this session from the next one of the same browser, without saying its key."""
+    return salted_hmac("hitlsite.session_mark", request.session.session_key or "").hexdigest()[:16]
 
 
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const TOLD = "pausepoint.push";
+  const TOLD = "pausepoint.push", { session } = document.body.dataset;
   const button = document.getElementById("push-switch");
   const headers = { ...JSON.parse(document.body.getAttribute("hx-headers") || "{}"), "X-Requested-With": "fetch" };
   const supported = "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
@@ -21,12 +21,13 @@
     if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   }
 
-  // A subscription belongs to the session that told of it, so each new session tells again.
+  // A subscription belongs to the session that told of it, so each new session tells again: also in the same tab, after a
+  // log-in or a new password.
   async function tellOnce() {
     const subscription = Notification.permission === "granted" ? await current() : null;
-    if (!subscription || sessionStorage.getItem(TOLD)) return;
+    if (!subscription || sessionStorage.getItem(TOLD) === session) return;
     await send("/settings/notifications/subscribe/", subscription);
-    sessionStorage.setItem(TOLD, "yes");
+    sessionStorage.setItem(TOLD, session);
   }
   tellOnce().catch(() => undefined);
 

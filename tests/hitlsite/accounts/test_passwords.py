@@ -114,6 +114,18 @@ def test_an_unacceptable_password_is_refused_at_its_field(change, words):
     assert user.check_password(people.PASSWORD)
 
 
+def test_a_page_tells_a_new_session_from_the_one_before_without_its_key():
+    client = browser(people.make_person("erin"))
+    marks = []
+    for change in (None, None, CHANGE):
+        if change:
+            client.post("/password/", change)
+        (body,) = parse(client.get("/settings/").text).find("body")
+        marks.append(body.attributes["data-session"])
+        assert client.session.session_key not in body.attributes["data-session"]
+    assert (marks[0] == marks[1], marks[1] == marks[2], len(marks[0])) == (True, False, 16)
+
+
 def test_a_user_without_a_password_is_referred_to_an_administrator():
     user = people.make_person("erin")
     user.set_unusable_password()

@@ -23,6 +23,13 @@ window.Notification = new Proxy(window.Notification, {
 });
 Object.defineProperty(Document.prototype, "hidden", { configurable: true, get: () => window.away === true });
 """
+#: A browser whose push service has given it a subscription; no service can be reached here.
+SUBSCRIBED = """
+const subscription = { endpoint: "https://push.example.org/1", getKey: () => new Uint8Array(16).buffer };
+const ready = Promise.resolve({ pushManager: { getSubscription: async () => subscription } });
+Object.defineProperty(ServiceWorkerContainer.prototype, "ready", { get: () => ready });
+Object.defineProperty(Notification, "permission", { get: () => "granted" });
+"""
 #: Whether the page was pushed something about this request.
 TOLD = """id => document.addEventListener("htmx:wsBeforeMessage", event => {
   window.told ||= event.detail.message.includes(id);
@@ -183,6 +190,25 @@ def test_notifications_are_enabled_by_a_button_and_shown_while_the_page_is_hidde
     _, unheard = alice.pause("Please refund order 912, 500 euros")
     row(page, unheard).wait_for(state="attached")
     assert len(page.evaluate("window.notes")) == 1
+
+
+def test_each_session_of_a_tab_tells_once_of_the_subscription_of_its_device(windows, server):
+    page = windows.open(server.person("approver"), "/settings/")
+    told = []
+    page.route("**/settings/notifications/subscribe/", lambda route: (told.append(1), route.fulfill(status=204)))
+    page.context.add_init_script(SUBSCRIBED)
+    for logged_in_again in (False, True):
+        if logged_in_again:
+            page.locator(".user").click()
+            page.get_by_role("button", name="Log out").click()
+            page.fill("#id_username", "approver")
+            page.fill("#id_password", "pausepoint")
+            page.click("main button")
+            page.locator(".user").wait_for()
+        with page.expect_response("**/subscribe/"):
+            page.goto(f"{server.address}/insights/")
+        page.reload(wait_until="networkidle")
+    assert len(told) == 2
 
 
 def test_insights_are_linked_and_keep_their_period_in_the_address(windows, people):
