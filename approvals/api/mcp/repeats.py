@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.models import CharField
 
+from approvals.asking.asks import MAX_LENGTHS
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.runtime.prepared import Parameter, Prepared
@@ -45,6 +46,12 @@ def named_in(meta: Mapping[str, Any], names: frozenset[str]) -> str:
         if word in names and isinstance(value, str) and 0 < len(value) <= 200:
             return value
     return ""
+
+
+def name_of_call(session: str, call_id: str) -> str:
+    """Return what a call with an id of its own is known by. Some models number their calls anew in each conversation."""
+    name = f"{session}:{call_id}" if session else call_id
+    return name if len(name) <= MAX_LENGTHS["tool_call_id"] else "call:" + hashlib.sha256(name.encode()).hexdigest()
 
 
 def key_for(scope: str, *parts: Any, call_id: str) -> str:

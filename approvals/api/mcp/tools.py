@@ -69,6 +69,8 @@ def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: C
     sent = given.request()
     session = repeats.named_in(call.meta, repeats.SESSIONS)
     call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
+    if sent.tool_call_id:
+        sent.tool_call_id = repeats.name_of_call(session, sent.tool_call_id)
     # Larger than what was sent, with the defaults.
     body = digest(given.model_dump(mode="json"), max_bytes=2 * MAX_BYTES)
     origin = actions.Origin(
@@ -88,12 +90,13 @@ def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest:
     ruling, pattern = lists.ruling(given.tool_name)
     if ruling == Ruling.DENIED:
         caller.count_ask()
+        session = repeats.named_in(call.meta, repeats.SESSIONS)
         subject = Subject(
             scope=caller.scope,
-            thread_id=repeats.named_in(call.meta, repeats.SESSIONS),
+            thread_id=session,
             agent=call.client[:100],
             tool_name=given.tool_name,
-            tool_call_id=given.tool_use_id,
+            tool_call_id=repeats.name_of_call(session, given.tool_use_id),
         )
         actions.record_denied_call(subject, given.input, pattern, by=caller.actor, via=Door.MCP)
         raise NotAllowed(denied_words(given.tool_name))
