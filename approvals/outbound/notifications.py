@@ -31,6 +31,7 @@ from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.queries.languages import in_language_of, languages_of
+from approvals.runtime import database
 from approvals.states import Channel, Priority, Route, Status
 
 logger = logging.getLogger(__name__)
@@ -163,6 +164,13 @@ def _send(last: LastNotice) -> bool:
     except NotSent as error:
         _put_off(last, rows, str(error))
         return error.reached
+    except database.AWAY:
+        raise
+    except Exception as error:
+        # A row that was only skipped would be tried for ever: it is counted, and given up in the end.
+        logger.exception("The message to %s was not sent; it will be tried again", last.recipient)
+        _put_off(last, rows, f"{type(error).__name__}: {error}")
+        return True
     if not sent:
         LastNotice.objects.filter(pk=last.pk).update(at=last.at)
     outbox.mark_delivered(*rows, note="" if sent else gettext("no longer needed"))

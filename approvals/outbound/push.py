@@ -6,6 +6,7 @@ The messages hold title, tool and agent of a request, never its input.
 from __future__ import annotations
 
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -30,6 +31,9 @@ GONE = frozenset({403, 404, 410})
 #: How long, in seconds, a push service keeps a message for a browser that is away.
 KEPT = 24 * 3600
 MAX_TITLE = 120
+#: The bytes of a public key and of a secret (RFC 8291).
+POINT, SECRET = 65, 16
+BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
 
 @cache
@@ -57,10 +61,20 @@ def send(subscription: PushSubscription, requests: Sequence[ApprovalRequest]) ->
     return http_post.post(subscription.endpoint, body, headers, allow_private=allowed, seconds=http_post.SECONDS)
 
 
-def is_key(text: str, length: int) -> bool:
-    """Return whether this is base64url of so many bytes."""
+def is_public_key(text: str) -> bool:
+    """Return whether this is base64url of a point of the curve P-256, uncompressed."""
     try:
-        return len(_decoded(text)) == length
+        found = _decoded(text)
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), found)
+    except ValueError:
+        return False
+    return len(found) == POINT
+
+
+def is_secret(text: str) -> bool:
+    """Return whether this is base64url of as many bytes as the secret of a browser has."""
+    try:
+        return len(_decoded(text)) == SECRET
     except ValueError:
         return False
 
@@ -105,4 +119,7 @@ def _encoded(value: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
+    """Return the bytes of base64url; ValueError for any other character, which the library would drop."""
+    if not BASE64URL.fullmatch(text):
+        raise ValueError(text)
     return urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))

@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
 from approvals.models import PushSubscription
-from approvals.outbound.push import is_key
+from approvals.outbound.push import is_public_key, is_secret
 from approvals.runtime.addresses import RefusedAddress, parse_destination
+from approvals.runtime.canonical import clean_text
 
 #: Browsers of one person. The one that has been there longest makes room.
 MAX_BROWSERS = 20
@@ -29,13 +30,13 @@ def subscribe(
             errors["endpoint"] = _("must be an https address of at most 500 characters")
     except RefusedAddress as error:
         errors["endpoint"] = _("the address %(problem)s") % {"problem": error}
-    if not is_key(p256dh, 65):
+    if not is_public_key(p256dh):
         errors["p256dh"] = _("is not a public key")
-    if not is_key(auth, 16):
+    if not is_secret(auth):
         errors["auth"] = _("is not a secret of 16 bytes")
     if errors:
         raise Invalid(_("This browser's subscription is not valid."), errors)
-    fields = {"p256dh": p256dh, "auth": auth, "browser": browser[:300], "session_key": session_key}
+    fields = {"p256dh": p256dh, "auth": auth, "browser": clean_text(browser)[:300], "session_key": session_key}
     with transaction.atomic():
         found, _created = PushSubscription.objects.update_or_create(
             endpoint=endpoint, defaults={"person": person, **fields}
@@ -46,5 +47,6 @@ def subscribe(
 
 
 def unsubscribe(person: User, *, endpoint: str) -> None:
-    """Forget one browser of this person."""
-    person.push_subscriptions.filter(endpoint=endpoint).delete()
+    """Forget one browser of this person; an endpoint that no database can store names none."""
+    if "\x00" not in endpoint:
+        person.push_subscriptions.filter(endpoint=endpoint).delete()

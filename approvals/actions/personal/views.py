@@ -13,6 +13,8 @@ from approvals.runtime.canonical import clean_text
 from approvals.runtime.text import visible_name
 
 MAX_NAME = 60
+#: The longest query string that fits into its column. An emoji takes twelve characters of it.
+MAX_QUERY = 2_000
 #: So many views of one page one person can save.
 MAX_VIEWS = 30
 
@@ -23,6 +25,9 @@ def save_view(owner: User, page: ListPage, *, name: str, query: str, shared: boo
     if not name or len(name) > MAX_NAME:
         words = _("is longer than %(most)s characters") % {"most": MAX_NAME} if name else _("is empty")
         raise Invalid(_("Enter a name of at most %(most)s characters.") % {"most": MAX_NAME}, {"name": words})
+    if len(query) > MAX_QUERY:
+        words = _("These filters are too long to save. Shorten the search, or remove a filter.")
+        raise Invalid(words, {"query": words})
     with transaction.atomic():
         # The lock keeps two windows of one person from saving one too many.
         User.objects.select_for_update().get(pk=owner.pk)

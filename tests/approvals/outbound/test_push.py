@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from datetime import timedelta
 
 import http_ece
 import pytest
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from py_vapid import Vapid02
 
 from approvals.actions.personal.preferences import store_preferences
@@ -26,6 +28,10 @@ from tests.support.receiver import Receiver, answer
 pytestmark = pytest.mark.django_db(transaction=True)
 
 AUTH = b"sixteen bytes!!!"
+#: Of the length of a public key, but no point of the curve P-256.
+NO_POINT = urlsafe_b64encode(b"\x04" + 64 * b"x").rstrip(b"=").decode()
+#: The generator of the curve, in the short form that no browser sends.
+COMPRESSED = "A2sX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKW"
 
 
 @pytest.fixture(autouse=True)
@@ -160,12 +166,50 @@ def test_a_subscription_that_is_not_valid_is_refused(service, settings):
         "too long": browser.subscribe(endpoint=f"https://push.example.org/{'x' * 500}"),
         "a short key": browser.subscribe(endpoint="https://push.example.org/1", p256dh="abc"),
         "an odd secret": browser.subscribe(endpoint="https://push.example.org/1", auth="ä"),
+        "no point of the curve": browser.subscribe(endpoint="https://push.example.org/1", p256dh=NO_POINT),
+        "a point that is compressed": browser.subscribe(endpoint="https://push.example.org/1", p256dh=COMPRESSED),
+        "foreign characters": browser.subscribe(endpoint="https://push.example.org/1", auth=encoded(AUTH) + 40 * "!"),
+        "a line break": browser.subscribe(endpoint="https://push.example.org/1", auth=encoded(AUTH) + "\n"),
+        "much padding": browser.subscribe(endpoint="https://push.example.org/1", auth=encoded(AUTH) + 40 * "="),
+        "no character": browser.subscribe(endpoint="https://push.example.org/\x00"),
     }
     assert {name: found.status_code for name, found in wrong.items()} == dict.fromkeys(wrong, 422)
     assert (Client().post("/settings/notifications/subscribe/").status_code, PushSubscription.objects.count()) == (
         302,
         0,
     )
+
+
+def test_a_browser_may_pad_its_keys(service):
+    browser = Browser(bob(), service.url())
+    assert browser.subscribe(auth=encoded(AUTH) + "==").status_code == 204
+    make_request(alice(), title="Refund 4711?")
+    carry()
+    assert browser.read(service.got[0].body)["title"] == "Refund 4711?"
+
+
+def test_a_push_that_fails_unexpectedly_is_counted_and_given_up(service, bobs, caplog):
+    # A subscription from before keys were checked: no message can be encrypted for it.
+    PushSubscription.objects.update(p256dh=NO_POINT)
+    make_request(alice())
+    carry()
+    row = OutboxEvent.objects.get(channel=Channel.PUSH)
+    assert (service.got, row.attempts, row.delivered_at, row.last_error[:11]) == ([], 1, None, "ValueError:")
+    (logged,) = [one for one in caplog.records if one.name == "approvals.outbound.notifications"]
+    assert (logged.getMessage(), logged.exc_info is not None) == (
+        f"The message to {row.target} was not sent; it will be tried again",
+        True,
+    )
+    OutboxEvent.objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(days=4))
+    later()
+    carry()
+    row.refresh_from_db()
+    assert (row.attempts, row.delivered_at, row.dead_at is not None) == (2, None, True)
+
+
+def test_an_endpoint_that_no_database_can_store_unsubscribes_nothing(bobs):
+    sent = bobs.client.post("/settings/notifications/unsubscribe/", {"endpoint": f"{bobs.endpoint}\x00"})
+    assert (sent.status_code, PushSubscription.objects.count()) == (302, 1)
 
 
 def test_a_browser_belongs_to_who_subscribed_last_and_only_they_remove_it(service, bobs):

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.actions.personal.snoozing import LONGEST, snooze
-from approvals.actions.personal.views import MAX_VIEWS, save_view
+from approvals.actions.personal.views import MAX_QUERY, MAX_VIEWS, save_view
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, SavedView, Snooze
@@ -63,6 +63,18 @@ def test_a_view_keeps_its_filters_and_only_its_owner_changes_it():
 def test_a_view_needs_a_name_and_valid_filters(name, query):
     assert browser(bob()).post("/views/", {"name": name, "query": query}).status_code == 422
     assert not SavedView.objects.exists()
+
+
+def test_filters_that_are_too_long_to_save_are_refused_with_words():
+    person = make_person("dora", "view_approvalrequest", "view_auditentry")
+    client, longest = browser(person), "q=" + "%F0%9F%90%B3" * 166 + "abcdef"
+    for address in ("/views/", "/audit/reports/"):
+        refused = client.post(address, {"name": "Whales", "query": f"q={'🐳' * 200}"})
+        assert (refused.status_code, "These filters are too long to save." in refused.text) == (422, True)
+    assert not SavedView.objects.exists()
+    assert len(longest) == MAX_QUERY
+    save_view(person, ListPage.AUDIT, name="Whales", query=longest, shared=False)
+    assert SavedView.objects.get().query == longest
 
 
 def test_one_person_has_a_bounded_number_of_views():
