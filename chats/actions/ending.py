@@ -87,11 +87,27 @@ def fail_turn(
         remarks = [events.AnswerRemarked(remark) for remark in remarks_on(BROKEN_OFF, {})] if kept else []
         last = _closing(next_seq, step, [*remarks, events.TurnFailed(turn.error)])
         write_events(turn, last_seq, [*recorded, *last])
-        give_back_calls(claim)
-        workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
-        _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow)
-        audit.record("turn.failed", audit_subject(turn), data={"error": turn.error}, actor=None, via=RUNNER)
+        _fail(claim, turn)
     return last
+
+
+def abandon_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
+    """End a turn as failed whose end could not be stored, without its message, checkpoint and stream events. LeaseLost.
+
+    Readers see the committed steps and the error. The returned event is only for those who follow the turn now: others
+    read from the turn how it ended.
+    """
+    with claimed_turn(claim) as (turn, _):
+        turn.error = clean_text(error)[:2000]
+        _fail(claim, turn, is_storable=False)
+    return _closing(next_seq, step, [events.TurnFailed(turn.error)])
+
+
+def _fail(claim: Claim, turn: Turn, *, is_storable: bool = True) -> None:
+    give_back_calls(claim)
+    workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
+    _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, is_storable=is_storable)
+    audit.record("turn.failed", audit_subject(turn), data={"error": turn.error}, actor=None, via=RUNNER)
 
 
 def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
@@ -205,13 +221,16 @@ def _end(
     progress: Progress | None = None,
     *,
     never_paused: bool = False,
+    is_storable: bool = True,
 ) -> None:
+    """End a turn; without its message and checkpoint if they are not `is_storable`."""
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
     turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
-    parts = parts_of(turn, progress, closing=closing)
-    store_message(turn, parts)
-    write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
+    parts = parts_of(turn, progress, closing=closing) if is_storable else []
+    if is_storable:
+        store_message(turn, parts)
+        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
     remarks = remarks_in(parts)
     for refused in (remark for remark in remarks if remark["code"] == REFUSAL):

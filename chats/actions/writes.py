@@ -19,7 +19,7 @@ from approvals.models import Workflow
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
-from approvals.runtime.canonical import MAX_BYTES, digest
+from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Door
 from chats import checkpoints, doorbell, queries, queue
@@ -29,9 +29,6 @@ from chats.exceptions import LeaseLost
 from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.queries import Progress, projection
 from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
-
-#: A message holds all steps of a turn, each of which may have MAX_BYTES.
-MAX_MESSAGE_BYTES = 200 * MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +202,7 @@ def write_checkpoint(
         error=turn.error,
         kept=kept,
         tail=tail,
-        digest=digest(parts, max_bytes=MAX_MESSAGE_BYTES),
+        digest=checkpoints.digest_of(parts),
     )
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text
+from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_json, clean_text
 from approvals.runtime.translatable import gettext_noop
 from chats.agent.agent import Agent
 from chats.agent.events import (
     Event,
     ModelFinished,
-    ReasoningDelta,
     StepStarted,
-    TextDelta,
     ToolInputInvalid,
     ToolInputReady,
 )
@@ -45,19 +43,22 @@ class PlannedCall:
 
 def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> PlannedCall:
     """Check a call against the agent's tools."""
-    tool = agent.tool(name)
+    tool, problem = agent.tool(name), ""
+    try:
+        canonical(value, max_bytes=MAX_INPUT_BYTES, max_values=MAX_VALUES)
+    except NotCanonical as error:
+        # Nothing could store it, whether or not there is such a tool.
+        value, problem = {}, f"Invalid input for {name}: {error}"
     if tool is None:
         name = clean_text(name)[:MAX_NAME] or "nameless"
         known = ", ".join(tool.name for tool in agent.tools) or "none"
         return PlannedCall(tool_call_id, name, value, None, f"There is no tool named {name!r}. Tools: {known}.")
-    try:
-        canonical(value, max_bytes=MAX_INPUT_BYTES, max_values=MAX_VALUES)
-        tool.validate(value)
-    except NotCanonical as error:
-        return PlannedCall(tool_call_id, name, {}, None, f"Invalid input for {name}: {error}")
-    except InvalidInput as error:
-        return PlannedCall(tool_call_id, name, value, None, str(error))
-    return PlannedCall(tool_call_id, name, value, tool)
+    if not problem:
+        try:
+            tool.validate(value)
+        except InvalidInput as error:
+            problem = str(error)
+    return PlannedCall(tool_call_id, name, value, None if problem else tool, problem)
 
 
 def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
@@ -84,17 +85,13 @@ async def stream_step(
                 finished = event
             case ToolInputReady(tool_call_id, name, value):
                 planned = plan_call(agent, tool_call_id, name, value)
-                yield (
+                yield _clean(
                     event
                     if not planned.error_text
                     else ToolInputInvalid(tool_call_id, name, planned.input, planned.error_text)
                 )
-            case TextDelta(part_id, text):
-                yield TextDelta(part_id, clean_text(text))
-            case ReasoningDelta(part_id, text):
-                yield ReasoningDelta(part_id, clean_text(text))
             case _:
-                yield event
+                yield _clean(event)
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
             raise ProviderError(
@@ -104,12 +101,22 @@ async def stream_step(
     yield _checked(finished)
 
 
+def _clean(event: Event) -> Event:
+    """Return a model's event as it can be stored: half of a surrogate pair would make each write of the stream fail."""
+    values = {each.name: getattr(event, each.name) for each in fields(event)}
+    return replace(event, **{name: clean_json(value) for name, value in values.items()})
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 200 and clean_text(value) == value
+
+
 def _checked(finished: ModelFinished | None) -> ModelFinished:
     if finished is None or finished.stop_reason not in STOP_REASONS:
         raise ProviderError(gettext_noop("The model's answer ended before it was complete. Send your message again."))
     calls = [block for block in finished.blocks if block.get("type") == "tool_use"]
     ids = {call.get("id") for call in calls}
-    if len(ids) != len(calls) or not all(isinstance(call_id, str) and 0 < len(call_id) <= 200 for call_id in ids):
+    if len(ids) != len(calls) or not all(map(_is_id, ids)):
         raise ProviderError(
             gettext_noop(
                 "The model's tool calls have no distinct ids, so its answer cannot be used. Send your message again."

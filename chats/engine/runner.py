@@ -112,6 +112,16 @@ class Run:
     async def drive(self) -> None:
         """Act until the turn is suspended, has ended, or belongs to another runner. LeaseLost, `database.AWAY`."""
         try:
+            await self._drive()
+        except (LeaseLost, *database.AWAY):
+            raise
+        except Exception:
+            # The next runner would ask the model again and fail in the same place.
+            logger.exception("The end of turn %s cannot be stored; it fails without its message", self.claim.turn_id)
+            await self._close(actions.abandon_turn, _something_wrong())
+
+    async def _drive(self) -> None:
+        try:
             agent = registry.get(settings.HITL_AGENTS, self._agent_name)
             while await self._act(agent):
                 continue
@@ -123,8 +133,7 @@ class Run:
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
-            error_text = gettext("Something went wrong. The server's log has the details. Send your message again.")
-            await self._close(actions.fail_turn, error_text, said=self._model.said)
+            await self._close(actions.fail_turn, _something_wrong(), said=self._model.said)
 
     async def _act(self, agent: Agent) -> bool:
         """Do the next thing; return False when the turn has been suspended or has ended."""
@@ -194,3 +203,7 @@ class Run:
         return rests_with(
             await self.ledger.commit(functools.partial(action, self.claim, *arguments, self.ledger.step, **more))
         )
+
+
+def _something_wrong() -> str:
+    return gettext("Something went wrong. The server's log has the details. Send your message again.")

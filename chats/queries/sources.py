@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from approvals.runtime.canonical import clean_json, clean_text
+from approvals.runtime.canonical import MAX_SAFE_INTEGER, NotCanonical, canonical, clean_json, clean_text
 
 #: The type of the data part (AI SDK) of a message that holds the result of a tool which the model's provider ran.
 SERVER_TOOL = "data-server-tool"
 SOURCE_URL, SOURCE_DOCUMENT = "source-url", "source-document"
 _RESULT = "_tool_result"
-MAX_SOURCES, MAX_RESULTS, MAX_TITLE, MAX_URL, MAX_OUTPUT = 50, 50, 300, 2000, 20_000
+MAX_SOURCES, MAX_RESULTS, MAX_TITLE, MAX_URL, MAX_OUTPUT, MAX_INPUT = 50, 50, 300, 2000, 20_000, 200_000
 
 Block = Mapping[str, Any]
 Part = dict[str, Any]
@@ -76,8 +76,18 @@ def _title(value: Any) -> str:
 
 def _result_part(block: Block, use: Block) -> Part:
     name = _title(use.get("name")) or _title(block.get("type")).removesuffix(_RESULT)
-    data: Part = {"name": name, "input": clean_json(use.get("input") or {})}
+    data: Part = {"name": name, "input": _input(use.get("input") or {})}
     return {"type": SERVER_TOOL, "data": data | _outcome(block.get("content"))}
+
+
+def _input(value: Any) -> Any:
+    """Return the input of a provider's tool; {} if the message that shows it could not be stored."""
+    try:
+        cleaned = clean_json(value)
+        canonical(cleaned, max_bytes=MAX_INPUT)
+    except (NotCanonical, RecursionError):
+        return {}
+    return cleaned
 
 
 def _outcome(content: Any) -> Part:
@@ -93,7 +103,7 @@ def _outcome(content: Any) -> Part:
     written = {name: _output(content.get(name)) for name in ("stdout", "stderr")}
     code = content.get("return_code")
     return {name: text for name, text in written.items() if text} | (
-        {"returnCode": code} if isinstance(code, int) else {}
+        {"returnCode": code} if isinstance(code, int) and abs(code) <= MAX_SAFE_INTEGER else {}
     )
 
 

@@ -17,6 +17,7 @@ from approvals.exceptions import Invalid
 from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical
 from approvals.runtime.translation import translated
 from chats.actions.attachments import SentFile, checked_file
+from chats.checkpoints import MAX_MESSAGE_DEPTH
 from chats.exceptions import BadFile
 
 MAX_ID = 200
@@ -95,7 +96,7 @@ def _check_storable(message: dict[str, Any]) -> None:
         # A cheap check of the size first: the exact one takes seconds for a message of megabytes.
         if len(json.dumps(message)) > MAX_BYTES:
             raise NotCanonical(_("one is larger than %(limit)s bytes") % {"limit": f"{MAX_BYTES:,}"})
-        canonical(message)
+        canonical(message, max_depth=MAX_MESSAGE_DEPTH)
     except RecursionError as error:
         raise Invalid(_("A message is invalid."), {"messages": _("nested too deeply")}) from error
     except NotCanonical as error:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chats.checkpoints import digest_of
 from chats.queries.projection import NO_TEXT, StepView, message_parts
 from chats.queries.sources import safe_url, source_parts
 
@@ -134,4 +137,21 @@ def test_nothing_that_a_provider_sends_breaks_the_page(content, citations):
         {"type": "web_search_tool_result", "tool_use_id": "s1", "content": content},
         {"type": "text", "text": "x", "citations": citations},
     ]
-    assert message_parts([StepView(blocks)])[1] == {"type": "text", "text": "x", "state": "done"}
+    parts = message_parts([StepView(blocks)])
+    assert parts[1] == {"type": "text", "text": "x", "state": "done"}
+    assert digest_of(parts).startswith("sha256:")
+
+
+def test_the_input_of_a_providers_tool_is_shown_if_it_can_be_stored():
+    deep: Any = "found"
+    for _ in range(2000):
+        deep = [deep]
+    for value, shown in (
+        ({"query": "pandas"}, {"query": "pandas"}),
+        ({"id": 2**60}, {}),
+        (deep, {}),
+        (float("nan"), {}),
+    ):
+        (part,) = source_parts([USE | {"input": value}, FOUND])
+        assert part["data"]["input"] == shown
+    assert "returnCode" not in tool_part({"stdout": "x", "return_code": 2**60})
