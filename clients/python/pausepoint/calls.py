@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,12 @@ AnyDesk = Desk | AsyncDesk
 
 #: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
 MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
-#: Characters of an output that is reported; the rest is for the model only.
-MAX_OUTPUT = 20_000
+#: Characters of an output that is reported; the rest is for the model only. So few hold fewer values than Pausepoint's limit.
+MAX_OUTPUT, MAX_ERROR = 20_000, 2000
+#: Outputs that are deeper, or have larger integers, are reported as text; so many levels and one more are below the limit.
+MAX_LEVELS, MAX_INTEGER = 60, 2**53 - 1
+#: What no database can store: NUL, and halves of surrogate pairs.
+_DIRTY = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +156,7 @@ def blocking(desk: AnyDesk) -> Desk:
 def report(desk: Desk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
     """Report what an approved call did. If that fails, log it: the call has run, and the agent has to know its result."""
     try:
-        desk.report(outcome, **_result(output, error))
+        desk.report(outcome, **result_fields(output, error))
     except DeskError:
         logger.exception("The result of request %s could not be reported.", outcome.request_id)
 
@@ -162,16 +167,46 @@ async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error:
         await asyncio.to_thread(report, desk, outcome, output=output, error=error)
         return
     try:
-        await desk.report(outcome, **_result(output, error))
+        await desk.report(outcome, **result_fields(output, error))
     except DeskError:
         logger.exception("The result of request %s could not be reported.", outcome.request_id)
 
 
-def _result(output: Any, error: BaseException | None) -> dict[str, Any]:
+def result_fields(output: Any, error: BaseException | None) -> dict[str, Any]:
+    """Return a result as Pausepoint takes it: an output that is too large, or no JSON that can be stored, is cleaned text."""
     if error is not None:
-        return {"error": shortened(f"{type(error).__name__}: {error}", 2000)}
+        return {"error": shortened(f"{type(error).__name__}: {_text(error)}", MAX_ERROR)}
     try:
         text = json.dumps(output, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError):
-        output = text = str(output)
-    return {"output": output if len(text) <= MAX_OUTPUT else shortened(text, MAX_OUTPUT)}
+        plain = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return {"output": shortened(_text(output), MAX_OUTPUT)}
+    if len(text) <= MAX_OUTPUT and _is_storable(plain):
+        return {"output": plain}
+    return {"output": shortened(_cleaned(plain if isinstance(plain, str) else text), MAX_OUTPUT)}
+
+
+def _is_storable(value: Any, levels: int = MAX_LEVELS) -> bool:
+    """Return whether Pausepoint can store a JSON value as it is."""
+    match value:
+        case str():
+            return not _DIRTY.search(value)
+        case int():
+            return abs(value) <= MAX_INTEGER
+        case dict():
+            return levels > 0 and all(_is_storable(name) and _is_storable(value[name], levels - 1) for name in value)
+        case list():
+            return levels > 0 and all(_is_storable(item, levels - 1) for item in value)
+    return True
+
+
+def _text(value: object) -> str:
+    try:
+        return _cleaned(str(value))
+    except Exception as error:
+        # Such as of a value that contains itself too often, or of a foreign class.
+        return f"({type(value).__name__}: no text, because of {type(error).__name__})"
+
+
+def _cleaned(text: str) -> str:
+    return _DIRTY.sub("\ufffd", text)

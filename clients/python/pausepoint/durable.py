@@ -68,11 +68,6 @@ class StoredRun:
     results: Mapping[str, Any]
     resume: Resume
 
-    @property
-    def attempt(self) -> int:
-        """How many times the run was taken since it was stored. Above 1, an earlier attempt may have run something."""
-        return int(self.resume.taken[0].document["attempt"])
-
 
 async def store(
     desk: AsyncDesk, wanted: Sequence[Wanted], run: Any, *, workflow_id: str = "", workflow_title: str = ""

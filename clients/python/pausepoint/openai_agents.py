@@ -93,7 +93,7 @@ async def _resumed(
     agent: Agent[Any], desk: AsyncDesk, stored: StoredRun, asked: Mapping[str, Any], run: dict[str, Any]
 ) -> Resumption:
     desk_calls = _Calls(desk, stored.thread_id)
-    if stored.attempt == 1:
+    if stored.resume.attempt == 1:
         # An earlier attempt may have used them up, and each counts once; then people are asked again.
         desk_calls.changed = [(name, _outcome_of(kept)) for name, kept in stored.run["changed"]]
     state: RunState[Any, Any] = await RunState.from_string(agent, json.dumps(stored.run["state"]))
