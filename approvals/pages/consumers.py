@@ -31,6 +31,7 @@ from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import tab_counts, visible_request
 from approvals.pages.result_pushes import render_results
 from approvals.queries.languages import languages_of
+from approvals.queries.results import reported_since
 from approvals.runtime import database
 from approvals.runtime.cursors import number_from
 from approvals.runtime.sessions import user_of, users_of
@@ -207,7 +208,8 @@ class DeskConsumer(LiveConsumer):
         changed = [_changed(user, shared, request) for request in missed]
         over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
         changed += [_state(workflow) for workflow in reversed(over)]
-        return "".join(changed) + render_results(missed) + touched + (render_counts(user, shared) if changed else "")
+        results = render_results([*missed, *reported_since(user, since)[:CATCH_UP]])
+        return "".join(changed) + results + touched + (render_counts(user, shared) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a request that was created or decided, or a workflow that ended."""

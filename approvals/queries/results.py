@@ -11,12 +11,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.access.permissions import is_from_outside
+from approvals.access.permissions import Person, is_from_outside
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
 from approvals.queries.insights.values import duration
+from approvals.queries.requests import requests_for
 from approvals.record import audit
 from approvals.runtime.canonical import canonical
 from approvals.runtime.file_references import FileReference, references_in
@@ -169,6 +171,12 @@ def result_of(decision: Decision, ran_digest: str = "") -> Result:
         edited=decision.verdict == Verdict.EDIT,
         exact=ran_digest == approved if ran_digest and approved else None,
     )
+
+
+def reported_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
+    """Return the requests whose calls were reported since `moment`, which changes nothing of the requests themselves."""
+    reported = AuditEntry.objects.filter(event__in=["tool.result", audit.OTHER_INPUT], at__gte=moment)
+    return requests_for(user).filter(pk__in=reported.values("request_id"))
 
 
 def resumptions_of(requests: Iterable[ApprovalRequest]) -> Mapping[UUID, Resumption]:

@@ -23,8 +23,10 @@ from approvals.pages.assignee_pushes import ASSIGNED, COMMENTED
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
+from approvals.pages.result_pushes import render_results
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
+from approvals.queries.results import reported_since
 from approvals.queries.sections import section_of
 from approvals.queries.snoozes import snoozers
 
@@ -48,7 +50,9 @@ class InboxConsumer(DeskConsumer):
         missed = list(request_list.listed(queries.changed_since(user, since), whole=True)[: CATCH_UP + 1])
         if len(missed) > CATCH_UP:
             return render_to_string("approvals/_outdated.html")
-        return render_push(user, shared, self.filters, missed)
+        # The pane may show the result of a request.
+        results = render_results(list(reported_since(user, since)[:CATCH_UP]))
+        return render_push(user, shared, self.filters, missed) + results
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a request that was created, changed or decided, or the counts if a workflow ended."""
@@ -73,7 +77,8 @@ def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, 
         # It was assigned to somebody else: its row goes, as its card does.
         row = render_to_string("approvals/inbox/_push_gone.html", {"pk": request_id})
         return row + _render_count(user, shared, filters) + render_counts(user, shared)
-    return render_push(user, shared, filters, changed, cards=whole)
+    results = shared.once(("result", visibility_key(user)), lambda: render_results(changed)) if whole else ""
+    return render_push(user, shared, filters, changed, cards=whole) + results
 
 
 def render_push(

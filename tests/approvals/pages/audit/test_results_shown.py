@@ -6,19 +6,26 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.http import QueryDict
 from django.utils import timezone
 
 from approvals import actions
 from approvals.exceptions import OtherInput
+from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.pages.consumers import DeskConsumer
+from approvals.pages.lists.inbox_consumer import InboxConsumer
 from approvals.pages.result_pushes import render_results
+from approvals.queries.filters import filters_from
 from approvals.queries.results import Result, results_of
 from approvals.record import audit
 from approvals.runtime.append_only import maintenance
 from approvals.runtime.canonical import digest
+from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow, stored
+from tests.support.lines import line
 from tests.support.markup import Element, parse
 from tests.support.people import alice, bob, carol, make_person
 
@@ -132,6 +139,29 @@ def test_a_push_shows_the_result(approved):
     assert pushed.attributes["hx-swap-oob"] == "outerHTML"
     page = parse(browser(carol()).get(approved.get_absolute_url()).text)
     assert [one.attributes["id"] for one in page.find("section", class_="result")] == [pushed.attributes["id"]]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_inbox_is_pushed_a_result_for_the_request_that_it_shows():
+    owner, by = await run(alice), await run(bob)
+    request = await run(lambda: make_request(owner, tool_name="refund", tool_call_id="call-1"))
+    await run(decide, request, by, Verdict.APPROVE)
+    async with line("/ws/requests/", by) as page:
+        await run(lambda: report(stored(request), output={"refunded": 120}))
+        (pushed,) = parse(await page.until("Ran exactly what was approved")).find("section", class_="result")
+    assert (pushed.attributes["id"], pushed.attributes["hx-swap-oob"]) == (f"result-{request.pk}", "outerHTML")
+
+
+@pytest.mark.parametrize("page", [DeskConsumer(), InboxConsumer()])
+def test_a_page_that_missed_only_a_result_catches_up_with_it(approved, page):
+    ApprovalRequest.objects.update(changed_at=timezone.now() - timedelta(hours=1))
+    report(approved, output={"refunded": 120})
+    page.filters, found = filters_from(QueryDict()), {}
+    for name, ago in (("before", 60), ("after", -60)):
+        page.scope = {"query_string": f"since={int(timezone.now().timestamp()) - ago}".encode()}
+        html = page.catch_up(carol() if name == "before" else approved.requested_by, BatchCache())
+        found[name] = [one.attributes["id"] for one in parse(html).find("section", class_="result")]
+    assert found == {"before": [f"result-{approved.pk}"], "after": []}
 
 
 @pytest.mark.parametrize("verdict", [None, Verdict.REJECT])
