@@ -55,7 +55,8 @@ CLOSED = frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.DENIED, Cal
 CALL_TRANSITIONS: dict[CallState, frozenset[CallState]] = {
     # waiting -> succeeded: a question was answered; -> failed: it was declined or expired.
     CallState.WAITING: frozenset({CallState.READY, *CLOSED}),
-    CallState.READY: frozenset({CallState.EXECUTING, CallState.CANCELLED}),
+    # ready -> succeeded or failed: the result of its last run arrived before it was run again.
+    CallState.READY: frozenset({CallState.EXECUTING, CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}),
     # executing -> ready: an idempotent tool after a crash.
     CallState.EXECUTING: frozenset(
         {CallState.SUCCEEDED, CallState.FAILED, CallState.UNKNOWN, CallState.READY, CallState.DELEGATED}

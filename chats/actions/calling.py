@@ -29,7 +29,7 @@ from chats.actions.writes import (
 from chats.exceptions import LeaseLost
 from chats.models import Attachment, ToolCall, Turn
 from chats.queries import Progress
-from chats.states import CallState
+from chats.states import CallState, TurnState
 
 #: How often a call is started before a person is asked, or it fails.
 MAX_RUNS = 3
@@ -127,7 +127,7 @@ def _runs(turn: Turn, names: set[str]) -> dict[str, int]:
 def finish_call(
     execution: Execution, *, output: Any = None, error_text: str = "", files: Sequence[Attachment] = ()
 ) -> bool:
-    """Record the result of a run; return False if the call has a result, or another run has begun.
+    """Record the result of a run; return False if the call has a result, or another run has begun or may begin.
 
     Fenced by the call's attempt and not by the turn's: a late result is still true. `files` are those that the output
     refers to. BadFile, and nothing is recorded, if the chat has no room for them.
@@ -163,11 +163,10 @@ def _finish_any_call(execution: Execution, output: Any, error_text: str, files: 
         execution.claim.forget()
     with transaction.atomic():
         call = _lock_call(execution)
-        stands = call.attempt == execution.attempt and call.state in {CallState.EXECUTING, CallState.UNKNOWN}
-        if not stands:
+        if call.attempt != execution.attempt or not _awaits_result(call):
             return False
-        was_unknown = call.state == CallState.UNKNOWN
-        if was_unknown:
+        is_late = call.state != CallState.EXECUTING
+        if is_late:
             lock_workflow(call.turn)
         keep_files(call.turn.chat, files)
         close_call(
@@ -177,11 +176,19 @@ def _finish_any_call(execution: Execution, output: Any, error_text: str, files: 
             error_text=error_text,
             via=RUNNER,
         )
-        if was_unknown:
+        if is_late:
             _close_recovery(call)
             resume_locked(call.turn)
         notify_after_commit(call.chat_id)
     return True
+
+
+def _awaits_result(call: ToolCall) -> bool:
+    """Return whether the result of the last run of a call, whose turn is locked, can still be recorded."""
+    if call.state == CallState.READY:
+        # It is to run again. A runner that has the turn may start it at any moment, because it goes by its own copy.
+        return call.turn.state in {TurnState.SUSPENDED, TurnState.QUEUED}
+    return call.state in {CallState.EXECUTING, CallState.UNKNOWN}
 
 
 def _lock_call(execution: Execution) -> ToolCall:

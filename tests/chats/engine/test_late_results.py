@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ import pytest
 from approvals.models import AuditEntry, Decision
 from approvals.runtime import database
 from approvals.states import Verdict
+from chats import actions
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
-from chats.engine import runner
+from chats.engine import runner, toolbox
 from chats.models import Turn
 from chats.queries import open_requests
 from tests.support import people
@@ -46,15 +48,32 @@ def _clean(settings):
 
 
 @tool(timeout=1)
-def late() -> str:
+def late(context: ToolContext) -> str:
     """Exceeds its limit."""
+    seen.append(context.attempt)
     release.wait(60)
     return "done after all"
 
 
 @tool(timeout=1)
-def fails_late() -> str:
+def late_once(context: ToolContext) -> str:
+    """Exceeds its limit when it runs for the first time."""
+    if context.attempt > 1:
+        return "done again"
+    release.wait(60)
+    return "done after all"
+
+
+@tool(needs_approval=True)
+def pay() -> str:
+    """Pay."""
+    return "paid"
+
+
+@tool(timeout=1)
+def fails_late(context: ToolContext) -> str:
     """Exceeds its limit and fails."""
+    seen.append(context.attempt)
     release.wait(60)
     raise ToolError("The bank said no.")
 
@@ -72,8 +91,14 @@ def one(name: str) -> list[list[Say | Use]]:
 
 clerk = Agent(
     name="clerk",
-    tools=(late, fails_late, hangs),
-    script=[Conversation(f"^{name}$", one(name)) for name in ("late", "fails_late", "hangs")],
+    tools=(late, late_once, fails_late, hangs, pay),
+    script=[
+        *(Conversation(f"^{name}$", one(name)) for name in ("late", "late_once", "fails_late", "hangs")),
+        *(
+            Conversation(f"^{name} and pay$", [[Use(name), Use("pay")], [Say("{answers}.", pause=0)]])
+            for name in ("late", "fails_late")
+        ),
+    ],
 )
 
 
@@ -153,16 +178,85 @@ def test_an_idempotent_tool_fails_after_three_runs_with_the_same_id():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_person_may_run_a_call_again_while_the_first_run_hangs():
-    turn, bob = say(make_chat(people.alice()), "late"), people.bob()
+    turn, bob = say(make_chat(people.alice()), "late_once"), people.bob()
 
     async def story() -> None:
         await runner.advance(turn.pk, asyncio.Event())
         (question,) = await database.run(open_requests, turn)
         await database.run(decide, question, bob, Verdict.APPROVE)
-        release.set()
         await runner.advance(turn.pk, asyncio.Event())
+        await let_late_results_arrive()
 
     asyncio.run(asyncio.wait_for(story(), 60))
     call = turn.tool_calls.get()
-    assert (reload(turn).state, call.state, call.attempt) == ("completed", "succeeded", 2)
+    assert (reload(turn).state, call.state, call.attempt, call.output) == ("completed", "succeeded", 2, "done again")
     assert results_on_record(turn) == {call.tool_call_id: 1}
+
+
+async def let_late_results_arrive() -> None:
+    release.set()
+    await asyncio.gather(*toolbox._late_runs)
+
+
+def to_run_again(text: str, then: Callable[[Turn], Awaitable[None]]) -> Turn:
+    """Return a turn after `then`, which begins when a person has decided to run its late call again.
+
+    The turn then still waits for the approval of a payment.
+    """
+    turn, bob = say(make_chat(people.alice()), text), people.bob()
+
+    async def story() -> None:
+        await runner.advance(turn.pk, asyncio.Event())
+        (question,) = [each for each in await database.run(open_requests, turn) if each.kind == "recovery"]
+        await database.run(decide, question, bob, Verdict.APPROVE)
+        await then(turn)
+
+    asyncio.run(asyncio.wait_for(story(), 60))
+    return reload(turn)
+
+
+def approve_payment(turn: Turn) -> str:
+    (payment,) = open_requests(turn)
+    decide(payment, people.User.objects.get(username="bob"), Verdict.APPROVE)
+    return reload(turn).state
+
+
+async def before_the_approval(turn: Turn) -> None:
+    await let_late_results_arrive()
+    assert await database.run(approve_payment, turn) == "queued"
+
+
+async def after_the_approval(turn: Turn) -> None:
+    assert await database.run(approve_payment, turn) == "queued"
+    await let_late_results_arrive()
+
+
+@pytest.mark.parametrize("when", [before_the_approval, after_the_approval])
+@pytest.mark.parametrize(
+    ("text", "state", "words"),
+    [
+        ("late and pay", "succeeded", "done after all and paid."),
+        ("fails_late and pay", "failed", "The bank said no. and paid."),
+    ],
+)
+@pytest.mark.django_db(transaction=True)
+def test_a_late_result_of_a_call_that_is_to_run_again_prevents_the_second_run(text, state, words, when):
+    turn = run(to_run_again(text, when))
+    call = turn.tool_calls.earliest("id")
+    assert (turn.state, call.state, call.attempt, last_text(turn)) == ("completed", state, 1, words)
+    assert seen == [1]
+    assert set(results_on_record(turn).values()) == {1}
+    reports = [chunk["tool_call_id"] for event in ("ToolSucceeded", "ToolFailed") for chunk in chunks(turn, event)]
+    assert sorted(reports) == sorted(turn.tool_calls.values_list("tool_call_id", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_late_result_is_refused_while_a_runner_may_start_the_call_again():
+    async def while_a_runner_has_the_turn(turn: Turn) -> None:
+        await database.run(approve_payment, turn)
+        await database.run(actions.claim_turn, turn.pk, owner="somebody")
+        await let_late_results_arrive()
+
+    turn = to_run_again("late and pay", while_a_runner_has_the_turn)
+    call = turn.tool_calls.earliest("id")
+    assert (turn.state, call.state, call.attempt, call.output) == ("running", "ready", 1, None)
