@@ -9,8 +9,10 @@ import type { Outcome } from "./outcome.js";
 const MAX_CALL_ID = 200;
 const MAX_TITLE = 200;
 const MAX_ERROR = 2000;
-/** Characters of an output that is reported; the rest is for the model only. */
-const MAX_OUTPUT = 20_000;
+/** Characters of an output that is reported; the rest is for the model only. So few hold no more values than are taken. */
+const MAX_OUTPUT = 19_900;
+/** Deeper outputs are reported as text. */
+const MAX_LEVELS = 60;
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -93,7 +95,8 @@ async function keyOf({ id, thread }: ToolCall): Promise<string> {
 }
 
 function shortened(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
+  // Half of a character that takes two units could not be stored.
+  return text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/\p{Surrogate}$/u, "")}…`;
 }
 
 /** Return what a model is told about a call that was not approved. */
@@ -115,17 +118,45 @@ function words(outcome: Outcome): string {
 }
 
 function errorText(error: unknown): string {
-  return shortened(error instanceof Error ? `${error.name}: ${error.message}` : String(error) || "Error", MAX_ERROR);
+  const text = error instanceof Error ? cleaned(`${error.name}: ${error.message}`) : textOf(error);
+  return shortened(text || "Error", MAX_ERROR);
 }
 
+/** Return an output as Pausepoint takes it: one that is too large, or no JSON that can be stored, is cleaned text. */
 function bounded(output: unknown): { output: unknown } {
-  let text: string | undefined;
+  let text: string;
   try {
-    text = JSON.stringify(output);
+    text = JSON.stringify(output) ?? "null";
   } catch {
-    output = text = String(output);
+    return { output: shortened(textOf(output), MAX_OUTPUT) };
   }
-  return { output: (text?.length ?? 0) <= MAX_OUTPUT ? output : shortened(text ?? "", MAX_OUTPUT) };
+  const plain: unknown = JSON.parse(text);
+  if (text.length <= MAX_OUTPUT && isStorable(plain)) return { output: plain };
+  return { output: shortened(cleaned(typeof plain === "string" ? plain : text), MAX_OUTPUT) };
+}
+
+/** Whether Pausepoint can store a JSON value as it is. */
+function isStorable(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value === "string") return cleaned(value) === value;
+  // From 1e21 on, JSON has an exponent, so that the server reads no integer.
+  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21;
+  if (typeof value !== "object" || value === null) return true;
+  const members = Object.entries(value);
+  return levels > 0 && members.every(([name, item]) => isStorable(name) && isStorable(item, levels - 1));
+}
+
+function textOf(value: unknown): string {
+  try {
+    return cleaned(String(value));
+  } catch (error) {
+    // Such as of a value that contains itself too often.
+    return `(${typeof value}: no text, because of ${error instanceof Error ? error.name : "an error"})`;
+  }
+}
+
+/** Replace what no database can store: NUL, and halves of surrogate pairs. */
+function cleaned(text: string): string {
+  return text.replace(/[\0\p{Surrogate}]/gu, "\ufffd");
 }
 
 /** Whether two JSON values are the same, whatever the order of their fields. */

@@ -181,3 +181,48 @@ test("calls without an id are never taken for each other", async () => {
     ],
   );
 });
+
+/** What is sent as the result of an approved call that returned this, or threw it. */
+async function reported(toolOutput) {
+  const approved = { ...DECIDED, decision: { ...DECIDED.decision, verdict: "approve" } };
+  const { desk, calls } = deskThatHears([
+    [201, approved],
+    [201, {}],
+  ]);
+  const approval = pausepoint({ desk });
+  await approval({ toolCall: { toolName: "refund", toolCallId: "c1", input: {} } });
+  await approval.report({ toolCall: { toolCallId: "c1" }, toolOutput });
+  return calls[1].body;
+}
+
+test("an output that the server could not store is reported as text", async () => {
+  const nested = (levels) => (levels ? [nested(levels - 1)] : 0);
+  const endless = [];
+  for (let inner = endless, level = 0; level < 100_000; level++) inner.push((inner = []));
+  const cases = [
+    [{ refunded: 250, rate: 0.5, to: null }, { refunded: 250, rate: 0.5, to: null }],
+    [undefined, null],
+    [2 ** 53 - 1, 2 ** 53 - 1],
+    [2 ** 53, "9007199254740992"],
+    [[1e300], [1e300]],
+    [7n, "7"],
+    ["a\0b", "a\ufffdb"],
+    ["a\ud83d", "a\ufffd"],
+    [{ "\ud83d": "\u{1f600}" }, '{"\\ud83d":"\u{1f600}"}'],
+    [nested(60), nested(60)],
+    [nested(61), JSON.stringify(nested(61))],
+    [endless, "(object: no text, because of RangeError)"],
+    ["\u{1f600}".repeat(10_000), `${"\u{1f600}".repeat(9_949)}…`],
+    [Array(10_000).fill(0), `${JSON.stringify(Array(10_000).fill(0)).slice(0, 19_899)}…`],
+  ];
+  for (const [output, expected] of cases) {
+    assert.deepEqual((await reported({ type: "tool-result", output })).output, expected);
+  }
+});
+
+test("an error is reported in text that the server can store", async () => {
+  const thrown = async (error) => (await reported({ type: "tool-error", error })).error;
+  assert.equal(await thrown(new Error("No order a\0b")), "Error: No order a\ufffdb");
+  assert.equal(await thrown(`x${"\u{1f600}".repeat(2000)}`), `x${"\u{1f600}".repeat(999)}…`);
+  assert.equal(await thrown(Object.create(null)), "(object: no text, because of TypeError)");
+});
