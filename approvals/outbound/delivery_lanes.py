@@ -84,17 +84,17 @@ class DeliveryLanes:
             if self._stopped or self._busy.total() >= THREADS or self._is_shut(job.lane):
                 return False
             self._busy[job.lane] += 1
+        begun = False
         try:
-            claimed = job.claim()
-        except BaseException:
-            self._leave(job.lane, reached=True)
-            raise
-        if not claimed:
-            self._leave(job.lane, reached=True)
-            return False
-        # A daemon thread, so that the exit does not wait for the network. A delivery that is cut off is due again.
-        threading.Thread(target=self._carry, args=(job,), name="pausepoint-delivery", daemon=True).start()
-        return True
+            if job.claim():
+                # A daemon thread, so that the exit does not wait for the network. A delivery that is cut off is due again.
+                threading.Thread(target=self._carry, args=(job,), name="pausepoint-delivery", daemon=True).start()
+                begun = True
+        finally:
+            # Also if the claim failed, or if the machine has no room for another thread.
+            if not begun:
+                self._leave(job.lane, reached=True)
+        return begun
 
     def _carry(self, job: Job) -> None:
         reached = True

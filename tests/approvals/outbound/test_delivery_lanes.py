@@ -137,6 +137,27 @@ def test_a_job_that_raises_or_is_not_claimed_keeps_no_thread(caplog):
     )
 
 
+def test_a_delivery_that_gets_no_thread_leaves_its_lane_open():
+    done: list[str] = []
+    carriers = DeliveryLanes(lambda shut: [] if done or "a" in shut else [Job("a", lambda: True, work)])
+
+    def work() -> bool:
+        done.append("a")
+        return True
+
+    # No machine has room for a stack of this size.
+    usual = threading.stack_size(1 << 47)
+    try:
+        for _ in range(delivery_lanes.THREADS_PER_LANE):
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                carriers.deliver_due()
+    finally:
+        threading.stack_size(usual)
+    assert (carriers.idle(0), carriers._shut()) == (True, [])
+    carriers.deliver_due()
+    assert (carriers.idle(60), done) == (True, ["a"])
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_silent_endpoint_does_not_delay_another(settings, monkeypatch):
     settings.HITL_WEBHOOK_ALLOW_PRIVATE = True
