@@ -9,7 +9,7 @@ import type { Outcome } from "./outcome.js";
 const MAX_CALL_ID = 200;
 const MAX_TITLE = 200;
 const MAX_ERROR = 2000;
-/** Characters of an output that is reported; the rest is for the model only. So few hold no more values than are taken. */
+/** Characters of an output that is reported; the rest is for the model only. So few hold fewer values than the limit. */
 const MAX_OUTPUT = 19_900;
 /** Deeper outputs are reported as text. */
 const MAX_LEVELS = 60;
@@ -138,8 +138,10 @@ function bounded(output: unknown): { output: unknown } {
 /** Whether Pausepoint can store a JSON value as it is. */
 function isStorable(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value === "string") return cleaned(value) === value;
-  // From 1e21 on, JSON has an exponent, so that the server reads no integer.
-  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21;
+  if (typeof value === "number") {
+    // From 1e21 on, JSON has an exponent, so that the server reads no integer.
+    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21;
+  }
   if (typeof value !== "object" || value === null) return true;
   const members = Object.entries(value);
   return levels > 0 && members.every(([name, item]) => isStorable(name) && isStorable(item, levels - 1));
