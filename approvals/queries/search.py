@@ -85,30 +85,29 @@ def restore_column(connection: BaseDatabaseWrapper) -> None:
 def with_words(requests: QuerySet[M], search: str, *, each: bool | None = None) -> QuerySet[M]:
     """Filter for requests that contain all words of a search; the last word may be a prefix.
 
-    A search has no syntax. A search without any word (`-`, a quote) finds nothing. `each` says whether frequent words are
-    looked for in one request after the other, for few requests, or found by the index, for all hits in any order. The
-    default suits a list that is sorted and sliced.
+    A search has no syntax. A search without any word (`-`, a quote) finds nothing. By default, this suits a list that is
+    sorted and sliced. With `each`, the words are looked for in one request after the other: for few requests. Without
+    `each`, the index finds all hits, in any order.
     """
     words = parse_search(search)
     if not words:
         return requests.none()
     connection = connections[requests.db]
     query, found = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
+    if each is None and connection.vendor == "sqlite":
+        many = f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}"
+        each = bool(_rows(connection, many, query))
+    if each:
+        contains = RawSQL(*_contains(connection, words), BooleanField())  # noqa: S611 - constants and parameters
+        # A scalar subquery keeps PostgreSQL from using the index. It names the request by an expression of Django, because
+        # Django renames the table of `requests` where that is a subquery itself.
+        texts = SearchText.objects.filter(request=OuterRef("pk")).values_list(contains)
+        return requests.filter(Coalesce(Subquery(texts), False, output_field=BooleanField()))
     if connection.vendor == "postgresql":
         few = _rows(connection, f"{found} LIMIT {FEW + 1}", query)
         if len(few) <= FEW:
             return requests.filter(pk__in=few)
-        scans = each is True
-    else:
-        many = f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}"
-        scans = each is not False and bool(_rows(connection, many, query))
-    if not scans:
-        return requests.filter(pk__in=RawSQL(found, [query]))  # noqa: S611 - a constant and a parameter
-    contains = RawSQL(*_contains(connection, words), BooleanField())  # noqa: S611 - constants and parameters
-    # A scalar subquery keeps PostgreSQL from using the index. It names the request by an expression of Django, because
-    # Django renames the table of `requests` where that is a subquery itself.
-    texts = SearchText.objects.filter(request=OuterRef("pk")).values_list(contains)
-    return requests.filter(Coalesce(Subquery(texts), False, output_field=BooleanField()))
+    return requests.filter(pk__in=RawSQL(found, [query]))  # noqa: S611 - a constant and a parameter
 
 
 def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[M], bool]:
@@ -136,9 +135,8 @@ def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[
 
 def _contains(connection: BaseDatabaseWrapper, words: list[str]) -> tuple[str, list[Any]]:
     """Return the condition of a row of SearchText that contains these words, the last one as a prefix."""
-    if connection.vendor == "postgresql":
-        return f"{_VECTOR} @@ %s::tsquery", [for_postgresql(words)]
-    condition = " AND ".join(["instr(' ' || words || ' ', %s) > 0"] * len(words))
+    position = {"sqlite": "instr", "postgresql": "strpos"}[connection.vendor]
+    condition = " AND ".join([f"{position}(' ' || words || ' ', %s) > 0"] * len(words))
     return condition, [*(f" {word} " for word in words[:-1]), f" {words[-1]}"]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from approvals import queries
 from approvals.access.permissions import sees_everything
@@ -41,15 +42,26 @@ def page_of_workflows(
     return WorkflowPage(shown, cursor_of(shown[-1], which) if more else None)
 
 
-def searched(user: User, found: QuerySet[Workflow], q: str, *, latest: bool) -> QuerySet[Workflow]:
-    """Limit a list to workflows with these words in the title or key, or in a request that the person may see."""
+def searched(
+    user: User, found: QuerySet[Workflow], q: str, *, latest: bool, among: Collection[int] | None = None
+) -> QuerySet[Workflow]:
+    """Limit a list to workflows with these words in the title or key, or in a request that the person may see.
+
+    `among` has the ids of the workflows that `found` can have, if they are few: only their requests are searched then.
+    """
     if latest:
         recent = queries.ended_workflows_for(user).values("pk")[:SEARCHED]
         found = found.filter(pk__in=recent)
-    in_requests = with_words(queries.requests_for(user), q, each=False).order_by().values("workflow")
+    requests = queries.requests_for(user).order_by()
+    if among is None:
+        in_requests = Q(pk__in=with_words(requests, q, each=False).values("workflow"))
+    else:
+        # The first request with the words ends the search of its workflow.
+        requests = requests.filter(workflow=OuterRef("pk"), workflow__in=among)
+        in_requests = Q(Exists(with_words(requests, q, each=True)))
     # Who may not see the title of the whole workflow does not find it by that either.
     title = "title__icontains" if sees_everything(user) else "seen_title__icontains"
-    return found.filter(Q(**{title: q}) | Q(key__icontains=q) | Q(pk__in=in_requests))
+    return found.filter(Q(**{title: q}) | Q(key__icontains=q) | in_requests)
 
 
 def with_steps(user: User, found: QuerySet[Workflow]) -> QuerySet[Workflow]:

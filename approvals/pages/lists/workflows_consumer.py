@@ -62,7 +62,7 @@ def _rows(user: User, shared: BatchCache, q: str, pks: set[int]) -> str:
 
     def read() -> list[Workflow]:
         found = with_steps(user, queries.workflows_for(user).filter(pk__in=pks))
-        return list((searched(user, found, q, latest=False) if q else found).order_by("pk"))
+        return list((searched(user, found, q, latest=False, among=pks) if q else found).order_by("pk"))
 
     workflows = shared.once(("workflows", visibility_key(user)), read)
     if not workflows:

@@ -6,9 +6,17 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
 
-from approvals.states import Verdict
+from approvals import queries
+from approvals.live.batching import BatchCache
+from approvals.models import ApprovalRequest, Workflow
+from approvals.pages.lists.workflows_consumer import _changed
+from approvals.queries.workflow_list import searched
+from approvals.states import Status, Verdict
 from tests.support.desk.requests import decide, make_request
 from tests.support.load.lists import lists, plan, scanned
 from tests.support.load.many_requests import fill
@@ -52,6 +60,30 @@ def test_filter_without_matches_does_not_scan_all_rows(found):
     plans = {name: plan(query) for name, query in found.items() if name.startswith("requests:") and "none" in name}
     assert len(plans) == 4
     assert [name for name, said in plans.items() if re.search(r"\brequest_newest\b", said)] == []
+
+
+def test_a_search_of_one_workflow_reads_its_requests_only(found, django_assert_num_queries):
+    decider = User.objects.get(username="bob")
+    decider.get_all_permissions()
+    one = Workflow.objects.order_by("pk")[ROWS // 2]
+    with django_assert_num_queries(0):
+        among = queries.workflows_for(decider).filter(pk=one.pk)
+        few = searched(decider, among, "refund", latest=False, among={one.pk})
+    # The plan neither reads a table to its end nor all hits of the word.
+    assert (scanned(few), re.findall(r"approvals_search VIRTUAL|Index Scan on approvals_search\b", plan(few))) == (
+        set(),
+        [],
+    )
+    assert re.search(r"request_latest_workflow\W", plan(few))
+
+
+def test_a_push_of_a_searched_page_looks_into_no_index_of_words(found):
+    decider = User.objects.get(username="bob")
+    one = ApprovalRequest.objects.filter(status=Status.PENDING).latest("created_at")
+    with CaptureQueriesContext(connection) as statements:
+        html = _changed(decider, BatchCache(), "refund", one.workflow_id)
+    assert f'id="workflow-{one.workflow_id}"' in html
+    assert [sql["sql"] for sql in statements if re.search(r" MATCH |@@", sql["sql"])] == []
 
 
 def test_few_amounts_are_found_by_their_index_and_many_on_the_way_along_the_list(found):

@@ -138,6 +138,8 @@ def test_frequent_and_rare_words_find_workflows_on_the_page_and_in_pushes(monkey
         "nothing": [[], [], []],
         "%25": [[], [], []],
     }
+    # The last word may be a prefix, and of several requests one has to hold all words.
+    assert [found(by, q) for q in ("not th", "nor back")] == [[["Returns"], [], ["Returns"]], [[], [], []]]
     assert [found(owner, "back"), found(make_person("dora"), "back")] == [[["Returns"], [], ["Returns"]], [[], [], []]]
 
 
