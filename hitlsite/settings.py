@@ -180,7 +180,7 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": f"3/{LIMIT_SECONDS}s/key,20/{LIMIT_SECONDS}s/ip",
     "reset_password_from_key": f"20/{LIMIT_SECONDS}s/ip",
 }
-SESSION_COOKIE_HTTPONLY = True
+SESSION_ENGINE = "hitlsite.accounts.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 #: The proxy in front sets `X-Forwarded-Proto` and removes the header that a client sends.
