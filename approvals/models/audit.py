@@ -44,7 +44,8 @@ class AuditEntry(models.Model):
     retry_count = models.PositiveIntegerField(default=0)
     last_seen_at = models.DateTimeField()
 
-    #: The body if it is short, where `queries.audit.page_of` has annotated it; the title of the request, where the admin has.
+    #: The body, where a query has annotated it: of any short one (`queries.audit`), or of results (`queries.workflow_list`).
+    #: The title of the request, where the admin has annotated it.
     short_body: str = ""
     request_title: str | None = None
 

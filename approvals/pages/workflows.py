@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -18,11 +17,11 @@ from approvals.live.batching import BatchCache
 from approvals.pages.audit.lines import words_of
 from approvals.pages.cards import card_for
 from approvals.pages.context import tab_counts
-from approvals.pages.lists.workflow_rows import duration_words, workflow_row
-from approvals.queries import PAGE, WorkflowCursor
-from approvals.queries.results import results_of
+from approvals.pages.lists.workflow_rows import workflow_row
+from approvals.queries import PAGE, RequestCursor, WorkflowCursor
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, page_of_workflows
+from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, history_of, page_of_workflows
+from approvals.runtime.cursors import number_from
 
 #: How many completed workflows are shown below the suspended ones.
 COMPLETED_SHOWN = 20
@@ -69,15 +68,26 @@ def workflows(request: SignedIn) -> HttpResponse:
 def workflow(request: SignedIn, pk: int) -> HttpResponse:
     rendered_at = timezone.now()
     found = queries.get_workflow_for(request.user, pk)
-    steps = list(queries.steps_of(request.user, found))
-    trail = list(queries.trail_of(request.user, found))
-    results = results_of(steps, among=trail or None)
-    kinds: dict[Any, str] = {step.pk: step.kind for step in steps}
+    before = RequestCursor.parse(request.GET.get("before", ""))
+    entries_before = number_from(request.GET.get("entries_before", ""))
+    history = history_of(request.user, found, before=before, entries_before=entries_before)
+
+    def link(**changes: object) -> str:
+        """Return the address of the page with another cursor in one of its lists."""
+        cursors = {"before": before, "entries_before": entries_before} | changes
+        return f"?{urlencode({name: str(cursor) for name, cursor in cursors.items() if cursor is not None})}"
+
     context = {
         "rendered_at": rendered_at,
         "workflow": found,
-        "steps": [(card_for(request.user, step), results.get(step.pk)) for step in steps],
-        "trail": [(entry, words_of(entry, {}, kinds.get(entry.request_id, ""))) for entry in trail],
-        "duration": duration_words((found.ended_at or rendered_at) - found.started_at),
+        "steps": [(card_for(request.user, step), history.results.get(step.pk)) for step in history.requests],
+        "trail": [
+            (entry, words_of(entry, {}, history.kinds.get(entry.request_id, "") if entry.request_id else ""))
+            for entry in history.entries
+        ],
+        "earlier": link(before=history.earlier_requests) if history.earlier_requests else "",
+        "latest": link(before=None) if before else "",
+        "earlier_entries": link(entries_before=history.earlier_entries) if history.earlier_entries else "",
+        "latest_entries": link(entries_before=None) if entries_before is not None else "",
     }
     return render(request, "approvals/workflows/detail.html", context)

@@ -1,24 +1,33 @@
-"""The workflows of the Workflows page: suspended or ended, searched, with the steps of each."""
+"""The workflows of the Workflows page, suspended or ended and searched; and what the page of one workflow shows."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Case, Exists, F, Model, OuterRef, Prefetch, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Coalesce
 
 from approvals import queries
 from approvals.access.permissions import sees_everything
-from approvals.models import ApprovalRequest, Workflow
-from approvals.queries import PAGE, WorkflowCursor
+from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.queries import PAGE, RequestCursor, WorkflowCursor
+from approvals.queries.results import Result, results_of
 from approvals.queries.search import with_words
+from approvals.record.audit import RESULTS
+
+M = TypeVar("M", bound=Model)
 
 #: How many steps of a workflow a row shows, the latest.
 STEPS = 12
 #: How many ended workflows a search looks at, the latest.
 SEARCHED = 10_000
 SUSPENDED, ENDED = "suspended", "completed"
+#: How many requests, and how many audit entries, the page of one workflow shows at once.
+SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,74 @@ class WorkflowPage:
 
     workflows: list[Workflow]
     after: WorkflowCursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Requests and audit entries of one workflow, each in order, and the cursors of the earlier ones or None.
+
+    `kinds` are those of the requests that the entries are about.
+    """
+
+    requests: list[ApprovalRequest]
+    earlier_requests: RequestCursor | None
+    results: Mapping[UUID, Result]
+    entries: list[AuditEntry]
+    earlier_entries: int | None
+    kinds: Mapping[UUID, str]
+
+
+def history_of(
+    user: User, workflow: Workflow, *, before: RequestCursor | None = None, entries_before: int | None = None
+) -> History:
+    """Return the latest requests and audit entries of a workflow that the person may see, or those before cursors."""
+    requests, earlier = _requests_before(user, workflow, before)
+    entries, more = _entries_before(user, workflow, entries_before)
+    # A page that has all entries also has all results. Otherwise they are read by the requests.
+    whole = bool(entries) and not more and entries_before is None
+    kinds = {one.pk: one.kind for one in requests}
+    others = {one.request_id for one in entries if one.request_id} - kinds.keys()
+    if others:
+        kinds |= dict(ApprovalRequest.objects.filter(pk__in=others).values_list("pk", "kind"))
+    results = results_of(requests, among=entries if whole else None)
+    return History(requests, earlier, results, entries, entries[0].pk if more else None, kinds)
+
+
+def _requests_before(
+    user: User, workflow: Workflow, before: RequestCursor | None
+) -> tuple[list[ApprovalRequest], RequestCursor | None]:
+    steps = queries.steps_of(user, workflow)
+    found = steps
+    if before is not None:
+        found = found.filter(created_at__lte=before.moment)
+        found = found.filter(Q(created_at__lt=before.moment) | Q(pk__lt=before.pk))
+    latest = _latest(found, Coalesce("created_at", "changed_at").desc(), "-id")
+    rows = list(steps.filter(pk__in=latest))
+    shown, more = rows[-SHOWN:], len(rows) > SHOWN
+    return shown, RequestCursor(shown[0].created_at, shown[0].pk) if more else None
+
+
+def _entries_before(user: User, workflow: Workflow, before: int | None) -> tuple[list[AuditEntry], bool]:
+    """Return entries with the bodies of results, and whether there are earlier ones."""
+    trail = queries.trail_of(user, workflow)
+    found = trail if before is None else trail.filter(pk__lt=before)
+    of_result = Case(When(event__in=RESULTS, then="body"), default=Value(""), output_field=TextField())
+    entries = trail.filter(pk__in=_latest(found, (F("pk") + 0).desc())).defer("body")
+    rows = list(entries.annotate(**{"short_body": of_result}))
+    shown = rows[-SHOWN:]
+    for entry in shown:
+        if entry.short_body:
+            entry.body = entry.short_body
+    return shown, len(rows) > SHOWN
+
+
+def _latest(found: QuerySet[M], *order: Any) -> QuerySet[M, dict[str, Any]]:
+    """Return the keys of the latest rows, one more than are shown.
+
+    Only keys are sorted, because rows may be megabytes long. They are sorted by an expression: to sort by a column, a
+    database may walk along its index, over the rows of all workflows, until it has found enough of this one.
+    """
+    return found.order_by(*order).values("pk")[: SHOWN + 1]
 
 
 def page_of_workflows(

@@ -63,8 +63,11 @@ EVENTS = (
 #: A report of a call that ran with another input than the approved one.
 OTHER_INPUT = "tool.other_input"
 
+#: The events with what a call did.
+RESULTS = ("tool.result", OTHER_INPUT)
+
 #: The events that `record_once` records: every entry of them has a dedup key, and no other entry has one.
-ONCE = ("tool.result", OTHER_INPUT, "tool.denied")
+ONCE = (*RESULTS, "tool.denied")
 
 #: The events that end a request, whose data has a verdict.
 VERDICTS = ("request.decided", "request.cancelled", "request.expired")
