@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from fractions import Fraction
 from typing import Any
 
 import re2
@@ -25,7 +26,7 @@ from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.runtime.translation import translated
 from approvals.schema.formats import matches_format
 from approvals.schema.plain_words import plain_errors
-from approvals.schema.references import check_references, count_values
+from approvals.schema.references import check_references, count_values, subschemas
 
 MAX_SCHEMA_BYTES = 64_000
 MAX_SCHEMA_DEPTH = 32
@@ -67,6 +68,9 @@ def schema_problem(schema: Any) -> str:
             _check_member(name, value)
         # Without formats: RE2 decides what a pattern may be, and not Python's `re`, which has no `\\p{L}`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
+        for below in subschemas(schema):
+            for name in UNSUPPORTED & below.keys():
+                raise ValueError(_unsupported(name))
         check_references(schema)
     except (NotCanonical, ValueError) as error:
         return translated(error)
@@ -118,8 +122,9 @@ def _members(schema: Any) -> Iterator[tuple[str, Any]]:
 
 def _check_member(name: str, value: Any) -> None:
     """Raise ValueError, with a message for the client, for a member that is not supported."""
+    # A value of `properties` may have such a name, and is an object then.
     if name in UNSUPPORTED and not isinstance(value, dict):
-        raise ValueError(_("uses %(name)r, which is not supported") % {"name": name})
+        raise ValueError(_unsupported(name))
     if name == "$ref" and isinstance(value, str) and not (value == "#" or value.startswith("#/")):
         raise ValueError(
             _("refers to %(value)r; only references within the schema are supported, such as '#/$defs/name'")
@@ -129,6 +134,10 @@ def _check_member(name: str, value: Any) -> None:
     for pattern in patterns:
         if isinstance(pattern, str):
             _compiled(pattern)
+
+
+def _unsupported(name: str) -> str:
+    return _("uses %(name)r, which is not supported") % {"name": name}
 
 
 @functools.lru_cache(maxsize=256)
@@ -227,6 +236,19 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> It
         yield ValidationError(_("has the same item twice"))
 
 
+def _multiple_of(validator: Any, step: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    # As decimals, because the binary form of 19.99 is no multiple of that of 0.01.
+    if isinstance(instance, bool) or not isinstance(instance, int | float):
+        return
+    if (Fraction(repr(instance)) / Fraction(repr(step))).denominator != 1:
+        yield ValidationError(_("%(instance)r is not a multiple of %(step)r") % {"instance": instance, "step": step})
+
+
+def _refuse(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    # Only in a place where the schema was not known to be one, or in a request of an earlier version.
+    raise ValueError("This keyword is not supported.")
+
+
 def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not matches_format(name, instance):
         yield ValidationError(_("%(instance)r is not a valid %(name)s") % {"instance": instance[:100], "name": name})
@@ -238,6 +260,8 @@ _OWN: dict[str, Keyword] = {
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
     "uniqueItems": _unique_items,
+    "multipleOf": _multiple_of,
+    **dict.fromkeys(UNSUPPORTED, _refuse),
 }
 #: The price of keywords for which `_by_size` is too low.
 _PRICES: dict[str, Callable[[Any, Any], int]] = {
@@ -253,9 +277,20 @@ _STANDARD: Any = Draft202012Validator.VALIDATORS
 _extended: Any = extend
 _Validator: Any = _extended(
     Draft202012Validator,
-    {
-        name: _counted(_OWN.get(name, keyword), _PRICES.get(name, _by_size))
-        for name, keyword in _STANDARD.items()
-        if name not in UNSUPPORTED
-    },
+    {name: _counted(_OWN.get(name, keyword), _PRICES.get(name, _by_size)) for name, keyword in _STANDARD.items()},
 )
+_evolve = _Validator.evolve
+
+
+def _evolve_without_dialect(validator: Any, **changes: Any) -> Any:
+    """Return a validator of a subschema, always of our own kind.
+
+    For a subschema that names its `$schema`, jsonschema takes a standard one, with Python's `re` and without a budget.
+    """
+    schema = changes.get("schema")
+    if isinstance(schema, dict) and "$schema" in schema:
+        changes["schema"] = {name: value for name, value in schema.items() if name != "$schema"}
+    return _evolve(validator, **changes)
+
+
+_Validator.evolve = _evolve_without_dialect

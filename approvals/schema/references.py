@@ -55,7 +55,7 @@ def check_references(schema: dict[str, Any]) -> None:
     A target in the place of a schema was validated with the whole schema. Any other, such as a member of an `enum`, is
     validated here.
     """
-    places = {id(one): one for one in _subschemas(schema)}
+    places = {id(one): one for one in subschemas(schema)}
     left, room = list(places.values()), MAX_STRAY_VALUES
     while left:
         reference = left.pop().get("$ref")
@@ -67,7 +67,7 @@ def check_references(schema: dict[str, Any]) -> None:
         room -= count_values(target)
         if not isinstance(target, dict) or room < 0 or not _is_schema(target):
             raise ValueError(_("refers to %(reference)r, which is not a JSON Schema") % {"reference": reference[:100]})
-        new = {id(one): one for one in _subschemas(target) if id(one) not in places}
+        new = {id(one): one for one in subschemas(target) if id(one) not in places}
         places |= new
         left += new.values()
 
@@ -80,19 +80,19 @@ def _is_schema(value: Any) -> bool:
     return True
 
 
-def _subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
     """Yield a schema and every schema in it."""
     if not isinstance(schema, dict):
         return
     yield schema
     for name in ONE:
-        yield from _subschemas(schema.get(name))
+        yield from subschemas(schema.get(name))
     for name in MANY:
         for below in schema.get(name, ()):
-            yield from _subschemas(below)
+            yield from subschemas(below)
     for name in NAMED:
         for below in schema.get(name, {}).values():
-            yield from _subschemas(below)
+            yield from subschemas(below)
 
 
 def count_values(value: Any) -> int:

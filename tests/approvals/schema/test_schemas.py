@@ -55,6 +55,9 @@ COSTLY = {
 }  # fmt: skip
 
 
+DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#")
+
+
 @pytest.mark.parametrize("name", COSTLY)
 def test_a_check_that_takes_too_long_is_given_up(name):
     schema, value = COSTLY[name]
@@ -71,6 +74,10 @@ def test_a_catastrophic_pattern_is_cheap(pattern):
         ({"pattern": pattern}, "a" * 50_000 + "!"),
         ({"patternProperties": {pattern: {}}, "additionalProperties": False}, {"a" * 50_000 + "!": 1}),
         ({"propertyNames": {"pattern": pattern}}, {"a" * 50_000 + "!": 1}),
+        *(
+            ({"properties": {"x": {"$schema": dialect, "pattern": pattern}}}, {"x": "a" * 50_000 + "!"})
+            for dialect in DIALECTS
+        ),
     ):
         assert schema_problem(schema) == ""
         assert schema_errors(schema, value) != {}
@@ -91,12 +98,51 @@ def test_a_catastrophic_pattern_is_cheap(pattern):
         ({"$ref": "#name"}, "only references within the schema"),
         ({"$id": "https://example.org/"}, "not supported"),
         ({"unevaluatedProperties": False}, "not supported"),
+        ({"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": {}}, "not supported"),
+        ({"items": {"unevaluatedItems": {"type": "string"}}}, "not supported"),
         ({"enum": list(range(3000))}, "more than 2,000 values"),
         ({"description": "x" * 64_000}, "larger than 64,000 bytes"),
     ],
 )
 def test_an_invalid_schema_is_refused_with_a_reason(schema, words):
     assert words in schema_problem(schema)
+
+
+def test_a_property_may_have_the_name_of_a_keyword_that_is_not_supported():
+    schema = {"properties": {"$id": {"type": "string"}, "unevaluatedProperties": {"type": "integer"}}}
+    assert (schema_problem(schema), schema_errors(schema, {"$id": "a", "unevaluatedProperties": 1})) == ("", {})
+    assert sorted(schema_errors(schema, {"$id": 1, "unevaluatedProperties": "a"})) == ["$id", "unevaluatedProperties"]
+
+
+def test_a_keyword_that_is_not_supported_is_not_ignored_in_a_stray_value():
+    schema = {"enum": [{"unevaluatedProperties": {}}], "properties": {"x": {"$ref": "#/enum/0"}}}
+    assert "cannot be checked" in schema_errors(schema, {"x": {"a": 1}})[""]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_schema_that_names_its_dialect_is_checked_alike_at_every_level(dialect):
+    schema = {
+        "$schema": dialect,
+        "properties": {
+            "kids": {"items": {"$ref": "#"}},
+            "day": {"format": "date"},
+            "name": {"pattern": r"^\p{L}+$"},
+        },
+    }
+    assert schema_problem(schema) == ""
+    for good, bad in (({"day": "2026-11-23"}, {"day": "nope"}), ({"name": "Äbc"}, {"name": "1"})):
+        assert schema_errors(schema, {"kids": [{"kids": [good]}]}) == {}
+        assert list(schema_errors(schema, {"kids": [{"kids": [bad]}]})) == [f"kids.0.kids.0.{next(iter(bad))}"]
+
+
+@pytest.mark.parametrize(
+    ("step", "good", "bad"),
+    [(0.01, 19.99, 19.995), (0.01, 4.35, 4.351), (0.1, 0.3, 0.35), (0.01, 1e21, 1e-21), (5, 15, 16), (2.5, 5, 6)],
+)
+def test_a_multiple_is_one_of_the_decimal_number(step, good, bad):
+    schema = {"multipleOf": step}
+    assert (schema_errors(schema, good), schema_errors(schema, True), schema_errors(schema, "a")) == ({}, {}, {})
+    assert schema_errors(schema, bad, plain=True) == {"": f"must be a multiple of {step}"}
 
 
 def test_a_schema_that_is_nested_too_deeply_is_refused():
