@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -18,8 +19,8 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection
-from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.db import connection, transaction
+from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -51,6 +52,8 @@ ASSIGNED = f"{Channel.MAIL}:assigned"
 #: Events about the end of a request, which its `callback_url` gets.
 FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
 
+#: The channels of which only the first event of each stream and target is tried.
+ORDERED = (Channel.HANDLER, Channel.WEBHOOK)
 BATCH = 50
 #: Each round delivers the first event of every stream. After so many the sweep turns to its other duties.
 ROUNDS = 100
@@ -252,7 +255,12 @@ def _call(row: OutboxEvent) -> bool:
 
 def mark_delivered(*rows: OutboxEvent, note: str = "") -> None:
     """Mark events as delivered; `note` says why, if nothing was sent."""
-    OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(delivered_at=Now(), last_error=note)
+    # Only an event that has failed has put others off. One that was sent again counts its attempts anew.
+    failed = [row for row in rows if row.channel in ORDERED and (row.attempts > 1 or row.sent_again_at is not None)]
+    with transaction.atomic(savepoint=False) if failed else nullcontext():
+        OutboxEvent.objects.filter(pk__in=[row.pk for row in rows]).update(delivered_at=Now(), last_error=note)
+        for row in failed:
+            _make_later_due(row)
 
 
 def record_failure(row: OutboxEvent, error: str) -> None:
@@ -260,11 +268,31 @@ def record_failure(row: OutboxEvent, error: str) -> None:
     wait = min(FIRST_WAIT * 2 ** min(row.attempts - 1, 20), LONGEST_WAIT)
     begun_before = Now() - GIVE_UP_AFTER
     too_old = Q(sent_again_at=None, created_at__lt=begun_before) | Q(sent_again_at__lt=begun_before)
-    OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(
-        next_attempt_at=Now() + wait, last_error=error[:2000], dead_at=Case(When(too_old, then=Now()))
-    )
+    failed = OutboxEvent.objects.filter(pk=row.pk, delivered_at=None)
+    # In one transaction, whose lock on the event keeps another process from closing it in between.
+    with transaction.atomic(savepoint=False):
+        failed.update(next_attempt_at=Now() + wait, last_error=error[:2000], dead_at=Case(When(too_old, then=Now())))
+        if row.channel in ORDERED:
+            # Each search for due events would look at them, although they have to wait for this one.
+            retried = failed.filter(dead_at=None)
+            _later(row).filter(Exists(retried)).update(next_attempt_at=Subquery(retried.values("next_attempt_at")))
+            _make_later_due(row)
 
 
 def give_up(row: OutboxEvent, error: str) -> None:
     """Give an event up at once, because no further attempt can succeed."""
-    OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(dead_at=Now(), last_error=error[:2000])
+    with transaction.atomic(savepoint=False):
+        OutboxEvent.objects.filter(pk=row.pk, delivered_at=None).update(dead_at=Now(), last_error=error[:2000])
+        _make_later_due(row)
+
+
+def _later(row: OutboxEvent) -> QuerySet[OutboxEvent]:
+    """Return the events that wait for this one and were never tried; of one that was, a process may have a claim."""
+    untried = OutboxEvent.objects.filter(delivered_at=None, dead_at=None, attempts=0)
+    return untried.filter(target=row.target, stream=row.stream, channel=row.channel, pk__gt=row.pk)
+
+
+def _make_later_due(row: OutboxEvent) -> None:
+    """Make the events due that `record_failure` has put off for this one, if it is delivered or given up."""
+    ended = ~Exists(OutboxEvent.objects.filter(pk=row.pk, delivered_at=None, dead_at=None))
+    _later(row).filter(ended, next_attempt_at__gt=Now()).update(next_attempt_at=Now())

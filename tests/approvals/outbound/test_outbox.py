@@ -6,14 +6,16 @@ from datetime import timedelta
 
 import pytest
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import actions
+from approvals.actions.resending import resend_events
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import OutboxEvent
 from approvals.outbound import outbox
-from approvals.states import Door, Kind, Verdict
+from approvals.states import Channel, Door, Kind, Verdict
 from chats.actions import stop_turn
 from tests.support import people
 from tests.support.chats.turns import converse, only_request, run
@@ -163,3 +165,96 @@ def test_a_crash_after_the_delivery_sends_the_same_id_again():
     deliver()
     assert OutboxEvent.objects.get().event_id == row.event_id
     assert (taken, OutboxEvent.objects.get().attempts) == ([("key:1:run-1", "request.created")], 2)
+
+
+def test_events_behind_a_failing_one_are_due_when_it_is():
+    alice, bob = people.alice(), people.bob()
+    first = ask(alice, "run-1")
+    actions.decide(first.pk, Answer(Verdict.REJECT), by=bob, via=Door.DASHBOARD)
+    failing.add("key:1:run-1")
+    outbox.deliver_due()
+    head, behind = OutboxEvent.objects.order_by("pk")
+    assert (head.attempts, behind.attempts, behind.next_attempt_at) == (1, 0, head.next_attempt_at)
+    # The next search for due events looks at none of them.
+    assert not outbox.due_events(Now(), Channel.HANDLER).exists()
+    ask(alice, "run-2")
+    deliver()
+    assert taken == [("key:1:run-2", "request.created")]
+
+
+@pytest.mark.parametrize("how", ["delivered", "sent again and delivered", "given up", "given up after days"])
+def test_events_are_due_at_once_when_the_one_before_them_ends(how):
+    alice, bob = people.alice(), people.bob()
+    request = ask(alice, "run-1")
+    actions.decide(request.pk, Answer(Verdict.REJECT), by=bob, via=Door.DASHBOARD)
+    failing.add("key:1:run-1")
+    for _ in range(2):
+        make_due()
+        outbox.deliver_due()
+    head, behind = OutboxEvent.objects.order_by("pk")
+    assert behind.next_attempt_at == head.next_attempt_at > timezone.now()
+    if how == "given up":
+        outbox.give_up(head, "the endpoint was deleted")
+    elif how == "given up after days":
+        # Only this one is due, as after its claim has ended.
+        changes = {"created_at": timezone.now() - timedelta(days=4), "next_attempt_at": timezone.now()}
+        OutboxEvent.objects.filter(pk=head.pk).update(**changes)
+        outbox.deliver_due()
+    failing.clear()
+    if how == "sent again and delivered":
+        resend_events(OutboxEvent.objects.filter(pk=head.pk), by=bob)
+    elif how == "delivered":
+        OutboxEvent.objects.filter(pk=head.pk).update(next_attempt_at=timezone.now())
+    deliver()
+    ended = "given up" in how
+    names = [] if ended else ["request.created"]
+    assert [name for _, name in taken] == [*names, "request.decided"]
+    head.refresh_from_db()
+    assert (head.dead_at is not None, head.delivered_at is not None) == (ended, not ended)
+
+
+def test_a_failure_that_is_recorded_after_the_delivery_puts_nothing_off():
+    alice, bob = people.alice(), people.bob()
+    request = ask(alice, "run-1")
+    actions.decide(request.pk, Answer(Verdict.REJECT), by=bob, via=Door.DASHBOARD)
+    slow = OutboxEvent.objects.earliest("pk")
+    assert outbox.claim_event(slow)
+    make_due()
+    other = OutboxEvent.objects.earliest("pk")
+    assert outbox.claim_event(other)
+    outbox.mark_delivered(slow)
+    outbox.record_failure(other, "the search index is down")
+    deliver()
+    assert [name for _, name in taken] == ["request.decided"]
+
+
+def test_a_failure_puts_off_no_event_of_others_and_none_that_was_tried(settings):
+    alice, bob = people.alice(), people.bob()
+    settings.HITL_EVENT_HANDLERS = [HANDLER, f"{__name__}.deliver"]
+    request = ask(alice, "run-1")
+    actions.decide(request.pk, Answer(Verdict.REJECT), by=bob, via=Door.DASHBOARD)
+    ask(alice, "run-2")
+    mine = OutboxEvent.objects.filter(target=HANDLER, stream="key:1:run-1")
+    OutboxEvent.objects.filter(pk=mine.latest("pk").pk).update(attempts=1)
+    before = dict(OutboxEvent.objects.values_list("pk", "next_attempt_at"))
+    head = mine.earliest("pk")
+    assert outbox.claim_event(head)
+    outbox.record_failure(head, "down")
+    after = dict(OutboxEvent.objects.values_list("pk", "next_attempt_at"))
+    assert {pk for pk, at in after.items() if at != before[pk]} == {head.pk}
+
+
+def test_a_mail_that_fails_does_not_bring_forward_what_waits_for_the_end_of_quiet_hours():
+    alice = people.alice()
+    request = ask(alice, "run-1")
+    alice.email = "alice@example.org"
+    for _ in range(2):
+        outbox.notify_person("request.assigned", request, alice)
+    failed, waiting = OutboxEvent.objects.filter(channel=Channel.MAIL).order_by("pk")
+    until = timezone.now() + timedelta(hours=9)
+    OutboxEvent.objects.filter(pk=waiting.pk).update(next_attempt_at=until)
+    failed.attempts = 3
+    outbox.record_failure(failed, "the mail server is down")
+    outbox.mark_delivered(failed)
+    waiting.refresh_from_db()
+    assert waiting.next_attempt_at == until
