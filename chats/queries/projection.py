@@ -127,8 +127,6 @@ def _block_parts(block: dict[str, Any], calls: dict[str, CallView]) -> list[dict
         case "compaction" if block.get("content"):
             # A summary of what is long ago, which takes its place for the model; people read it like a thought.
             return [{"type": "reasoning", "text": clean_text(str(block["content"])), "state": "done"}]
-        case "compaction" if block.get("content"):
-            return [{"type": "reasoning", "text": clean_text(str(block["content"])), "state": "done"}]
         case "tool_use" if block["id"] in calls:
             return [tool_part(calls[block["id"]])]
         case _:
