@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
@@ -52,8 +51,8 @@ class Reading:
     async def close(self) -> None:
         """Hang up."""
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait({self._task})
+        # This does not raise the cancellation of the task. That of the caller has to reach the caller.
+        await asyncio.wait({self._task})
 
     async def _read(self, ask: Callable[[], Awaitable[anthropic.AsyncStream[Any]]]) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import replace
 
@@ -97,3 +98,22 @@ async def test_silence_after_the_first_words_is_not_told(claude):
     begun = seen.index(TextStarted("text-0"))
     assert [event for event in seen[begun:] if is_silence(event)] == []
     assert seen[-1].blocks == [text("Hi")]
+
+
+async def test_a_stop_that_comes_while_a_request_is_closed_is_not_lost():
+    """Otherwise the next try would be sent, and paid for."""
+    closing, closed = asyncio.Event(), asyncio.Event()
+
+    async def ask():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            closing.set()
+            await closed.wait()
+
+    caller = asyncio.create_task(patience.Reading(ask).close())
+    await closing.wait()
+    caller.cancel()
+    await asyncio.wait({caller})
+    closed.set()
+    assert caller.cancelled()
