@@ -46,7 +46,8 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
 def _bound(control: Control, value: Any) -> Control:
     """Return a control that can hold this value: the given one if it can, else another."""
     if value is ABSENT:
-        return control
+        # A default was not proposed: who changes another field must not add it.
+        return replace(control, default=ABSENT, children=tuple(_bound(child, ABSENT) for child in control.children))
     if control.widget == Widget.GROUP and isinstance(value, dict):
         known = [(child, value.get(child.path[-1], ABSENT)) for child in control.children]
         names = {child.path[-1] for child in control.children}
@@ -163,8 +164,8 @@ class Reading:
         found = {name: value for name, value in read.items() if value is not ABSENT}
         fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
         filled = {name for name, value in found.items() if name not in fixed and value != []}
-        if not control.required and proposed is ABSENT and not filled:
-            # No field of an optional group was filled in, so the object is absent and nothing in it is missing.
+        if not filled and not self._keeps_empty(control, proposed):
+            # No field of the group was filled in, so the object is absent and nothing in it is missing.
             for name in self.errors.keys() - known:
                 del self.errors[name]
             return ABSENT
@@ -188,7 +189,7 @@ class Reading:
         chosen = [control.offers[index].value for index in sorted(indexes)]
         if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
             return proposed
-        return chosen if chosen or control.required or proposed is not ABSENT else ABSENT
+        return chosen if chosen or self._keeps_empty(control, proposed) else ABSENT
 
     def _list(self, control: Control, proposed: Any) -> Any:
         assert control.item is not None
@@ -203,7 +204,7 @@ class Reading:
                 found.append(_value(control.item, text))
             except NotCanonical as error:
                 self.errors[f"{self._key(control)}.{number}"] = translated(error)
-        return found if found or control.required or proposed is not ABSENT else ABSENT
+        return found if found or self._keeps_empty(control, proposed) else ABSENT
 
     def _single(self, control: Control, proposed: Any) -> Any:
         name, shown = control.name(self.prefix), text_for(control, proposed)
@@ -224,9 +225,13 @@ class Reading:
             return self._error(control, translated(error))
 
     def _nothing(self, control: Control, proposed: Any) -> Any:
-        if control.nullable and (control.required or proposed is not ABSENT):
+        if control.nullable and self._keeps_empty(control, proposed):
             return None
         return self._error(control, _("is missing")) if control.required else ABSENT
+
+    def _keeps_empty(self, control: Control, proposed: Any) -> bool:
+        """Whether an empty list, object or null is a value: if one was proposed, or if an answer has to have one."""
+        return proposed is not ABSENT or (control.required and not self.edits)
 
     def _error(self, control: Control, words: str) -> Any:
         self.errors[self._key(control)] = words

@@ -73,7 +73,52 @@ def test_error_in_a_row_links_to_that_row():
 
 
 def shown(request: ApprovalRequest) -> Field:
-    """Return the fields of the answer form as a page shows them."""
-    found = Card(request=request, decision=None, may_close=True, may_cancel=False).answer_form
+    """Return the fields of the form as a page shows them."""
+    card = Card(request=request, decision=None, may_close=True, may_cancel=False)
+    found = card.edit_form if request.kind == Kind.APPROVAL else card.answer_form
     assert found is not None
     return found
+
+
+def test_an_edit_adds_no_default_and_nothing_empty_that_was_not_proposed():
+    schema = {
+        "type": "object",
+        "properties": {
+            "amount": {"type": "number"},
+            "notify": {"type": "boolean", "default": True},
+            "note": {"type": "string", "default": "hi", "maxLength": 9},
+            "to": {"type": "object", "properties": {"city": {"type": "string", "default": "Rome", "maxLength": 9}}},
+        },
+    }
+    asked = form(Kind.APPROVAL, schema, input={"amount": 20})
+    fields = {each.name: each for each in shown(asked).walk()}
+    assert {name: (field.value, field.chosen) for name, field in fields.items() if name != "input."} == {
+        "input": ("", frozenset()),
+        "input.amount": ("20", frozenset()),
+        "input.notify": ("", frozenset()),
+        "input.note": ("", frozenset()),
+        "input.to": ("", frozenset()),
+        "input.to.city": ("", frozenset()),
+    }
+    # An answer has them.
+    assert shown(form(schema=schema)).children[2].value == "hi"
+
+
+def test_an_edit_does_not_invent_what_is_missing():
+    text = {"type": ["string", "null"], "maxLength": 9}
+    schema = {
+        "type": "object",
+        "properties": {
+            "amount": {"type": "number"},
+            "list": {"type": "array", "items": {"type": "string", "maxLength": 9}},
+            "some": {"type": "array", "items": {"enum": ["a", "b"]}},
+            "group": {"type": "object", "properties": {"text": text}},
+            "text": text,
+        },
+        "required": ["amount", "list", "some", "group", "text"],
+    }
+    missing = [f"edited_input.{name}" for name in ("group", "list", "some", "text")]
+    edited = sent("edit", amount="21", text="", **{"group.text": ""})
+    assert sorted(refused(form(Kind.APPROVAL, schema, input={"amount": 20}), edited)) == missing
+    whole = {"amount": 20, "list": [], "some": [], "group": {}, "text": None}
+    assert sent_decision(form(Kind.APPROVAL, schema, input=whole), edited).edited_input == whole | {"amount": 21}
