@@ -26,6 +26,8 @@ MAX_MESSAGE = 20_000
 MAX_OPTIONS = 100
 MAX_SUGGESTIONS = 50
 MAX_LABEL = 500
+#: The last year of a deadline: a little more could not be shown in every time zone.
+LAST_YEAR = 9000
 #: Lengths of columns, which PostgreSQL enforces and SQLite does not.
 MAX_LENGTHS = {"tool_name": 100, "tool_call_id": 200, "field_name": 100, "source_url": 500, "callback_url": 500}
 
@@ -105,6 +107,8 @@ class Ask:
                 found.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
             found.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
+        if self.deadline_at is not None and self.deadline_at.year > LAST_YEAR:
+            found.append(("deadline", _("is too far away; leave it out for a request that never expires")))
         if problem := transcripts.problem(self.said_before):
             found.append(("said_before", problem))
         return found + self._json_errors() + self._schema_errors() + self._choice_errors()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -56,6 +56,21 @@ def test_a_deadline_may_be_far_away_and_never_comes_early():
         None,
         "deadline",
     )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
+def test_the_latest_deadline_is_shown_in_every_time_zone_and_a_later_one_is_refused(settings, zone):
+    settings.TIME_ZONE = zone
+    owner, latest = alice(), datetime(9000, 12, 31, 23, 59, 59, tzinfo=UTC)
+    request = make_request(owner, deadline_at=latest)
+    browser = Client()
+    browser.force_login(owner)
+    for path in (request.get_absolute_url(), request.workflow.get_absolute_url(), "/requests/", "/workflows/"):
+        assert (path, browser.get(path).status_code) == (path, 200)
+    with pytest.raises(Invalid) as refusal:
+        make_request(owner, deadline_at=latest + timedelta(seconds=1))
+    assert refusal.value.errors == {"deadline": "is too far away; leave it out for a request that never expires"}
 
 
 @pytest.mark.django_db
