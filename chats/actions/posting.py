@@ -120,6 +120,7 @@ def add_user_message(
     first, and their pending requests are cancelled. `new` says that the open transaction has created the chat.
     Raises MessageKnown, UnknownMessage, BadMessage, BadFile, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
     """
+    texts = [clean_text(text) for text in texts]
     _check_texts(texts, files)
     with transaction.atomic(savepoint=False):
         if new and not in_place_of:

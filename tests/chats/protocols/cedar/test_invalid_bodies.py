@@ -55,6 +55,18 @@ def test_an_empty_message_and_one_that_is_too_long_are_refused(page, prompt):
     assert Chat.objects.count() == 0
 
 
+@pytest.mark.parametrize("scopes", [("ask", "read"), ("ask", "decide", "read")])
+def test_characters_that_no_database_can_store_are_replaced_in_a_prompt(scopes):
+    page = front_end(people.alice(), *scopes)
+    for number, prompt in enumerate(("a\ud800", "a\x00b")):
+        assert page.ask(prompt, threadId=f"thread-{number}").status == 200
+    asked = Message.objects.filter(role="user").order_by("id")
+    assert [message.parts for message in asked] == [
+        [{"type": "text", "text": "a?"}],
+        [{"type": "text", "text": "a\ufffdb"}],
+    ]
+
+
 def test_an_unknown_agent_and_a_change_of_agent_are_refused(page):
     assert page.ask("hello", agent="nobody").code == "bad_message"
     assert Chat.objects.count() == 0
