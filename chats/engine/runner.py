@@ -180,23 +180,31 @@ class Run:
             self.ledger.report(result)
 
     async def _wait_for_sub_agents(self) -> bool:
-        """Settle the calls of sub-agents that have ended, or wait for one at work; return False if all wait for people."""
-        watch = streams.RestWatch()
-        states = await database.run(queries.sub_agent_turns, self.claim.turn_id)
-        if not states.keys().isdisjoint(ENDED):
-            # `_report_results` reports their results, as all that this runner did not produce itself.
-            await database.run(actions.settle_delegated, self.claim)
-            return True
-        at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
-        if not at_work:
-            return False
-        waiting = [asyncio.create_task(watch.wait(at_work)), asyncio.create_task(self.stop.wait())]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-        return True
+        """Wait until a sub-agent has ended, and settle its call; return False if all wait for people.
+
+        The rows of the sub-agents are checked again and again, but the chat is read again only after the wait.
+        """
+        waited = False
+        while True:
+            watch = streams.RestWatch()
+            states = await database.run(queries.sub_agent_turns, self.claim.turn_id)
+            if not states.keys().isdisjoint(ENDED):
+                # `_report_results` reports their results, as all that this runner did not produce itself.
+                await database.run(actions.settle_delegated, self.claim)
+                return True
+            at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
+            if not at_work:
+                # After a wait, results that have arrived in the meantime are reported before the pause.
+                return waited
+            waiting = [asyncio.create_task(watch.wait(at_work)), asyncio.create_task(self.stop.wait())]
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in waiting:
+                    task.cancel()
+            if self.stop.is_set():
+                return True
+            waited = True
 
     async def _close(self, action: Any, *arguments: Any, **more: Any) -> bool:
         """Commit a pause or an end; return whether the turn rests now."""

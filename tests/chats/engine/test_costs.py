@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,14 +14,19 @@ from django.contrib.auth.models import User
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from approvals.states import Verdict
+from approvals.runtime import database
+from approvals.states import Door, Verdict
+from chats import actions, doorbell, queries
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
-from chats.engine import ledger
-from chats.models import Chat
+from chats.engine import ledger, streams
+from chats.models import Chat, Turn
+from chats.states import TurnState
 from tests.support import people
-from tests.support.chats.turns import decide, make_chat, only_request, run, say
+from tests.support.chats import agents
+from tests.support.chats.turns import decide, make_chat, only_request, reload, run, say
+from tests.support.machines import served
 
 #: With transactions as they are in use: inside that of a test, each would be a savepoint.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -142,3 +149,36 @@ def test_the_number_of_words_changes_no_cost(chat, monkeypatch):
     run(say(chat, "hello"))
     short, long = (costs_of(monkeypatch, lambda _, text=text: say(chat, text), run) for text in ("hello", "recite"))
     assert short == long
+
+
+def test_a_caller_reads_its_chat_once_while_its_sub_agent_works(settings, monkeypatch):
+    settings.HITL_AGENTS = [agents.BOSS]
+    monkeypatch.setattr(streams, "POLL", 0.001)
+    checks: Counter[int] = Counter()
+    reads: Counter[int] = Counter()
+    check, read = queries.sub_agent_turns, queries.progress_of
+
+    def checking(turn_id: int) -> dict[str, list[int]]:
+        checks[turn_id] += 1
+        return check(turn_id)
+
+    def reading(turn: Turn) -> queries.Progress:
+        reads[turn.pk] += 1
+        return read(turn)
+
+    monkeypatch.setattr(queries, "sub_agent_turns", checking)
+    monkeypatch.setattr(queries, "progress_of", reading)
+    turn = say(make_chat(people.alice()), "accountant recite")
+
+    async def story() -> None:
+        doorbell.notify_queued(turn.pk)
+        while checks[turn.pk] < 2:
+            await asyncio.sleep(0.01)
+        before = reads[turn.pk]
+        while checks[turn.pk] < 20:
+            await asyncio.sleep(0.01)
+        assert reads[turn.pk] == before
+        await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+
+    served(story)
+    assert reload(turn).state == TurnState.STOPPED
