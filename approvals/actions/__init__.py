@@ -13,7 +13,7 @@ from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, expire, settle
-from approvals.actions.keys import change_tool_lists, create_key, record_denied_call, revoke_key
+from approvals.actions.keys import change_tool_lists, create_key, record_denied_call, revoke_key, revoke_keys_of
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
 from approvals.actions.personal.sessions import end_all_sessions, end_other_sessions, record_session
@@ -86,6 +86,7 @@ __all__ = [
     "request_approval",
     "resend_events",
     "revoke_key",
+    "revoke_keys_of",
     "settle",
     "store_password",
     "take_resume",

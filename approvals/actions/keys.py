@@ -53,6 +53,12 @@ def create_key(
     return key, text
 
 
+def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
+    """Revoke all keys of somebody who is deactivated: otherwise they would work again with the person."""
+    for key_id in ApiKey.objects.filter(user=person, revoked_at=None).values_list("pk", flat=True):
+        revoke_key(key_id, by=by, via=via)
+
+
 def revoke_key(key_id: int, *, by: User, via: str) -> bool:
     """Revoke a key, on record; return False if there is no such key, or it was revoked before."""
     now = timezone.now()

@@ -12,6 +12,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from approvals.actions import administration
+
 MAX_TEXT = 200
 
 if TYPE_CHECKING:
@@ -20,6 +22,30 @@ if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
 else:
     Base = admin.ModelAdmin  # generic to the type checker only
+
+
+class OnRecord(Base):
+    """Puts every change on record in the audit log: Django's own list of changes can be edited and deleted."""
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        self._record(request, obj, "added", message)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        self._record(request, obj, "changed", message)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        for row in queryset:
+            self._record(request, row, "removed", [])
+        return super().log_deletions(request, queryset)
+
+    def _record(self, request: HttpRequest, row: Any, change: str, message: Any) -> None:
+        by: Any = request.user
+        # Django describes the changes of a form as a list, and those of an action in words.
+        parts = [{"changed": {"fields": [str(message)]}}] if isinstance(message, str) else message
+        fields = [name for part in parts for name in part.get("changed", {}).get("fields", ())]
+        administration.record_admin_change(row, change, fields, by=by)
 
 
 class OwnFilters(Base):

@@ -21,7 +21,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
-from approvals.admin.base import DayFilter, OwnFilters, ReadOnlyAdmin, text_filter
+from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, text_filter
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
@@ -35,13 +35,20 @@ admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class PersonAdmin(OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
-    """Django's admin of users, with only its own filters."""
+class PersonAdmin(OnRecord, OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
+    """Django's admin of users, with only its own filters. Changes are on record."""
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Revoke the keys of a person who is deactivated, as the product does."""
+        super().save_model(request, obj, form, change)
+        by: Any = request.user
+        if "is_active" in form.changed_data and not obj.is_active:
+            actions.revoke_keys_of(obj, by=by, via=Door.ADMIN)
 
 
 @admin.register(Group)
-class TeamAdmin(OwnFilters, GroupAdmin):
-    """Django's admin of groups, with only its own filters."""
+class TeamAdmin(OnRecord, OwnFilters, GroupAdmin):
+    """Django's admin of groups, with only its own filters. Changes are on record."""
 
 
 class EventFilter(admin.SimpleListFilter):

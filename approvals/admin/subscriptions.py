@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals import actions
-from approvals.admin.base import Base, DeskAdmin
+from approvals.admin.base import DeskAdmin, OnRecord
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import signing
 from approvals.outbound.outbox import EVENTS
 
 
-class SecretOwner(Base):
+class SecretOwner(OnRecord):
     """Admin actions for models with a signing secret. The new secret is shown only once, on the page after the action."""
 
     def has_secret_permission(self, request: HttpRequest) -> bool:
@@ -83,7 +83,7 @@ class WebhookEndpointAdmin(SecretOwner, DeskAdmin):
 
 
 @admin.register(NotificationRule)
-class NotificationRuleAdmin(DeskAdmin):
+class NotificationRuleAdmin(OnRecord, DeskAdmin):
     """Notification rules. The Slack URL is shown only to people who may change them, because it allows posting."""
 
     list_display = ("__str__", "min_priority", "tool_name", "active")

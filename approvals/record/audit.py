@@ -54,6 +54,7 @@ EVENTS = (
     "invitation.accepted",
     "person.changed",
     "team.changed",
+    "admin.changed",
     "webhook.changed",
     "rule.changed",
     "tool.changed",

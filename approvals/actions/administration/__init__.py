@@ -1,5 +1,6 @@
 """What administrators do: people, roles and teams, webhooks, notification rules and tools. Each change is on record."""
 
+from approvals.actions.administration.in_admin import record_admin_change
 from approvals.actions.administration.invitations import invite_person, withdraw_invitation
 from approvals.actions.administration.people import (
     add_person,
@@ -24,6 +25,7 @@ __all__ = [
     "create_roles",
     "give_roles",
     "invite_person",
+    "record_admin_change",
     "remove_endpoint",
     "remove_rule",
     "remove_team",

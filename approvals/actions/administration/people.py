@@ -11,13 +11,12 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions.administration.roles import give_roles
-from approvals.actions.keys import revoke_key
+from approvals.actions.keys import revoke_keys_of
 from approvals.actions.logins import SUBJECT
 from approvals.actions.personal.sessions import end_all_sessions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import Invitation
-from approvals.models.keys import ApiKey
 from approvals.queries.administration.people import roles_of, teams
 from approvals.record import audit
 from approvals.runtime import transactions
@@ -74,8 +73,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
         _require_an_administrator()
         data: dict[str, object] = {"active": active}
         if not active:
-            for key_id in ApiKey.objects.filter(user=person, revoked_at=None).values_list("pk", flat=True):
-                revoke_key(key_id, by=by, via=Door.DASHBOARD)
+            revoke_keys_of(person, by=by, via=Door.DASHBOARD)
             Invitation.objects.filter(person=person).delete()
             data["sessions_ended"] = end_all_sessions(person)
             message = {"type": "session.ended"}

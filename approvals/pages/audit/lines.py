@@ -57,6 +57,7 @@ EVENT_LABELS = {
     "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
     "team.changed": gettext_lazy("Team changed"),
+    "admin.changed": gettext_lazy("Changed in the admin"),
     "webhook.changed": gettext_lazy("Webhook changed"),
     "rule.changed": gettext_lazy("Notification rule changed"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),

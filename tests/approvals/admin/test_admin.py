@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import DatabaseError, connection, transaction
 from django.test import Client, RequestFactory
 
@@ -227,3 +227,30 @@ def test_only_the_lists_own_filters_reach_the_database(query):
     client, _ = make_root()
     found = {name: client.get(f"/admin/{name}/{query}").status_code for name in SHOWN}
     assert {name: status for name, status in found.items() if status not in {200, 302, 400}} == {}
+
+
+def test_changes_of_people_and_teams_in_the_admin_are_on_record():
+    client, root = make_root()
+    bob = people.bob()
+    key, _text = create_key(bob, name="k", scopes=["ask"], by=bob, via=Door.DASHBOARD)
+    address = f"/admin/auth/user/{bob.pk}/change/"
+    dates = {"date_joined_0": "2026-11-23", "date_joined_1": "10:00:00"}
+    body = {"username": "bob", "email": "bob@example.org", "is_staff": "on", **dates}
+    assert client.post(address, body).status_code == 302
+    assert client.post("/admin/auth/group/add/", {"name": "Finance"}).status_code == 302
+    team = Group.objects.get(name="Finance")
+    assert client.post(f"/admin/auth/group/{team.pk}/delete/", {"post": "yes"}).status_code == 302
+    found = [
+        (entry.actor_name, entry.via, entry.data["change"], entry.data["model"], entry.data["name"])
+        for entry in AuditEntry.objects.filter(event="admin.changed").order_by("pk")
+    ]
+    assert found == [
+        (root.get_username(), "admin", "changed", "auth.user", "bob"),
+        (root.get_username(), "admin", "added", "auth.group", "Finance"),
+        (root.get_username(), "admin", "removed", "auth.group", "Finance"),
+    ]
+    changed = AuditEntry.objects.filter(event="admin.changed").earliest("pk").data["fields"]
+    assert {"Active", "Email address", "Staff status"} <= set(changed)
+    # They would work again as soon as the person is active again.
+    key.refresh_from_db()
+    assert (key.revoked_at is not None, AuditEntry.objects.filter(event="key.revoked").count()) == (True, 1)

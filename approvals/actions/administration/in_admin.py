@@ -1,0 +1,25 @@
+"""Changes of people, teams, webhooks and rules in Django's admin, which writes them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db.models import Model
+
+from approvals.actions.logins import SUBJECT
+from approvals.record import audit
+from approvals.runtime.canonical import clean_text
+from approvals.states import Door
+
+
+def record_admin_change(row: Model, change: str, fields: Sequence[str], *, by: User) -> None:
+    """Put on record who added, changed or removed a row there, without its values: they may be secrets."""
+    data = {
+        "change": change,
+        "model": row._meta.label_lower,
+        "id": row.pk,
+        "name": clean_text(str(row))[:200],
+        "fields": list(fields),
+    }
+    audit.record("admin.changed", SUBJECT, data=data, actor=by, via=Door.ADMIN)
