@@ -175,7 +175,7 @@ def result_of(decision: Decision, ran_digest: str = "") -> Result:
 
 def reported_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests whose calls were reported since `moment`, which changes nothing of the requests themselves."""
-    reported = AuditEntry.objects.filter(event__in=["tool.result", audit.OTHER_INPUT], at__gte=moment)
+    reported = AuditEntry.objects.filter(event__in=audit.RESULTS, at__gte=moment)
     return requests_for(user).filter(pk__in=reported.values("request_id"))
 
 
