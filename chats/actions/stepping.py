@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -125,8 +124,7 @@ def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
         # Without the lock, two sub-agents could both find the same id unused.
         transactions.lock_name(f"calls of {turn.top.run_id}")
     # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
-    top = turn.chat.root_id or turn.chat_id
-    if ToolCall.objects.filter(Q(chat=top) | Q(chat__root=top), tool_call_id__in=ids).exists():
+    if subagents.calls_of_family(turn).filter(tool_call_id__in=ids).exists():
         raise ProviderError(
             _(
                 "The model used the id of an earlier tool call again, so its answer cannot be used. "

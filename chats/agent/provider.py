@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,12 +63,22 @@ def is_context(block: Mapping[str, Any]) -> bool:
     return block["type"] == "text" and str(block["text"]).startswith(CONTEXT_OPENS)
 
 
+async def no_ids() -> Collection[str]:
+    """Return no ids, for a conversation that is not stored."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a provider is asked: an agent and its conversation so far."""
+    """What a provider is asked: an agent and its conversation so far.
+
+    `used_ids` reads the ids that new calls must not have. They are more than those in `messages`: messages that were removed
+    and other agents of the chat have calls too. Only providers whose models may repeat an id need them.
+    """
 
     agent: Agent
     messages: Sequence[ModelMessage]
+    used_ids: Callable[[], Awaitable[Collection[str]]] = no_ids
 
 
 class Provider(Protocol):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext
 
+from approvals.runtime import database
 from chats import actions
 from chats.actions.calling import Execution
 from chats.actions.stepping import CUT_OFF
 from chats.actions.writes import Claim, Recorded
 from chats.agent import events, loop
 from chats.agent.agent import Agent
-from chats.agent.provider import ModelMessage, Provider, ProviderError
+from chats.agent.provider import ModelMessage, ModelRequest, Provider, ProviderError
 from chats.engine.ledger import Commit, Ledger, rests_with
 from chats.exceptions import StopRequested
+from chats.models import Turn
 from chats.providers import current
-from chats.queries import Progress
+from chats.queries import Progress, subagents
 from chats.queries.remarks import MODEL_CHANGED, remarks_on
 from chats.queries.sources import source_parts
 from chats.states import FinishReason
@@ -53,11 +55,26 @@ def with_change_of_model(
     return replace(finished, stop_details=finished.stop_details | {MODEL_CHANGED: changed})
 
 
+@dataclass(slots=True)
+class _ForTurn:
+    """A provider whose requests can read the ids of the calls around a turn."""
+
+    name: str
+    provider: Provider
+    turn: Turn
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[events.Event, None]:
+        return self.provider.stream(replace(request, used_ids=self._used_ids))
+
+    async def _used_ids(self) -> Collection[str]:
+        return await database.run(subagents.used_call_ids, self.turn)
+
+
 class ModelSteps:
     """The steps that one runner adds to a turn. Setting `stop` cuts an answer short."""
 
-    def __init__(self, claim: Claim, ledger: Ledger, stop: asyncio.Event) -> None:
-        self._claim, self._ledger, self._stop = claim, ledger, stop
+    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
+        self._claim, self._turn, self._ledger, self._stop = claim, turn, ledger, stop
         #: The calls that the commit of a step has started.
         self.started: list[Execution] = []
         self._texts: dict[str, list[str]] = {}
@@ -99,7 +116,8 @@ class ModelSteps:
         self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
     ) -> events.ModelFinished:
         """Record the model's events; return its whole answer."""
-        async for event in loop.stream_step(agent, provider, history, index):
+        asked = _ForTurn(provider.name, provider, self._turn)
+        async for event in loop.stream_step(agent, asked, history, index):
             if isinstance(event, events.ModelFinished):
                 return event
             if isinstance(event, events.TextDelta):

@@ -96,7 +96,7 @@ class Run:
     ) -> None:
         self.claim, self.ledger, self.stop = claim, ledger, stop
         self._turn, self._started = turn, list(started)
-        self._model = ModelSteps(claim, ledger, stop)
+        self._model = ModelSteps(claim, turn, ledger, stop)
         self._tools = ToolCalls(claim, turn, ledger)
         self._agent_name = turn.agent
         self._read_reported = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from django.db.models import BigAutoField
+from django.db.models import BigAutoField, Q, QuerySet
 
 from approvals.models import ApprovalRequest
 from approvals.runtime.prepared import Parameter, Prepared
@@ -18,6 +18,17 @@ def delegated(turn: Turn) -> list[tuple[ToolCall, Turn]]:
     below = Turn.objects.filter(parent_call__turn=turn, parent_call__state=CallState.DELEGATED)
     found = below.select_related("parent_call", "chat").order_by("parent_call", "id")
     return [(each.parent_call, each) for each in found if each.parent_call is not None]
+
+
+def calls_of_family(turn: Turn) -> QuerySet[ToolCall]:
+    """Return all calls in the chat at the top and in the chats of all sub-agents below it, including removed messages."""
+    top = turn.chat.root_id or turn.chat_id
+    return ToolCall.objects.filter(chat__in=Chat.objects.filter(Q(pk=top) | Q(root=top)))
+
+
+def used_call_ids(turn: Turn) -> set[str]:
+    """Return the toolCallIds that a new call of a turn must not have."""
+    return set(calls_of_family(turn).values_list("tool_call_id", flat=True))
 
 
 def call_path(turn: Turn) -> list[str]:

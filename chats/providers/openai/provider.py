@@ -100,7 +100,8 @@ class OpenAIProvider:
         client, model = await self._client(), request.agent.model or self.model
         clock = asyncio.get_running_loop().time
         begin = clock()
-        attempt, names, used = 1, sent_names(request.agent), used_ids(request.messages)
+        attempt, names = 1, sent_names(request.agent)
+        used = {*used_ids(request.messages), *await request.used_ids()}
         asked = request
         while True:
             make = partial(request_arguments, asked, model, set(self._unsupported[model]), self._limits)

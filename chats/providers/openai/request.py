@@ -49,7 +49,7 @@ def request_arguments(
 
 
 def used_ids(messages: Iterable[ModelMessage]) -> set[str]:
-    """Return the ids of all earlier calls. Some servers number the calls of each answer anew."""
+    """Return the ids of the calls in these messages."""
     return {str(block["id"]) for message in messages for block in message.content if block.get("type") == "tool_use"}
 
 

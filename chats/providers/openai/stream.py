@@ -61,7 +61,8 @@ class _Call:
 class StreamedAnswer:
     """One answer of `model` as it arrives: `begun` with its first output, `complete` once the server has said why it ended.
 
-    `names` are the tools by the names that were sent. A call whose id is in `used` gets a new one.
+    `names` are the tools by the names that were sent. A call whose id is in `used` gets a new one, because some servers number
+    the calls of each answer anew.
     """
 
     def __init__(self, model: str, names: Mapping[str, str], used: Collection[str] = ()) -> None:
