@@ -16,7 +16,7 @@ from chats.agent.events import (
     ToolInputInvalid,
     ToolInputReady,
 )
-from chats.agent.provider import STOP_REASONS, ModelMessage, ModelRequest, Provider, ProviderError
+from chats.agent.provider import STOP_REASONS, ModelMessage, ModelRequest, Provider, ProviderError, UsedIds, no_ids
 from chats.agent.tools import InvalidInput, Tool
 
 MAX_INPUT_BYTES = 200_000
@@ -68,16 +68,16 @@ def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
 
 
 async def stream_step(
-    agent: Agent, provider: Provider, messages: list[ModelMessage], index: int
+    agent: Agent, provider: Provider, messages: list[ModelMessage], index: int, used_ids: UsedIds = no_ids
 ) -> AsyncGenerator[Event, None]:
-    """Ask the model once; yield its events, ending with a checked `ModelFinished`.
+    """Ask the model once; yield its events, ending with a checked `ModelFinished`. For `used_ids`, see `ModelRequest`.
 
     Raises ProviderError for an unusable answer: too long, without a known stop reason, or with calls without distinct ids.
     """
     yield StepStarted(index)
     finished: ModelFinished | None = None
     characters = 0
-    answer = provider.stream(ModelRequest(agent, messages))
+    answer = provider.stream(ModelRequest(agent, messages, used_ids))
     async for event in answer:
         characters += len(getattr(event, "text", "")) or 1
         match event:

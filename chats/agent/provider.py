@@ -63,6 +63,9 @@ def is_context(block: Mapping[str, Any]) -> bool:
     return block["type"] == "text" and str(block["text"]).startswith(CONTEXT_OPENS)
 
 
+UsedIds = Callable[[], Awaitable[Collection[str]]]
+
+
 async def no_ids() -> Collection[str]:
     """Return no ids, for a conversation that is not stored."""
     return ()
@@ -78,7 +81,7 @@ class ModelRequest:
 
     agent: Agent
     messages: Sequence[ModelMessage]
-    used_ids: Callable[[], Awaitable[Collection[str]]] = no_ids
+    used_ids: UsedIds = no_ids
 
 
 class Provider(Protocol):

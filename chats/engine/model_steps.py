@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 from django.utils.translation import gettext
 
@@ -15,7 +16,7 @@ from chats.actions.stepping import CUT_OFF
 from chats.actions.writes import Claim, Recorded
 from chats.agent import events, loop
 from chats.agent.agent import Agent
-from chats.agent.provider import ModelMessage, ModelRequest, Provider, ProviderError
+from chats.agent.provider import ModelMessage, Provider, ProviderError
 from chats.engine.ledger import Commit, Ledger, rests_with
 from chats.exceptions import StopRequested
 from chats.models import Turn
@@ -53,21 +54,6 @@ def with_change_of_model(
     bound = sum(any(block.get("type") not in FOR_ALL for block in message.content) for message in others)
     changed = {"before": made[-1].model, "now": finished.model, "answers": bound}
     return replace(finished, stop_details=finished.stop_details | {MODEL_CHANGED: changed})
-
-
-@dataclass(slots=True)
-class _ForTurn:
-    """A provider whose requests can read the ids of the calls around a turn."""
-
-    name: str
-    provider: Provider
-    turn: Turn
-
-    def stream(self, request: ModelRequest) -> AsyncGenerator[events.Event, None]:
-        return self.provider.stream(replace(request, used_ids=self._used_ids))
-
-    async def _used_ids(self) -> Collection[str]:
-        return await database.run(subagents.used_call_ids, self.turn)
 
 
 class ModelSteps:
@@ -116,8 +102,8 @@ class ModelSteps:
         self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
     ) -> events.ModelFinished:
         """Record the model's events; return its whole answer."""
-        asked = _ForTurn(provider.name, provider, self._turn)
-        async for event in loop.stream_step(agent, asked, history, index):
+        used_ids = partial(database.run, subagents.used_call_ids, self._turn)
+        async for event in loop.stream_step(agent, provider, history, index, used_ids):
             if isinstance(event, events.ModelFinished):
                 return event
             if isinstance(event, events.TextDelta):
