@@ -175,7 +175,7 @@
     if (!event.target.matches?.("form[data-logout]") || !held.size) return;
     stop(event);
     const ids = [...held.keys()];
-    Promise.all(ids.map(send)).then((stored) => { if (stored.every(Boolean)) event.target.requestSubmit(); });
+    Promise.all(ids.map(send)).then((sent) => { if (sent.every(Boolean)) event.target.requestSubmit(); });
   }, true);
   function resume() {
     for (const entry of Object.values(stored())) {

@@ -179,6 +179,8 @@ def test_a_caller_reads_its_chat_once_while_its_sub_agent_works(settings, monkey
             await asyncio.sleep(0.01)
         assert reads[turn.pk] == before
         await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+        while await Turn.objects.filter(ended_at=None).aexists():
+            await asyncio.sleep(0.01)
 
     served(story)
     assert reload(turn).state == TurnState.STOPPED
