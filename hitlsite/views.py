@@ -62,7 +62,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 def _mark_of(request: HttpRequest) -> str:
     """Return what tells this session from the next one of the same browser, without saying its key."""
-    return salted_hmac("hitlsite.session_mark", request.session.session_key or "").hexdigest()[:16]
+    key = request.session.session_key or ""
+    return salted_hmac("hitlsite.session_mark", key, algorithm="sha256").hexdigest()[:16]
 
 
 def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
