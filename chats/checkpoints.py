@@ -5,11 +5,10 @@ Otherwise a turn with n pauses would store its first parts n times.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical, same_json
+from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, digest, same_json
 
 #: The message of a turn holds all its steps, each of which may have MAX_BYTES, and values of MAX_DEPTH inside its parts.
 MAX_MESSAGE_BYTES, MAX_MESSAGE_DEPTH = 200 * MAX_BYTES, MAX_DEPTH + 8
@@ -42,5 +41,4 @@ def fold(checkpoints: Iterable[Difference]) -> Parts:
 
 def digest_of(parts: Parts) -> str:
     """Return `sha256:` and the hex digest of a message's parts. Raises NotCanonical."""
-    whole = canonical(parts, max_depth=MAX_MESSAGE_DEPTH, max_bytes=MAX_MESSAGE_BYTES)
-    return "sha256:" + hashlib.sha256(whole).hexdigest()
+    return digest(parts, max_depth=MAX_MESSAGE_DEPTH, max_bytes=MAX_MESSAGE_BYTES)

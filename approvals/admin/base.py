@@ -42,9 +42,11 @@ class OnRecord(Base):
 
     def _record(self, request: HttpRequest, row: Any, change: str, message: Any) -> None:
         by: Any = request.user
-        # Django describes the changes of a form as a list, and those of an action in words.
-        parts = [{"changed": {"fields": [str(message)]}}] if isinstance(message, str) else message
-        fields = [name for part in parts for name in part.get("changed", {}).get("fields", ())]
+        if isinstance(message, str):
+            # Of an action, in words.
+            fields = [message]
+        else:
+            fields = [name for part in message for name in part.get("changed", {}).get("fields", ())]
         administration.record_admin_change(row, change, fields, by=by)
 
 

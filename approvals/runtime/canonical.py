@@ -48,9 +48,9 @@ def canonical(
     return encoded
 
 
-def digest(value: Any, *, max_bytes: int = MAX_BYTES) -> str:
+def digest(value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES) -> str:
     """Return `sha256:` and the hex digest of the canonical form. Raises NotCanonical."""
-    return "sha256:" + hashlib.sha256(canonical(value, max_bytes=max_bytes)).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(value, max_depth=max_depth, max_bytes=max_bytes)).hexdigest()
 
 
 def same_json(one: Any, other: Any, *, exact: bool = False) -> bool:
