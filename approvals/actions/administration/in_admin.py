@@ -18,8 +18,9 @@ def record_admin_change(row: Model, change: str, fields: Sequence[str], *, by: U
     data = {
         "change": change,
         "model": row._meta.label_lower,
-        "id": row.pk,
         "name": clean_text(str(row))[:200],
+        # Its name puts it behind the others: the audit page shows the first values by their names.
+        "row_id": row.pk,
         "fields": list(fields),
     }
     audit.record("admin.changed", SUBJECT, data=data, actor=by, via=Door.ADMIN)
