@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 UIMessage = dict[str, Any]
@@ -113,7 +113,7 @@ def _calls(chain: object) -> Iterator[_Call]:
             kind, call_id, state = _text(part, "type"), _text(part, "toolCallId"), _text(part, "state")
             if not call_id or not (kind == "dynamic-tool" or kind.startswith("tool-")):
                 continue
-            name = _text(part, "toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
+            name = tool_name(part)
             preliminary = part.get("preliminary") is True
             # An answer would keep the `preliminary` mark of an open call, which would never close then.
             never_closes = preliminary and state == "input-available"
@@ -129,6 +129,12 @@ def _calls(chain: object) -> Iterator[_Call]:
                 message_index=message_index,
                 part_index=part_index,
             )
+
+
+def tool_name(part: Mapping[str, Any]) -> str:
+    """Return the name of the tool that a tool part is about; "" for a dynamic one without a valid name."""
+    kind = _text(part, "type")
+    return _text(part, "toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
 
 
 def _assistant_parts(message: object) -> list[Any]:

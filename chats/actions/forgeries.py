@@ -11,6 +11,7 @@ from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import same_json
 from approvals.states import Kind, Status
 from chats.exceptions import Forged
+from chats.history import tool_name
 from chats.models import ToolCall
 from chats.states import CallState
 
@@ -24,6 +25,9 @@ def check_part(part: Mapping[str, Any], call: ToolCall) -> None:
     asked, state = call.approval, part["state"]
     if state not in _ANSWERS:
         return
+    if asked is not None and tool_name(part) != call.name:
+        # A person who was shown another tool did not answer this request.
+        raise Forged(_("The tool differs from the stored one, which is the one to decide on."), call.tool_call_id)
     if state == "output-available" and "output" not in part:
         raise Forged(_("The output is missing."), call.tool_call_id)
     if asked is None or call.attempt:
