@@ -9,7 +9,7 @@ receive, up to LOADED characters at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -219,15 +219,27 @@ def ms(moment: datetime) -> int:
 
 def _rows(cursor: StreamCursor) -> list[_Row]:
     """Return the next entries up to the first missing id that may still appear."""
-    found = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
-    rows = [_Row(*row) for row in found.values_list("pk", "at", "event", "request_id", Now())[:BATCH]]
+    settled = 0
+    while True:
+        entries = AuditEntry.objects.filter(pk__gte=cursor.entry).order_by("pk")
+        rows = [_Row(*row) for row in entries.values_list("pk", "at", "event", "request_id", Now())[:BATCH]]
+        end = next((place for place in _gaps(rows, cursor) if rows[place].pk > settled), None)
+        if end is None:
+            return rows
+        if _is_recent(rows[end]) or (newly := sequence.settled()) < rows[end].pk:
+            return rows[:end]
+        # Read again: a missing entry may have appeared between the read and the look.
+        settled = newly
+
+
+def _gaps(rows: Sequence[_Row], cursor: StreamCursor) -> Iterator[int]:
+    """Yield the place of each row whose predecessor is missing."""
     # The very first entry may have any id.
     expected = cursor.entry if cursor.entry > 1 or not rows else rows[0].pk
     for place, row in enumerate(rows):
-        if row.pk != expected and (_is_recent(row) or not sequence.none_can_come_below(row.pk)):
-            return rows[:place]
+        if row.pk != expected:
+            yield place
         expected = row.pk + 1
-    return rows
 
 
 #: When this process first saw an entry after a missing id, by the entry's id.

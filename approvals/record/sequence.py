@@ -1,21 +1,26 @@
 """Gaps in the ids of the audit log: whether a missing entry can still appear.
 
-PostgreSQL assigns an id before the transaction commits, so a later entry may become visible first. A missing entry cannot
-appear any more once every transaction that ran when the gap was seen has ended: `pg_snapshot_xmin` has then passed the
-`pg_snapshot_xmax` of that moment (PostgreSQL's manual, "Transaction ID and Snapshot Information Functions").
+PostgreSQL assigns an id before the transaction commits, so a later entry may become visible first. Whoever inserts takes a
+lock on the table before the id is assigned, and releases it after the commit is visible (PostgreSQL's manual, "Table-Level
+Locks"). So a missing entry cannot appear any more once all who held that lock when the gap was seen have ended. Transactions
+of other tables and other databases do not count, however long they run.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from django.db import connection
 
+#: The last entry, and who may be inserting others: the statement sees no entry of anybody who ends before `pg_locks` is read.
 LOOK = """
-    SELECT pg_snapshot_xmin(now)::text::bigint, pg_snapshot_xmax(now)::text::bigint,
-           (SELECT COALESCE(max(id), 0) FROM approvals_auditentry)
-    FROM pg_current_snapshot() AS now
+    SELECT (SELECT COALESCE(max(id), 0) FROM approvals_auditentry),
+           (SELECT COALESCE(array_agg(DISTINCT virtualtransaction), '{}') FROM pg_locks
+            WHERE relation = 'approvals_auditentry'::regclass AND mode = 'RowExclusiveLock'
+              AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
 """
 
 #: Of the entries since a moment and the one before them: the entry before each gap, with the entry after it; and the last
@@ -39,39 +44,39 @@ AT_WORK = """(
 
 @dataclass
 class Horizon:
-    """What this process knows: no entry can appear up to `final`, and none up to `next` once `until` has ended."""
+    """What this process knows: no entry can appear up to `final`, and none up to `next` once all in `writers` have ended."""
 
     final: int = 0
     next: int = 0
-    until: int = 0
+    writers: Set[str] = frozenset()
+    #: Held from before the look to its end, because looks must be taken in by the order of their time.
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def passed(self, entry: int, *, oldest: int, coming: int, last: int) -> bool:
-        """Return whether no entry can appear below `entry` any more.
-
-        `oldest` is the oldest running transaction, `coming` the number of the next one to begin, `last` the last entry.
-        """
-        with self.lock:
-            if oldest >= self.until:
-                self.final = max(self.final, self.next)
-                # A transaction that runs now may still fill a gap below `last`; one that begins later cannot.
-                self.next, self.until = last, coming
-                if oldest >= coming:
-                    self.final = max(self.final, last)
-            return entry <= self.final
+    def look(self, *, last: int, writers: Set[str]) -> int:
+        """Return the entry below which none can appear any more, given the last entry and the transactions that may insert."""
+        if not self.writers & writers:
+            self.final = max(self.final, self.next)
+            # A transaction that writes now may still fill a gap below `last`; one that begins later cannot.
+            self.next, self.writers = last, writers
+            if not writers:
+                self.final = max(self.final, last)
+        return self.final
 
 
 _horizon = Horizon()
 
 
-def none_can_come_below(entry: int) -> bool:
-    """Return whether no entry can appear below this one; always true on SQLite, which has one writer at a time."""
+def settled() -> int:
+    """Return the entry below which none can appear any more. What was read before this call may lack one that appeared since.
+
+    On SQLite, which has one writer at a time, none ever can.
+    """
     if connection.vendor != "postgresql":
-        return True
-    with connection.cursor() as cursor:
+        return sys.maxsize
+    with _horizon.lock, connection.cursor() as cursor:
         cursor.execute(LOOK)
-        oldest, coming, last = cursor.fetchone()
-    return _horizon.passed(entry, oldest=oldest, coming=coming, last=last)
+        last, writers = cursor.fetchone()
+        return _horizon.look(last=last, writers=frozenset(writers))
 
 
 def last_settled() -> int | None:
@@ -100,6 +105,6 @@ def _before_the_first_gap(since: str) -> tuple[int, bool]:
         found = cursor.fetchall()
     # The gaps were read first, so an entry that appears meanwhile only makes a gap look open.
     for last, follower in found:
-        if follower is not None and not none_can_come_below(follower):
+        if follower is not None and follower > settled():
             return int(last), False
     return int(found[-1][0]), True

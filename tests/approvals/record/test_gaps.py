@@ -10,24 +10,26 @@ from hypothesis import strategies as st
 from approvals.record.sequence import Horizon
 
 
+NOBODY = frozenset[str]()
+
+
 def test_without_running_transactions_every_entry_is_final_at_once():
-    assert Horizon().passed(7, oldest=100, coming=100, last=7)
+    assert Horizon().look(last=7, writers=NOBODY) == 7
 
 
 def test_a_running_transaction_keeps_later_entries_open_until_it_ends():
     horizon = Horizon()
-    assert not horizon.passed(7, oldest=90, coming=100, last=7)
-    assert not horizon.passed(7, oldest=99, coming=120, last=9)
-    assert horizon.passed(7, oldest=100, coming=130, last=12)
-    # A transaction that began meanwhile may still fill a later gap.
-    assert not horizon.passed(8, oldest=100, coming=130, last=12)
+    assert horizon.look(last=7, writers={"3/1"}) == 0
+    assert horizon.look(last=9, writers={"3/1", "4/1"}) == 0
+    # The one that began meanwhile may still fill a later gap.
+    assert horizon.look(last=12, writers={"4/1"}) == 7
+    assert horizon.look(last=13, writers=NOBODY) == 13
 
 
 def test_a_later_transaction_does_not_keep_an_earlier_gap_open():
     horizon = Horizon()
-    assert not horizon.passed(7, oldest=90, coming=100, last=7)
-    assert horizon.passed(7, oldest=105, coming=110, last=9)
-    assert not horizon.passed(9, oldest=105, coming=110, last=9)
+    assert horizon.look(last=7, writers={"3/1"}) == 0
+    assert horizon.look(last=9, writers={"3/2"}) == 7
 
 
 @dataclass
@@ -53,9 +55,8 @@ class Desk:
             drawn = self.working.pop(sorted(self.working)[which % len(self.working)])
             self.seen |= set(drawn if commits else ())
 
-    def passed(self, horizon: Horizon, entry: int) -> bool:
-        oldest = min(self.working, default=self.coming)
-        return horizon.passed(entry, oldest=oldest, coming=self.coming, last=max(self.seen, default=0))
+    def settled(self, horizon: Horizon) -> int:
+        return horizon.look(last=max(self.seen, default=0), writers={str(number) for number in self.working})
 
     def can_still_come_below(self, entry: int) -> bool:
         return any(number < entry for drawn in self.working.values() for number in drawn)
@@ -74,10 +75,9 @@ def test_final_entries_stay_final_and_every_entry_becomes_final(deeds):
             case "draw":
                 desk.draw(which)
             case "look":
-                for entry in sorted(desk.seen):
-                    if desk.passed(horizon, entry):
-                        final.add(entry)
-                        assert not desk.can_still_come_below(entry)
+                settled = desk.settled(horizon)
+                final |= {entry for entry in desk.seen if entry <= settled}
+                assert not any(desk.can_still_come_below(entry) for entry in final)
             case _:
                 came = set(desk.seen)
                 desk.end(which, commits=deed == "commit")
@@ -85,4 +85,4 @@ def test_final_entries_stay_final_and_every_entry_becomes_final(deeds):
                 assert min(desk.seen - came, default=desk.last + 1) > max(final, default=0)
     while desk.working:
         desk.end(0, commits=False)
-    assert all(desk.passed(horizon, entry) for entry in desk.seen)
+    assert desk.settled(horizon) >= max(desk.seen, default=0)

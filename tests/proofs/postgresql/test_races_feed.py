@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+from contextlib import contextmanager
 from datetime import timedelta
 
+import psycopg
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import transaction
+from django.db import connection, transaction
 
 from approvals import actions
 from approvals.api import feed
@@ -103,6 +105,63 @@ def test_what_was_rolled_back_is_not_waited_for(monkeypatch):
     entry = AuditEntry.objects.get(request_id=told.pk).pk
     until(lambda: follower.look() or follower.heard, "what came behind it is told")
     assert follower.heard == [entry]
+
+
+@contextmanager
+def other_transactions():
+    """Two transactions that have an id and run on: one of another database of this server, one of another table of ours."""
+    given = connection.get_connection_params() | {"autocommit": True}
+    options = {name: given[name] for name in ("host", "port", "user", "password") if given.get(name)}
+    with psycopg.connect(dbname="postgres", autocommit=True, **options) as server:
+        server.execute("CREATE DATABASE neighbour")
+        try:
+            with (
+                psycopg.connect(dbname="neighbour", **options) as neighbour,
+                psycopg.connect(dbname=given["dbname"], **options) as ours,
+            ):
+                neighbour.execute("CREATE TABLE batch (id int)")
+                ours.execute("SELECT 1 FROM auth_group FOR UPDATE")
+                ours.execute("SELECT pg_current_xact_id()")
+                yield
+        finally:
+            server.execute("DROP DATABASE neighbour WITH (FORCE)")
+
+
+def test_a_gap_does_not_wait_for_transactions_of_other_databases_and_tables(monkeypatch):
+    monkeypatch.setattr(feed, "OVERLAP", timedelta(0))
+    owner = alice()
+    make_request(owner)
+    before = AuditEntry.objects.latest("pk").pk
+    follower = Follower()
+    with other_transactions():
+        with contextlib.suppress(RuntimeError), transaction.atomic():
+            make_request(owner, title="Never mind")
+            raise RuntimeError("power cut")
+        told = AuditEntry.objects.get(request_id=make_request(owner).pk).pk
+        assert told == before + 2
+        assert (follower.look(), exported(before)) == ([told], [told])
+
+
+def test_what_appears_between_the_read_and_the_look_is_told_in_its_place(monkeypatch):
+    monkeypatch.setattr(feed, "OVERLAP", timedelta(0))
+    owner = alice()
+    make_request(owner)
+    before = AuditEntry.objects.latest("pk").pk
+    follower = Follower()
+    with gate_before_the_record("Slow one") as open_the_gate:
+        slow = Act(lambda: make_request(owner, title="Slow one")).begun()
+        slow.until_it_waits()
+        make_request(owner)
+        look = sequence.settled
+
+        def commit_first() -> int:
+            open_the_gate()
+            slow.ended()
+            return look()
+
+        monkeypatch.setattr(sequence, "settled", commit_first)
+        follower.look()
+    assert follower.heard == [before + 1, before + 2]
 
 
 def test_who_copies_the_record_piece_by_piece_misses_nothing_that_comes_late():
