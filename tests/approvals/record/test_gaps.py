@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from approvals.record.sequence import Horizon
 
-
 NOBODY = frozenset[str]()
 
 
