@@ -27,7 +27,7 @@ from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.outbound.outbox import has_targets
 from approvals.queries.preferences import rules_for_asking
-from approvals.queries.requests import whole_requests
+from approvals.queries.requests import whole_requests, with_report
 from approvals.record.amounts import amount_pointer
 from approvals.runtime import transactions
 from approvals.runtime.canonical import digest
@@ -220,7 +220,7 @@ def _read_before(workflow: Workflow, ask: Ask) -> tuple[str, list[str]]:
 #: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.
 _SAME: Prepared[ApprovalRequest] = Prepared(
     lambda: (
-        whole_requests()
+        with_report(whole_requests())
         .filter(
             Q(idempotency_key=Parameter("idempotency_key", CharField()))
             | Q(tool_call_id=Parameter("tool_call_id", CharField())),

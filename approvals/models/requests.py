@@ -142,6 +142,8 @@ class ApprovalRequest(models.Model):
     short_input: str = ""
     #: The length of the large columns, where `api.feed` has annotated it.
     size: int = 0
+    #: The body of the audit entry with the result of its call, where `queries.requests.with_report` has annotated it.
+    report: str | None = None
 
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]

@@ -8,7 +8,22 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, UUIDField, When
+from django.db.models import (
+    Case,
+    CharField,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    UUIDField,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce, Concat
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
@@ -111,7 +126,33 @@ def whole_requests() -> QuerySet[ApprovalRequest]:
     return ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
 
 
-WHOLE_REQUEST: Prepared[ApprovalRequest] = Prepared(lambda: whole_requests().filter(pk=Parameter("pk", UUIDField())))
+class _IdText(Func):
+    """The id of a request as programs write it; SQLite stores it without hyphens."""
+
+    output_field = CharField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        parts = (f"substr(%(expressions)s, {first}, {length})" for first, length in _ID_PARTS)
+        return self.as_sql(compiler, connection, template=" || '-' || ".join(parts), **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        return self.as_sql(compiler, connection, template="CAST(%(expressions)s AS text)", **more)
+
+
+_ID_PARTS = ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))
+
+
+def with_report(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+    """Return the requests with the audit entry of what their call did, in the same read."""
+    call = Coalesce("tool_call_id", _IdText("pk"))
+    key = Concat(Value("tool.result:"), "scope", Value(":"), call, output_field=CharField())
+    entry = AuditEntry.objects.filter(dedup_key=OuterRef("report_key")).values("body")[:1]
+    return requests.alias(report_key=key).annotate(report=Subquery(entry))  # type: ignore[no-redef]
+
+
+WHOLE_REQUEST: Prepared[ApprovalRequest] = Prepared(
+    lambda: with_report(whole_requests().filter(pk=Parameter("pk", UUIDField())))
+)
 
 
 def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import wraps
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -35,17 +37,33 @@ MAX_EXPIRY, DEFAULT_EXPIRY = 31 * 86_400, 560
 DEFER = "defer"
 #: The status and the page of the request that an answer is about; without a request, there is neither.
 STATUS, PAGE = "Pausepoint-Status", "Pausepoint-Request"
+#: The header by which a client knows that Pausepoint has answered, and not whatever else listens at the address.
+MARK = "Pausepoint-Hook"
 
 _WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 _EXPIRY = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 
 
+def _marked(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Mark every answer as one of Pausepoint: a program that finds no mark must not take `{}` for permission."""
+
+    @wraps(view)
+    def marked(request: HttpRequest) -> HttpResponse:
+        response = view(request)
+        response.headers[MARK] = "1"
+        return response
+
+    return marked
+
+
+@_marked
 @endpoint("POST")
 def claude_code(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Answer a hook of Claude Code: PreToolUse, PermissionRequest and Elicitation, and the reports of what has run."""
     return _answer(request, caller, CLAUDE_CODE)
 
 
+@_marked
 @endpoint("POST")
 def codex(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Answer a hook of Codex: PreToolUse and PermissionRequest, and the report of what has run."""

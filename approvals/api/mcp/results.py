@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from approvals.api.rest.shapes import decision
+from approvals.api.rest.shapes import decision, report
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.states import ASKS, Kind, Status, Verdict
@@ -27,6 +27,7 @@ OUTCOME: Mapping[str, Any] = {
         "comment": {"type": "string", "description": "What that person says."},
         "answer": {"description": "The answer to a question."},
         "input": {"type": "object", "description": "The approved input, which may differ from the requested one."},
+        "result": {"type": "object", "description": "What the approved action has done, if it was reported."},
     },
     "required": ["request_id", "status", "url", "message"],
 }
@@ -46,6 +47,7 @@ _QUESTIONS = {
     Status.EXPIRED: "No one answered before the deadline.",
 }
 _CHANGED = "Approved with changes. Run it with exactly this input, not with the one that you asked for."
+_HAS_RUN = "This has run already, and its result was reported. Do not run it again."
 _DEFAULT = "No one answered before the deadline, so this is the default answer."
 
 
@@ -58,11 +60,15 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
         return found | {"message": words}
     made = decision(request, request.decision)
     answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
-    if made.verdict == Verdict.EDIT:
+    reported = report(request)
+    if reported is not None and made.approved_input is not None:
+        words = _HAS_RUN
+    elif made.verdict == Verdict.EDIT:
         words = _CHANGED
     elif answered and status == Status.EXPIRED:
         words = _DEFAULT
     more = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
+    more["result"] = None if reported is None else reported.model_dump(mode="json", exclude_none=True)
     found |= {name: value for name, value in more.items() if value is not None}
     return found | ({"answer": made.answer} if answered else {}) | {"message": words}
 

@@ -189,6 +189,16 @@ class DecisionDocument(BaseModel):
     approved_digest: str | None
 
 
+class ReportDocument(BaseModel):
+    """What became of the call of a request, as reported. A call with a result has run, so it must not run again."""
+
+    state: Literal["succeeded", "failed", "denied", "cancelled"]
+    output: Any = Field(description="What the tool returned; null unless it succeeded.")
+    error: str | None = Field(description="Why it failed; null if it succeeded.")
+    executed_digest: str | None = Field(description="The digest of the input that ran; null if nothing did.")
+    reported_at: Moment
+
+
 class Brief(BaseModel):
     """A request in a list."""
 
@@ -230,6 +240,7 @@ class RequestDocument(Brief):
     default_response: Any
     callback_url: str | None
     decision: DecisionDocument | None
+    result: ReportDocument | None = Field(description="What its call has done; null while nothing is reported.")
 
 
 class Page(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -13,13 +13,11 @@ from pydantic import BaseModel, Field, StrictInt
 from approvals import actions, queries
 from approvals.api.bodies import mark_replayed
 from approvals.api.rest.callers import client_of, problems
-from approvals.api.rest.documents import RequestDocument
+from approvals.api.rest.documents import ReportDocument, RequestDocument
 from approvals.api.rest.fields import Document, JsonBody, Moment, only_known, shown_with
 from approvals.api.rest.requests import IdempotencyKey
-from approvals.api.rest.shapes import document
-from approvals.models import ApprovalRequest
+from approvals.api.rest.shapes import document, report
 from approvals.models.resuming import MAX_WORKER, Resumption
-from approvals.record import audit
 from approvals.states import Door
 
 router = Router(tags=["Resuming"])
@@ -77,18 +75,10 @@ class ResumeDocument(BaseModel):
     completed_at: Moment | None
 
 
-class KnownResult(BaseModel):
-    """The result that was reported for the approved call of a request: it has run, so it must not run again."""
-
-    state: str
-    output: Any
-    error: str
-
-
 class TakenDocument(ResumeDocument):
     token: str = Field(description="Shown once; the other calls need it.")
     state: str | None = Field(description="The `resume_state` of the request; null if it has none.")
-    result: KnownResult | None = Field(description="What was reported for the call already, by an earlier attempt.")
+    result: ReportDocument | None = Field(description="What was reported for the call already, by an earlier attempt.")
     request: RequestDocument
 
 
@@ -120,7 +110,7 @@ def take_resume(
     found = queries.get_request_for(caller.user, request_id)
     progress = _progress(taken.resumption).model_dump()
     return TakenDocument(
-        **progress, token=taken.token, state=taken.state, result=_known_result(found), request=document(found)
+        **progress, token=taken.token, state=taken.state, result=report(found), request=document(found)
     )
 
 
@@ -169,14 +159,6 @@ def complete_resume(
     completed, new = actions.complete_resume(request_id, sent.token, by=caller.actor, via=Door.REST)
     mark_replayed(response, not new)
     return _progress(completed)
-
-
-def _known_result(request: ApprovalRequest) -> KnownResult | None:
-    entry = audit.reports_of([request])[request.pk].result
-    if entry is None:
-        return None
-    data = entry.data
-    return KnownResult(state=data["state"], output=data["output"], error=data["error_text"])
 
 
 def _progress(resumption: Resumption) -> ResumeDocument:

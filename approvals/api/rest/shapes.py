@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,14 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access.assignees import LAPSES, assignee_name, claimant
-from approvals.api.rest.documents import Brief, DecisionDocument, NewRequest, RequestDocument, WorkflowDocument
+from approvals.api.rest.documents import (
+    Brief,
+    DecisionDocument,
+    NewRequest,
+    ReportDocument,
+    RequestDocument,
+    WorkflowDocument,
+)
 from approvals.api.rest.people_documents import CommentDocument, HandlingDocument
 from approvals.asking import transcripts
 from approvals.asking.answers import ABSENT
@@ -111,6 +119,22 @@ def document(request: ApprovalRequest) -> RequestDocument:
         messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
+        result=report(request),
+    )
+
+
+def report(request: ApprovalRequest) -> ReportDocument | None:
+    """Return what the call of a request has done, where the request was read with it."""
+    if request.report is None:
+        return None
+    entry = json.loads(request.report)
+    data = entry["data"]
+    return ReportDocument(
+        state=data["state"],
+        output=data["output"],
+        error=data["error_text"] or None,
+        executed_digest=data["executed_digest"] or None,
+        reported_at=entry["at"],
     )
 
 

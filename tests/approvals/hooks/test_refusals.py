@@ -174,3 +174,12 @@ def test_a_call_costs_as_many_statements_as_any_other_request():
     assert (cost(BASH | {"tool_name": "Read"}), asking, again, cost(BASH)) == (1, 9 + lock, 4 + lock, 4 + lock)
     create_key(decider, name="other")
     assert AuditEntry.objects.filter(event="request.created").count() == 1
+
+
+def test_every_answer_says_that_pausepoint_gave_it():
+    agent = Machine(alice())
+    bodies = (BASH, BASH | {"tool_name": "Read", "tool_use_id": "toolu_2"}, {}, BASH | {"tool_input": []})
+    replies = [agent.post(f"{CLAUDE_CODE}?wait=0", body) for body in bodies]
+    replies += [agent.get(CLAUDE_CODE), agent.post(f"{CODEX}?wait=0", CODEX_BASH)]
+    assert [reply.status for reply in replies] == [200, 200, 422, 422, 405, 200]
+    assert [reply.headers.get("pausepoint-hook") for reply in replies] == ["1"] * len(replies)

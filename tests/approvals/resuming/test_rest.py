@@ -173,7 +173,15 @@ def test_a_result_that_was_reported_is_told_to_the_next_attempt(agent, approver)
     agent.post(f"{path}/result", {"input_digest": digest, "output": {"refunded": 120}})
     end_lease(path)
     again = take(agent, path).body
-    assert again["result"] == {"state": "succeeded", "output": {"refunded": 120}, "error": ""}
+    reported = again["result"]
+    assert reported == again["request"]["result"]
+    assert reported == {
+        "state": "succeeded",
+        "output": {"refunded": 120},
+        "error": None,
+        "executed_digest": digest,
+        "reported_at": reported["reported_at"],
+    }
 
 
 def test_only_the_one_who_asked_resumes(agent, approver):

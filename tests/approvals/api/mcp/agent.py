@@ -9,6 +9,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from approvals import actions
+from approvals.asking.answers import Answer as Given
+from approvals.models import ApprovalRequest
+from approvals.states import Door, Verdict
 from tests.support.machines import Answer, Machine, machine, together
 
 ADDRESS = "/mcp"
@@ -105,3 +109,12 @@ class Agent:
 
 def anonymous() -> Machine:
     return Machine()
+
+
+def only() -> ApprovalRequest:
+    return ApprovalRequest.objects.select_related("workflow", "decision").get()
+
+
+def decide(by: User, verdict: Verdict, **said: Any) -> None:
+    """Decide the only request on its page."""
+    actions.decide(only().pk, Given(verdict, **said), by=by, via=Door.DASHBOARD)

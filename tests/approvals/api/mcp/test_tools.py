@@ -6,7 +6,6 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
@@ -18,7 +17,7 @@ from approvals.background import sweep
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.keys import ApiKey
 from approvals.states import Door, Verdict
-from tests.approvals.api.mcp.agent import QUESTION, REFUND, WRITE, Agent
+from tests.approvals.api.mcp.agent import QUESTION, REFUND, WRITE, Agent, decide, only
 from tests.support.people import alice, bob, mallory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,14 +27,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def nothing_waits(monkeypatch):
     for name in ("WAIT", "ROUND", "PATIENCE"):
         monkeypatch.setattr(calls, name, 0.0)
-
-
-def only() -> ApprovalRequest:
-    return ApprovalRequest.objects.select_related("workflow", "decision").get()
-
-
-def decide(by: User, verdict: Verdict, **said) -> None:
-    actions.decide(only().pk, Answer(verdict, **said), by=by, via=Door.DASHBOARD)
 
 
 def expire() -> None:
@@ -177,36 +168,6 @@ def test_absent_requests_and_those_of_others_look_the_same():
     assert stranger.call("report_result", {"request_id": str(only().pk), "output": 1}).refusal in found
 
 
-def test_a_result_is_recorded_once():
-    agent, decider = Agent(alice()), bob()
-    agent.call("request_approval", REFUND)
-    report = {"request_id": str(only().pk), "output": {"refunded": 250}}
-    assert (
-        agent.call("report_result", report).refusal
-        == "Only an approved call can have a result. This approval is waiting."
-    )
-    decide(decider, Verdict.APPROVE)
-    assert agent.call("report_result", report).outcome == {}
-    assert agent.call("report_result", report | {"input": REFUND["input"]}).outcome == {}
-    (entry,) = AuditEntry.objects.filter(event="tool.result")
-    assert (entry.via, entry.data["output"], entry.data["state"]) == ("mcp", {"refunded": 250}, "succeeded")
-    words = "A different result was already reported for this call."
-    assert agent.call("report_result", {"request_id": str(only().pk), "error": "Timeout"}).refusal == words
-
-
-def test_a_result_of_another_input_is_on_record_but_is_no_result():
-    agent, decider = Agent(alice()), bob()
-    agent.call("request_approval", REFUND)
-    decide(decider, Verdict.APPROVE)
-    ran = {"request_id": str(only().pk), "output": 1, "input": {"order": "4711", "amount": 9999}}
-    refusal = agent.call("report_result", ran).refusal
-    assert refusal.startswith("The input that ran is not the approved input.")
-    assert not AuditEntry.objects.filter(event="tool.result").exists()
-    both = {"request_id": str(only().pk), "output": 1, "error": "x"}
-    assert agent.call("report_result", both).refusal.startswith("Send either an output or an error.")
-    assert Agent(decider).call("report_result", {**both, "error": None}).refusal.startswith("Only the client that made")
-
-
 def test_the_permission_prompt_allows_what_was_approved_and_denies_the_rest():
     agent, decider = Agent(alice()), bob()
     waiting = agent.call("permission", WRITE)
@@ -248,39 +209,6 @@ def test_asking_counts_against_the_limit_of_the_key(settings, monkeypatch):
     agent.call("ask_human", QUESTION)
     assert agent.call("ask_human", {"question": "Another?"}).refusal.startswith("Too many requests. Try again in ")
     assert ApprovalRequest.objects.count() == 1
-
-
-def test_the_same_named_call_is_one_request_forever():
-    agent, decider = Agent(alice()), bob()
-    meta = {"claudecode/toolUseId": "toolu_9", "sessionId": "s-1"}
-    agent.call("request_approval", REFUND, meta=meta)
-    decide(decider, Verdict.APPROVE)
-    assert agent.call("request_approval", REFUND, meta=meta).outcome["status"] == "approved"
-    assert (only().workflow.thread_id, agent.call("request_approval", REFUND).outcome["status"]) == ("s-1", "pending")
-
-
-def test_an_unnamed_call_is_the_same_request_while_that_waits():
-    agent, decider = Agent(alice()), bob()
-    found = [agent.call("request_approval", REFUND).outcome["request_id"] for _ in range(2)]
-    assert found == [str(only().pk)] * 2
-    decide(decider, Verdict.APPROVE)
-    # One approval is for one call: the same action again needs another.
-    again = [agent.call("request_approval", REFUND).outcome for _ in range(2)]
-    assert [one["status"] for one in again] == ["pending", "pending"]
-    assert {one["request_id"] for one in again} | set(found) == {
-        str(pk) for pk in ApprovalRequest.objects.values_list("pk", flat=True)
-    }
-    assert ApprovalRequest.objects.count() == 2
-
-
-def test_other_arguments_sessions_and_keys_make_other_requests():
-    user = alice()
-    agent, other = Agent(user), Agent(user)
-    agent.call("ask_human", QUESTION)
-    agent.call("ask_human", QUESTION | {"priority": "high"})
-    agent.call("ask_human", QUESTION, meta={"session_id": "s-2"})
-    other.call("ask_human", QUESTION)
-    assert ApprovalRequest.objects.count() == 4
 
 
 def test_a_permission_for_a_tool_that_the_key_denies_is_refused_and_nobody_is_asked():
