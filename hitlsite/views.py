@@ -102,8 +102,9 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    if isinstance(sys.exc_info()[1], database.AWAY):
-        return unavailable(request)
+    error = sys.exc_info()[1]
+    if isinstance(error, database.AWAY):
+        return unavailable(request, error)
     return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 

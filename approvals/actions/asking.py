@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.actions import publishing
 from approvals.actions.indexing import index_request
-from approvals.actions.locking import lock_workflow
+from approvals.actions.locking import lock_known_workflow, lock_workflow
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
@@ -105,7 +105,7 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
         with transaction.atomic(savepoint=False):
             return _store(workflow, ask, by=requested_by)
     with transaction.atomic():
-        workflow = Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
+        workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
             return _store(workflow, ask, by=requested_by)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from approvals.actions import publishing
 from approvals.actions.deciding import cancel_requests
-from approvals.actions.locking import lock_visible_request
+from approvals.actions.locking import lock_known_workflow, lock_visible_request
 from approvals.actions.results import ToolResult, record_other_input, record_tool_result
 from approvals.asking.answers import ABSENT
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, OtherInput
@@ -52,7 +52,7 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Do
     """
     assert state in ENDED
     with transaction.atomic():
-        workflow, cancelled = Workflow.objects.select_for_update(no_key=True).get(pk=workflow_id), 0
+        workflow, cancelled = lock_known_workflow(workflow_id), 0
         known = workflow.ended
         if not known:
             waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)

@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from approvals.models import Workflow
+from approvals.runtime.transactions import in_line
 from approvals.states import WorkflowState
 
 #: When the statement has the lock, for which PostgreSQL may have waited; on SQLite the transaction begins with it.
@@ -37,7 +38,7 @@ def count_down(workflow: Workflow, *, ends_as: WorkflowState | None) -> datetime
     given: dict[str, Any] = {"state": state, "ends": ends_as is not None, "id": workflow.pk}
     if connection.vendor == "sqlite":
         given["now"] = connection.ops.adapt_datetimefield_value(now)
-    with connection.cursor() as cursor:
+    with in_line(("workflow", workflow.pk)), connection.cursor() as cursor:
         cursor.execute(_COUNT_DOWN.format(clock=_CLOCK[connection.vendor]), given)
         row = cursor.fetchone()
     if row is None:

@@ -17,6 +17,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.outbound import outbox
 from approvals.queries.requests import whole_requests
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import in_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +49,17 @@ class Locked:
         return self.request.pending and at is not None and at <= self.now - LAPSES
 
 
-def _locked_workflows() -> QuerySet[Workflow]:
+def _locked_workflows(*, skip_locked: bool = False) -> QuerySet[Workflow]:
     """Return workflows that the query locks, with whether their events go anywhere."""
-    rows = Workflow.objects.select_for_update(of=("self",), no_key=True)
+    rows = Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=skip_locked)
     return rows.annotate(**{"has_targets": outbox.has_targets()})
 
 
 _REQUEST: Prepared[ApprovalRequest] = Prepared(
     lambda: whole_requests().annotate(now=Now()).filter(pk=Parameter("pk", UUIDField()))
 )
-_WORKFLOW: Prepared[Workflow] = Prepared(lambda: _locked_workflows().filter(requests=Parameter("request", UUIDField())))
 _FREE_WORKFLOW: Prepared[Workflow] = Prepared(
-    lambda: Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=True).filter(
-        requests=Parameter("request", UUIDField())
-    )
+    lambda: _locked_workflows(skip_locked=True).filter(requests=Parameter("request", UUIDField()))
 )
 _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
     lambda: _locked_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
@@ -74,7 +72,9 @@ def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
     There is one lock for everything that a workflow asks, so two transactions that end several of its requests in
     different orders cannot block each other. The request is read after the lock, as the last holder left it.
     """
-    workflow = (_WORKFLOW if wait else _FREE_WORKFLOW).first(request=request_id)
+    workflow = _FREE_WORKFLOW.first(request=request_id)
+    if workflow is None and wait and (locked := Workflow.objects.filter(requests=request_id).first()) is not None:
+        workflow = lock_known_workflow(locked.pk)
     request = _REQUEST.first(pk=request_id) if workflow is not None else None
     if workflow is None or request is None:
         return None
@@ -97,4 +97,10 @@ def lock_workflow(*, scope: str, key: str) -> Workflow | None:
     Call it before a transaction writes its first event: every transaction locks the workflow before the counter of its
     events, so that no two wait for each other.
     """
-    return _NAMED_WORKFLOW.first(scope=scope, key=key)
+    with in_line(("workflow", scope, key)):
+        return _NAMED_WORKFLOW.first(scope=scope, key=key)
+
+
+def lock_known_workflow(workflow_id: int) -> Workflow:
+    with in_line(("workflow", workflow_id)):
+        return _locked_workflows().get(pk=workflow_id)

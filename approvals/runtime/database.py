@@ -17,6 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, InternalError, Operation
 from psycopg.errors import LockNotAvailable
 
 from approvals.runtime.failures import OutageLog
+from approvals.runtime.transactions import LineTooLong
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +42,9 @@ def record_failure(error: Exception) -> None:
     (lock_waits if is_locked(error) else outage).record_failure(error)
 
 
-def is_locked(error: Exception) -> bool:
+def is_locked(error: BaseException) -> bool:
     """Return whether a statement failed because a row stayed locked for too long."""
-    return isinstance(error.__cause__, LockNotAvailable)
+    return isinstance(error, LineTooLong) or isinstance(error.__cause__, LockNotAvailable)
 
 
 _pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-db")

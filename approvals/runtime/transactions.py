@@ -1,8 +1,61 @@
-"""What the open transaction may do beside its statements: hold a lock by name, and commit without waiting for the disk."""
+"""What the open transaction may do beside its statements: wait in line for a lock, hold a lock by name, and commit without
+waiting for the disk.
+"""
 
 from __future__ import annotations
 
-from django.db import connection
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+from django.db import OperationalError, connection
+
+#: Threads of a process that wait in the database for the same row, so that a row that stays locked does not occupy all.
+PLACES = 4
+#: Seconds without any progress in a line after which further threads are refused.
+STUCK = 0.5
+
+
+class LineTooLong(OperationalError):
+    """The row stays locked, and enough threads of this process wait for it. The transaction has to be given up."""
+
+
+@dataclass
+class _Line:
+    moved_at: float
+    places: int = 0
+
+
+_lines: dict[Hashable, _Line] = {}
+_moved = threading.Condition()
+
+
+@contextmanager
+def in_line(row: Hashable) -> Iterator[None]:
+    """Run the statement that waits for the lock on a row. LineTooLong if others wait already and nobody gets it.
+
+    While locks are released, everybody gets through: a line is stuck only if nobody has left it for STUCK seconds.
+    """
+    with _moved:
+        line = _lines.setdefault(row, _Line(monotonic()))
+        while line.places >= PLACES:
+            patience = line.moved_at + STUCK - monotonic()
+            if patience <= 0:
+                raise LineTooLong("the row is locked, and others wait for it")
+            _moved.wait(patience)
+            line = _lines.setdefault(row, line)
+        line.places += 1
+    try:
+        yield
+    finally:
+        with _moved:
+            line.places -= 1
+            line.moved_at = monotonic()
+            if not line.places:
+                _lines.pop(row, None)
+            _moved.notify_all()
 
 
 def lock_name(name: str) -> None:
@@ -14,7 +67,7 @@ def lock_name(name: str) -> None:
     """
     assert connection.in_atomic_block
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
+        with in_line(name), connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 

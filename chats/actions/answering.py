@@ -17,6 +17,7 @@ from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import in_line
 from approvals.states import Door, Verdict
 from chats import history, queries
 from chats.actions.forgeries import check_part, contradicts
@@ -81,7 +82,8 @@ _LOCKED: Prepared[Turn] = Prepared(
 
 def _lock_turn(chat: Chat, message_id: str) -> Turn:
     """Return the locked turn of a shown assistant's message. UnknownMessage."""
-    turn = _LOCKED.first(chat=chat.pk, message_id=message_id)
+    with in_line(("turn", chat.pk, message_id)):
+        turn = _LOCKED.first(chat=chat.pk, message_id=message_id)
     if turn is None or not chat.shown.filter(message_id=message_id, role="assistant").exists():
         raise UnknownMessage
     turn.chat = chat

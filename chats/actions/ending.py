@@ -16,6 +16,7 @@ from approvals.models import Workflow
 from approvals.models.actors import Actor
 from approvals.record import audit
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.transactions import in_line
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions.calling import give_back_calls
@@ -123,7 +124,8 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
 
 
 def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
-    turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
+    with in_line(("turn", turn_id)):
+        turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
     if not turn.unfinished or turn.stopped:
         return False
     turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""

@@ -17,6 +17,7 @@ from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.transactions import in_line
 from approvals.states import Door, Verdict
 from chats import queries
 from chats.actions.attachments import SentFile, store_files
@@ -150,7 +151,8 @@ def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: D
 def _lock_to_cut(chat: Chat, by: Actor) -> Chat:
     """Lock the chat's unfinished turn, which may have to be stopped, and then the chat: the order in which a turn ends."""
     if (current := queries.unfinished_turn(chat)) is not None:
-        Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
+        with in_line(("turn", current.pk)):
+            Turn.objects.select_for_update(no_key=True).get(pk=current.pk)
     return _lock(chat, by)
 
 
@@ -159,7 +161,8 @@ def _lock(chat: Chat, by: Actor) -> Chat:
         raise ChatNotFound
     if chat.root_id is not None:
         raise BadMessage(_("Only an agent writes in this conversation. Write in the chat that started it."))
-    locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
+    with in_line(("chat", chat.pk)):
+        locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
     if locked.pruned_at is not None:
         raise ChatPruned
     return locked

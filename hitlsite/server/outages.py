@@ -1,4 +1,4 @@
-"""Respond with a 503 that says to try again while the database is away, to people and to API clients."""
+"""Respond with a 503 that says to try again while the database is away or a row stays locked, to people and to API clients."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from approvals.runtime import database
 
 logger = logging.getLogger(__name__)
 
-#: Seconds after which clients should try again.
-RETRY_AFTER = 5
+#: Seconds after which clients should try again; sooner if only a row is locked.
+RETRY_AFTER, RETRY_LOCKED_AFTER = 5, 1
 STATUS = HTTPStatus.SERVICE_UNAVAILABLE
 OUTAGE_ATTRIBUTE = "_met_outage"
 
@@ -38,14 +38,15 @@ class OutageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         # An error in middleware has become a 500 here, and with DEBUG a page of code.
-        return unavailable(request) if getattr(request, OUTAGE_ATTRIBUTE, False) else response
+        error = getattr(request, OUTAGE_ATTRIBUTE, None)
+        return response if error is None else unavailable(request, error)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Handle an error of a view before Django logs it with a traceback."""
         if not isinstance(exception, database.AWAY):
             return None
         _log(request, exception)
-        return unavailable(request)
+        return unavailable(request, exception)
 
 
 class _NoReport(ExceptionReporter):
@@ -63,43 +64,53 @@ def record_outage(sender: Any, request: HttpRequest | None = None, **given: Any)
     error = sys.exc_info()[1]
     if request is not None and isinstance(error, database.AWAY):
         _log(request, error)
-        setattr(request, OUTAGE_ATTRIBUTE, True)
+        setattr(request, OUTAGE_ATTRIBUTE, error)
         request.exception_reporter_class = _NoReport
 
 
 def _log(request: HttpRequest, error: BaseException) -> None:
-    logger.warning("%r is answered with a 503: the database is away (%s)", request.path, str(error).strip())
+    logger.warning("%r is answered with a 503: %s (%s)", request.path, _cause(error), str(error).strip())
 
 
-def unavailable(request: HttpRequest) -> HttpResponse:
+def _cause(error: BaseException) -> str:
+    return "a row stays locked" if database.is_locked(error) else "the database is away"
+
+
+def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:
     """Return the 503 as a page, as a line above the submitted form, or as a problem document, without using the database."""
     discard_body(request)
     best = request.get_preferred_type(["text/html", "application/json"])
     if is_for_machines(request.path) or best == "application/json":
-        response = HttpResponse(document(), status=STATUS, content_type="application/problem+json")
+        response = HttpResponse(document(error), status=STATUS, content_type="application/problem+json")
     else:
         fragment = request.headers.get("HX-Request")
-        context = {"title": _("Back in a moment"), "status": STATUS.value, "detail": words()}
+        context = {"title": _("Back in a moment"), "status": STATUS.value, "detail": words(error)}
         # Without the request, whose user would be read from the database.
         page = render_to_string("_problem.html" if fragment else "unavailable.html", context)
         response = HttpResponse(page, status=STATUS)
         if fragment:
             response.headers["HX-Reswap"] = "beforebegin"
-    response.headers["Retry-After"] = str(RETRY_AFTER)
+    response.headers["Retry-After"] = str(retry_after(error))
     response.headers["Cache-Control"] = "no-store"
     # We have logged it in one line.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 
 
-def words() -> str:
+def retry_after(error: BaseException) -> int:
+    return RETRY_LOCKED_AFTER if database.is_locked(error) else RETRY_AFTER
+
+
+def words(error: BaseException) -> str:
+    if database.is_locked(error):
+        return _("Somebody else has been changing this for too long. Nothing was changed. Try again in a moment.")
     return _("The database is not responding. No recorded data is lost. Try again in a moment.")
 
 
-def document() -> bytes:
+def document(error: BaseException) -> bytes:
     """Return the problem document (RFC 9457)."""
     problem = {"type": "about:blank", "title": STATUS.phrase, "status": STATUS.value, "code": "unavailable"}
-    return json.dumps({**problem, "detail": words()}).encode()
+    return json.dumps({**problem, "detail": words(error)}).encode()
 
 
 class Outages:
@@ -121,12 +132,12 @@ class Outages:
         except database.AWAY as error:
             if started:
                 raise
-            logger.warning("An answer that was waited for is a 503: the database is away (%s)", error)
-            body = document()
+            logger.warning("An answer that was waited for is a 503: %s (%s)", _cause(error), error)
+            body = document(error)
             headers = [
                 (b"content-type", b"application/problem+json"),
                 (b"content-length", str(len(body)).encode()),
-                (b"retry-after", str(RETRY_AFTER).encode()),
+                (b"retry-after", str(retry_after(error)).encode()),
                 (b"cache-control", b"no-store"),
             ]
             await send({"type": "http.response.start", "status": STATUS.value, "headers": headers})

@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import ConnectionPool
 
 from approvals.runtime import database
+from approvals.runtime.transactions import LineTooLong
 from chats import actions
 from chats.actions.writes import Recorded
 from chats.agent import events
@@ -47,6 +48,18 @@ def test_a_page_explains_the_outage_and_when_to_try_again(browser, settings, deb
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, str(RETRY_AFTER))
     assert (WORDS in text, "hunter2" in text, "Traceback" in text) == (True, False, False)
     assert "Content-Security-Policy" in answer.headers
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/", "/api/v1/requests"])
+def test_a_row_that_stays_locked_is_another_503_that_says_to_try_again_soon(browser, path):
+    def refuse(*_):
+        raise LineTooLong("the row is locked, and others wait for it")
+
+    with connection.execute_wrapper(refuse):
+        response = browser.get(path, headers={"Accept": "text/html", "Authorization": f"Bearer {KEY}"})
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert "Somebody else has been changing this" in response.content.decode()
 
 
 @pytest.mark.django_db

@@ -14,8 +14,10 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.background import sweep
-from approvals.models import ApprovalRequest, Workflow
+from approvals.exceptions import AlreadyDecided
+from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.runtime import database
+from approvals.runtime.transactions import PLACES, LineTooLong
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
 from chats.actions.writes import Recorded
@@ -24,10 +26,10 @@ from chats.engine import runner
 from chats.engine import sweep as chat_sweep
 from chats.models import Turn
 from hitlsite.server import timeouts
-from tests.proofs.postgresql.racing import PATIENCE, Act
+from tests.proofs.postgresql.racing import PATIENCE, Act, failures, race, until
 from tests.support.chats.scenes import paused
 from tests.support.chats.turns import decide, make_chat, only_request, reload, say
-from tests.support.desk.requests import PAST, make_request
+from tests.support.desk.requests import PAST, make_request, make_workflow
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -139,6 +141,43 @@ def test_the_sweep_passes_what_is_locked_and_does_the_rest():
         assert (statuses, [reload(turn).state for turn in stuck]) == (["pending", "expired"], ["suspended", "queued"])
     look()
     assert (ApprovalRequest.objects.get(pk=late[0].pk).status, reload(stuck[0]).state) == ("expired", "queued")
+
+
+def test_a_workflow_that_stays_locked_occupies_few_threads_and_refuses_the_others():
+    owner, decider = alice(), bob()
+    large = make_workflow(owner)
+    requests = [make_request(owner, workflow=large, tool_call_id=None) for _ in range(15)]
+
+    def deciding(request: ApprovalRequest):
+        return lambda: desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
+
+    def cancelling(request: ApprovalRequest):
+        return lambda: desk.cancel(request.pk, by=owner, via=Door.REST)
+
+    with frozen_in(lambda: Workflow.objects.select_for_update().get(pk=large.pk)):
+        acts = [Act(deciding(request)).begun() for request in requests[:14]]
+        acts += [Act(cancelling(request)).begun() for request in requests[:14]]
+        until(lambda: sum(act.is_alive() for act in acts) == PLACES, "most were refused")
+        late = Act(deciding(requests[14])).begun()
+        assert isinstance(late.ended(), LineTooLong)
+        refused = [act.result for act in acts if not act.is_alive()]
+        assert [(type(error), database.is_locked(error)) for error in refused] == [(LineTooLong, True)] * (28 - PLACES)
+    assert failures([act.ended() for act in acts if act.result is None], AlreadyDecided) == []
+    assert deciding(requests[14])().decision.by_id == decider.pk
+
+
+def test_a_row_that_is_released_again_and_again_refuses_nobody():
+    owner, decider = alice(), bob()
+    large = make_workflow(owner)
+    requests = [make_request(owner, workflow=large, tool_call_id=None) for _ in range(5 * PLACES)]
+    outcomes = race(
+        *[
+            lambda request=request: desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
+            for request in requests
+        ]
+    )
+    assert failures(outcomes) == []
+    assert Decision.objects.filter(verdict="approve").count() == 5 * PLACES
 
 
 @pytest.fixture
