@@ -1,28 +1,21 @@
 /**
- * AI SDK 7: people decide in `toolApproval`, in the place where the call starts.
+ * AI SDK: `gate` for the versions 5, 6 and 7, and `pausepoint` for the `toolApproval` of version 7.
  *
- *     const approval = pausepoint({ tools: ["refund"] });
- *     await generateText({ ..., toolApproval: approval, onToolExecutionEnd: approval.report });
+ *     const result = await generateText({ ..., tools: gate(tools, { tools: ["refund"] }) });
  */
 
+import * as ai from "ai";
+import { checkNames, inputOf } from "./asking.js";
 import { Calls } from "./calls.js";
 import { Desk } from "./desk.js";
-import type { Asked } from "./desk.js";
+import { schemaOf } from "./gate.js";
+import type { GateOptions } from "./gate.js";
+
+export { gate } from "./gate.js";
+export type { GateOptions } from "./gate.js";
 
 /** What the AI SDK takes as the status of a call. */
 export type ApprovalStatus = "not-applicable" | { type: "approved" | "denied"; reason?: string };
-
-export interface PausepointOptions {
-  /** The tools to ask about; without it, every tool is asked about. */
-  tools?: readonly string[];
-  /** By default, one with `PAUSEPOINT_URL` and `PAUSEPOINT_KEY` of the environment. */
-  desk?: Desk;
-  /** The conversation. Without it, Pausepoint knows a call by the id that the model gave it. */
-  threadId?: string;
-  agent?: string;
-  /** More fields of each request, such as `priority` or `timeout`. */
-  asked?: Asked;
-}
 
 interface Call {
   toolName: string;
@@ -35,25 +28,34 @@ interface Ended {
   toolOutput: { type: "tool-result"; output: unknown } | { type: "tool-error"; error: unknown };
 }
 
+interface Asking {
+  toolCall: Call;
+  tools?: Readonly<Record<string, object>> | undefined;
+}
+
 export interface ToolApproval {
-  (options: { toolCall: Call }): Promise<ApprovalStatus>;
+  (options: Asking): Promise<ApprovalStatus>;
   /** Report the result of an approved call, as `onToolExecutionEnd`. */
   report(this: void, event: Ended): Promise<void>;
 }
 
 /**
- * Return a `toolApproval` for `generateText`, `streamText` or `ToolLoopAgent`.
+ * Return a `toolApproval` for `generateText`, `streamText` or `ToolLoopAgent` of AI SDK 7. Throws Error with another
+ * version, which would ignore it and run every tool.
  *
  * The SDK cannot change the input of a call. After an approval with changes the model is told to make the call again,
  * and a call with exactly the approved input then runs, once, without asking again.
  */
-export function pausepoint(options: PausepointOptions = {}): ToolApproval {
-  const { tools, threadId: thread = "", agent = "" } = options;
+export function pausepoint(options: GateOptions = {}): ToolApproval {
+  requireToolApproval();
+  const { tools: named, threadId: thread = "", agent = "" } = options;
   const calls = new Calls(options.desk ?? new Desk(), options.asked ?? {});
-  const decide = async ({ toolCall }: { toolCall: Call }): Promise<ApprovalStatus> => {
-    if (tools && !tools.includes(toolCall.toolName)) return "not-applicable";
-    const input = Object(toolCall.input) as Record<string, unknown>;
-    const { refused, by } = await calls.ask({ name: toolCall.toolName, id: toolCall.toolCallId, input, thread, agent });
+  const decide = async ({ toolCall, tools }: Asking): Promise<ApprovalStatus> => {
+    if (named && tools) checkNames(named, Object.keys(tools));
+    if (named && !named.includes(toolCall.toolName)) return "not-applicable";
+    const schema = await schemaOf(tools?.[toolCall.toolName]);
+    const call = { name: toolCall.toolName, id: toolCall.toolCallId, input: inputOf(toolCall.input), thread, agent };
+    const { refused, by } = await calls.ask({ ...call, schema });
     return refused ? { type: "denied", reason: refused } : { type: "approved", ...(by ? { reason: by } : {}) };
   };
   const report = ({ toolCall, toolOutput }: Ended): Promise<void> =>
@@ -62,4 +64,13 @@ export function pausepoint(options: PausepointOptions = {}): ToolApproval {
       toolOutput.type === "tool-error" ? { error: toolOutput.error } : { output: toolOutput.output },
     );
   return Object.assign(decide, { report });
+}
+
+/** Throw unless the SDK asks `toolApproval`. It does not say its version, but this export is younger than the option. */
+function requireToolApproval(): void {
+  if ("toUIMessageStream" in ai) return;
+  throw new Error(
+    "The installed AI SDK has no toolApproval: it would ignore pausepoint(...) and run every tool without asking. " +
+      "Use gate(tools, {...}), which works with the versions 5, 6 and 7, or install version 7 (`npm install ai@7`).",
+  );
 }

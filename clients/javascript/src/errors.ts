@@ -1,5 +1,7 @@
 /** The errors of the client. */
 
+import type { Outcome } from "./outcome.js";
+
 /** Base class of all errors of the client. */
 export class DeskError extends Error {
   override name = "DeskError";
@@ -38,5 +40,17 @@ export class StillWaiting extends DeskError {
     readonly url: string,
   ) {
     super(`Nobody has decided yet: ${url}`);
+  }
+}
+
+/** A person did not let the call run, or nobody decided in time. The message is for the model. */
+export class NotApproved extends DeskError {
+  override name = "NotApproved";
+
+  constructor(
+    message: string,
+    readonly outcome: Outcome,
+  ) {
+    super(message);
   }
 }

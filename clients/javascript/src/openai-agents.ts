@@ -14,7 +14,7 @@ import type {
   RunToolApprovalItem,
 } from "@openai/agents";
 import { Calls } from "./calls.js";
-import type { ToolCall } from "./calls.js";
+import type { ToolCall } from "./asking.js";
 import type { Asked, Desk } from "./desk.js";
 
 export interface RunWithDeskOptions<TContext, TAgent extends Agent<any, any>> {

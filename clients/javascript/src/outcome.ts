@@ -16,6 +16,13 @@ export interface DecisionDocument {
   readonly approved_digest: string | null;
 }
 
+/** What the approved call did, as it was reported. */
+export interface Result {
+  readonly state: string;
+  readonly output: unknown;
+  readonly error: string | null;
+}
+
 /** A request, with the field names of the API. */
 export interface RequestDocument {
   readonly id: string;
@@ -29,6 +36,8 @@ export interface RequestDocument {
   readonly thread_id: string;
   /** Null while the request is waiting. Lists do not have it. */
   readonly decision?: DecisionDocument | null;
+  /** Null until the result of the approved call is reported. */
+  readonly result?: Result | null;
   readonly [field: string]: unknown;
 }
 
@@ -45,6 +54,8 @@ export class Outcome {
   readonly input: Readonly<Record<string, unknown>> | null;
   /** The digest of `input`, which the result is reported with. */
   readonly digest: string | null;
+  /** What the approved call did, if that is known: it has run, and must not run again. */
+  readonly result: Result | null;
 
   constructor(readonly document: RequestDocument) {
     const { decision, status } = document;
@@ -56,6 +67,7 @@ export class Outcome {
     this.answer = decision.answer;
     this.input = decision.approved_input;
     this.digest = decision.approved_digest;
+    this.result = document.result ?? null;
   }
 
   get approved(): boolean {

@@ -4,7 +4,8 @@ import { Agent } from "@openai/agents";
 import { generateText, ToolLoopAgent, tool } from "ai";
 import type { LanguageModel } from "ai";
 import { z } from "zod";
-import { Desk, pausepoint } from "../src/index.js";
+import { gate, pausepoint } from "../src/ai-sdk.js";
+import { Desk } from "../src/index.js";
 import { runWithDesk } from "../src/openai-agents.js";
 
 export function aiSdk(model: LanguageModel): unknown[] {
@@ -13,6 +14,7 @@ export function aiSdk(model: LanguageModel): unknown[] {
   return [
     generateText({ model, prompt: "Refund", tools, toolApproval: approval, onToolExecutionEnd: approval.report }),
     new ToolLoopAgent({ model, tools, toolApproval: approval, onToolExecutionEnd: approval.report }),
+    generateText({ model, prompt: "Refund", tools: gate(tools, { tools: ["refund"], asked: { priority: "high" } }) }),
   ];
 }
 

@@ -1,0 +1,136 @@
+/** Tools of the AI SDK 5, 6 and 7 that ask people before they run. */
+
+import * as ai from "ai";
+import { checkNames, inputOf } from "./asking.js";
+import type { Input } from "./asking.js";
+import type { Asked } from "./desk.js";
+import { Desk } from "./desk.js";
+import { Notes } from "./notes.js";
+import type { ToModelOutput } from "./notes.js";
+import type { Outcome } from "./outcome.js";
+import { Runs } from "./runs.js";
+import { change, note } from "./words.js";
+
+export interface GateOptions {
+  /** The names of the tools to ask about; without it, people are asked about every tool. */
+  tools?: readonly string[];
+  /** By default, one with `PAUSEPOINT_URL` and `PAUSEPOINT_KEY` of the environment. */
+  desk?: Desk;
+  /** The conversation. Without it, Pausepoint knows a call by the id that the model gave it. */
+  threadId?: string;
+  agent?: string;
+  /** More fields of each request, such as `priority` or `timeout`. */
+  asked?: Asked;
+}
+
+interface CallOptions {
+  toolCallId: string;
+  abortSignal?: AbortSignal;
+}
+
+type Execute = (input: unknown, options: CallOptions) => unknown;
+
+/** What is used of a tool; the types of the three versions of the SDK differ. */
+interface Tool {
+  execute?: Execute;
+  inputSchema?: unknown;
+  toModelOutput?: ToModelOutput;
+}
+
+/**
+ * Return the same tools, which ask people before they run, wait, run with the input that was approved, and report what
+ * they did. A call that is not approved throws `NotApproved`, and the model reads its message. A call whose result
+ * Pausepoint has does not run again: that result is returned. Throws TypeError if a tool could run unasked.
+ */
+export function gate<TOOLS extends Readonly<Record<string, object>>>(tools: TOOLS, options: GateOptions = {}): TOOLS {
+  const named = options.tools ?? Object.keys(tools);
+  checkNames(named, Object.keys(tools));
+  const runs = new Runs(options.desk ?? new Desk(), options.asked ?? {});
+  const gated = named.map((name) => [name, gatedTool(name, tools[name] as Tool, runs, options)]);
+  return { ...tools, ...Object.fromEntries(gated) };
+}
+
+function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent = "" }: GateOptions): Tool {
+  const execute = tool.execute?.bind(tool);
+  if (!execute) {
+    throw new TypeError(
+      `The tool ${JSON.stringify(name)} has no execute function: it runs at the provider or in a client, where nobody ` +
+        "would be asked. Give the names of the tools to ask about, without this one.",
+    );
+  }
+  const notes = new Notes(tool.toModelOutput?.bind(tool));
+  async function* streamed(input: unknown, callOptions: CallOptions): AsyncGenerator<unknown> {
+    const { toolCallId: id, abortSignal } = callOptions;
+    const schema = await schemaOf(tool);
+    const call = await runs.approved({ name, id, input: inputOf(input), thread: threadId, agent, schema }, abortSignal);
+    const words = note(call.outcome);
+    let output: unknown;
+    if ("output" in call) {
+      yield (output = call.output);
+    } else {
+      try {
+        const result = execute!(await inputToRun(tool, input, call.outcome), callOptions);
+        for await (const part of isStream(result) ? result : [result]) yield (output = part);
+      } catch (error) {
+        await call.end({ error });
+        throw error instanceof Unfit ? error : withWords(error, words);
+      }
+      await call.end({ output });
+    }
+    const told = notes.add(id, output, words);
+    if (told !== output) yield told;
+  }
+  // Not an async generator: AI SDK 5.0.0 knows none.
+  const whole: Execute = async (input, callOptions) => {
+    let output: unknown;
+    for await (const part of streamed(input, callOptions)) output = part;
+    return output;
+  };
+  const copy = Object.assign(Object.create(Object.getPrototypeOf(tool)) as Tool, tool);
+  return Object.assign(copy, {
+    execute: isGenerator(tool.execute) ? streamed : whole,
+    toModelOutput: notes.toModelOutput,
+  });
+}
+
+/** Return what runs: the input as the SDK made it, or the changed input, parsed as the SDK does. Throws if it does not fit. */
+async function inputToRun(tool: Tool, input: unknown, outcome: Outcome): Promise<unknown> {
+  if (!outcome.edited) return input;
+  const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.["arguments"];
+  const parsed = await schemaIn(tool)?.validate?.(changed);
+  if (parsed && !parsed.success) throw new Unfit(`${change(outcome)} It was not run: ${parsed.error.message}`);
+  return parsed ? parsed.value : changed;
+}
+
+/** A person changed the input to one that the tool does not take. */
+class Unfit extends Error {
+  override name = "Unfit";
+}
+
+/** Return the JSON Schema of the input, if the SDK can make one. */
+export async function schemaOf(tool: Tool = {}): Promise<Input | undefined> {
+  try {
+    return (await schemaIn(tool)?.jsonSchema) as Input | undefined;
+  } catch {
+    // Such as of a date: the input is then changed as JSON.
+    return undefined;
+  }
+}
+
+function schemaIn(tool: Tool): ReturnType<typeof ai.asSchema> | undefined {
+  return tool.inputSchema ? ai.asSchema(tool.inputSchema as Parameters<typeof ai.asSchema>[0]) : undefined;
+}
+
+/** Return the error of a call with what the model has to know beside it. */
+function withWords(error: unknown, words: string): unknown {
+  if (!words) return error;
+  return new Error(`${words}\n\n${error instanceof Error ? error.message : String(error)}`, { cause: error });
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+function isGenerator(execute: unknown): boolean {
+  return Object.prototype.toString.call(execute) === "[object AsyncGeneratorFunction]";
+}

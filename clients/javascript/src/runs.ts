@@ -1,0 +1,51 @@
+/** Runs a call once it is approved, and never twice. */
+
+import { askAbout } from "./asking.js";
+import type { ToolCall } from "./asking.js";
+import type { Asked, Desk } from "./desk.js";
+import { NotApproved } from "./errors.js";
+import type { Outcome } from "./outcome.js";
+import { reported } from "./results.js";
+import type { CallResult } from "./results.js";
+import { refusal } from "./words.js";
+
+/** How an approved call goes on: it runs, and `end` reports what it did; or its output is known, because it has run. */
+export type Approved = { outcome: Outcome } & ({ end(result: CallResult): Promise<void> } | { output: unknown });
+
+/** The calls of one gate. */
+export class Runs {
+  /** Ids of calls that wait, run, or have run without their result being stored at Pausepoint. */
+  readonly #ids = new Set<string>();
+
+  constructor(
+    readonly desk: Desk,
+    readonly asked: Asked,
+  ) {}
+
+  /** Ask about a call, and wait. Throws NotApproved, the error that the call is known to have failed with, or DeskError. */
+  async approved(call: ToolCall, signal?: AbortSignal): Promise<Approved> {
+    if (call.id && this.#ids.has(call.id)) {
+      throw new Error("This call waits for a person or runs already, so it was not run a second time.");
+    }
+    this.#ids.add(call.id);
+    let runs = false;
+    try {
+      const outcome = await askAbout(this.desk, call, this.asked, signal);
+      if (!outcome.approved) throw new NotApproved(refusal(outcome), outcome);
+      if (outcome.result) return { outcome, output: outputOf(outcome.result) };
+      runs = true;
+      const end = async (result: CallResult): Promise<void> => {
+        if (await reported(this.desk, outcome, result)) this.#ids.delete(call.id);
+      };
+      return { outcome, end };
+    } finally {
+      if (!runs) this.#ids.delete(call.id);
+    }
+  }
+}
+
+/** Return the output of a call that has run before. Throws the error that it failed with. */
+function outputOf(result: NonNullable<Outcome["result"]>): unknown {
+  if (result.state === "succeeded") return result.output;
+  throw new Error(`This call has run already, and failed: ${result.error ?? result.state}`);
+}

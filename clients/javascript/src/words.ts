@@ -1,0 +1,51 @@
+/** A person's decision as words for a model. */
+
+import type { Outcome, Result } from "./outcome.js";
+
+/** Return what a model is told about a call that was not approved. */
+export function refusal(outcome: Outcome): string {
+  if (outcome.status === "expired") return "Nobody decided in time, so this call was not run.";
+  if (outcome.status === "cancelled") return `This call was cancelled${comment(outcome)} Do not repeat it.`;
+  return `A person declined this call${comment(outcome)} Do not repeat it.`;
+}
+
+/** Return what a model is told about a call that was approved with changes. */
+export function change(outcome: Outcome): string {
+  return `A person changed the input of this call to ${JSON.stringify(outcome.input)}.`;
+}
+
+/** Return what a model is told with the result of a call that has run: the changes and the message of the person. */
+export function note(outcome: Outcome): string {
+  return [
+    outcome.edited ? `${change(outcome)} It ran with this input.` : "",
+    outcome.comment.trim() ? `The person who approved it says${comment(outcome)}` : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** Return what a model is told about a call that has run in an earlier attempt. */
+export function knownResult(result: Result): string {
+  if (result.state !== "succeeded") return `This call has run already, and failed: ${result.error ?? result.state}`;
+  const { output } = result;
+  return `This call has run already, and returned: ${typeof output === "string" ? output : JSON.stringify(output)}`;
+}
+
+/** Return the answer to a question as text, or why there is none. */
+export function answerText(outcome: Outcome): string {
+  const { answer, status } = outcome;
+  if (typeof answer === "string") return answer;
+  if (typeof answer === "object" && answer !== null && "selected" in answer && Array.isArray(answer.selected)) {
+    return "text" in answer && answer.text ? String(answer.text) : answer.selected.join(", ");
+  }
+  if (answer !== null && answer !== undefined) return JSON.stringify(answer);
+  if (status === "rejected") return `A person declined to answer${comment(outcome)}`;
+  return status === "expired" ? "Nobody answered in time." : `The question was cancelled${comment(outcome)}`;
+}
+
+/** Return the message of the person as the end of a sentence. */
+function comment(outcome: Outcome): string {
+  const text = outcome.comment.trim();
+  if (!text) return ".";
+  return /[.!?]$/.test(text) ? `: ${text}` : `: ${text}.`;
+}
