@@ -1,38 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Desk, Refused, StillWaiting, Unreachable, pausepoint } from "@pausepoint/client";
-
-const DECIDED = {
-  id: "r1",
-  url: "https://desk.example.com/requests/r1/",
-  status: "approved",
-  decision: {
-    verdict: "edit",
-    by: "bob",
-    comment: "half",
-    answer: null,
-    approved_input: { amount: 60 },
-    approved_digest: "sha256:0",
-  },
-};
-const WAITING = { ...DECIDED, status: "pending", decision: null };
-
-/** A desk whose server gives these responses one after the other: `[status, document, headers?]`, or an error. */
-function deskThatHears(responses, patience = 60) {
-  const calls = [];
-  const fetch = async (url, { method, headers, body }) => {
-    calls.push({
-      call: `${method} ${url.replace("https://desk.example.com/api/v1", "")}`,
-      headers,
-      body: body && JSON.parse(body),
-    });
-    const given = responses.shift();
-    if (given instanceof Error) throw given;
-    const [status, document, more] = given;
-    return new Response(typeof document === "string" ? document : JSON.stringify(document), { status, headers: more });
-  };
-  return { calls, desk: new Desk("https://desk.example.com/", "pp_x", { fetch, patience }) };
-}
+import { Desk, Refused, StillWaiting, Unreachable } from "@pausepoint/client";
+import { pausepoint } from "@pausepoint/client/ai-sdk";
+import { DECIDED, WAITING, deskThatHears } from "./support.js";
 
 test("a call whose response was lost is sent again under the same name", async () => {
   const { desk, calls } = deskThatHears([new TypeError("fetch failed"), [503, {}], [201, WAITING]]);

@@ -56,7 +56,7 @@ PYTHON = (
     ),
 )
 JAVASCRIPT = (
-    _framework("AI SDK", "ai", 'toolApproval: pausepoint({ tools: ["refund"] })', "ai-sdk-agents"),
+    _framework("AI SDK", "ai", 'tools: gate(tools, { tools: ["refund"] })', "ai-sdk-agents"),
     _framework(
         "OpenAI Agents (JavaScript)",
         "@openai/agents @openai/agents-core",

@@ -32,25 +32,36 @@ def pytest_runtest_setup() -> None:
 @pytest.fixture(scope="package")
 def installed(real_processes: None) -> Path:  # noqa: F811
     """A folder with the SDKs and the packed client, made anew if any of them has changed."""
-    files = [HERE / "package-lock.json", *sorted(JAVASCRIPT.glob("src/*.ts")), JAVASCRIPT / "package.json"]
+    return install(HERE, INSTALLED)
+
+
+@pytest.fixture(scope="package")
+def folder(installed: Path) -> Callable[[str], Path]:
+    """Such a folder with this version of the AI SDK: "5", "6" or "7"."""
+    return lambda version: installed if version == "7" else install(HERE / f"ai{version}", installed / f"ai{version}")
+
+
+def install(packages: Path, to: Path) -> Path:
+    """Install the packages that a folder lists, and the client as npm packs it."""
+    files = [packages / "package-lock.json", *sorted(JAVASCRIPT.glob("src/*.ts")), JAVASCRIPT / "package.json"]
     wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    stamp = INSTALLED / "made-from"
-    with (HERE / "package.json").open() as mark:
+    stamp = to / "made-from"
+    with (packages / "package.json").open() as mark:
         # Tests that run in several processes would install into each other's folder.
         fcntl.flock(mark, fcntl.LOCK_EX)
         if not stamp.is_file() or stamp.read_text() != wanted:
-            shutil.rmtree(INSTALLED, ignore_errors=True)
-            INSTALLED.mkdir(parents=True)
+            shutil.rmtree(to, ignore_errors=True)
+            to.mkdir(parents=True)
             for name in ("package.json", "package-lock.json"):
-                shutil.copy(HERE / name, INSTALLED)
-            install_packages(INSTALLED)
-            install_javascript(build_javascript(INSTALLED), INSTALLED)
+                shutil.copy(packages / name, to)
+            install_packages(to)
+            install_javascript(build_javascript(to), to)
             stamp.write_text(wanted)
-    return INSTALLED
+    return to
 
 
 def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None)) -> Path:
-    """A program of this folder with the JavaScript of a page, as it stands there, beside what it imports."""
+    """A program of this folder with blocks of JavaScript of a page, as they stand there, beside what it imports."""
     code = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)[blocks]
     program = installed / f"{name}.mjs"
     # From the last block to the first: a page shows the call of the agent first, and tools that it may have after that.
@@ -59,17 +70,29 @@ def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None
 
 
 class Program(Agent):
-    """An agent of this folder, which is a how-to page made whole."""
+    """An agent of this folder, which blocks of a how-to page make whole."""
 
-    def __init__(self, server: Server, installed: Path, name: str, page: str) -> None:
+    def __init__(self, server: Server, installed: Path, name: str, page: str, blocks: slice) -> None:
         super().__init__(server, name)
-        shutil.copy(HERE / "shared.mjs", installed)
-        self.command = ["node", str(with_page(installed, name, ROOT / "docs" / "how-to" / page)), self.thread]
+        for shared in ("shared.mjs", "ai_sdk_model.mjs"):
+            shutil.copy(HERE / shared, installed)
+        self.command = ["node", str(with_page(installed, name, ROOT / "docs" / "how-to" / page, blocks)), self.thread]
 
 
 @pytest.fixture
-def program(desk: Server, installed: Path) -> Callable[[str, str], Program]:  # noqa: F811
-    return lambda name, page: Program(desk, installed, name, page)
+def ai_sdk(desk: Server, folder: Callable[[str], Path]) -> Callable[..., Program]:  # noqa: F811
+    """An agent of the AI SDK: `ai_sdk("gate", "6")`."""
+    blocks = {"gate": slice(0, 3, 2), "approval": slice(1, 3), "stream": slice(0)}
+
+    def make(kind: str, version: str = "7") -> Program:
+        return Program(desk, folder(version), f"ai_sdk_{kind}", "ai-sdk-agents.md", blocks[kind])
+
+    return make
+
+
+@pytest.fixture
+def openai_agents(desk: Server, installed: Path) -> Callable[..., Program]:  # noqa: F811
+    return lambda: Program(desk, installed, "openai_agents", "openai-agents-js.md", slice(1))
 
 
 @pytest.fixture

@@ -1,15 +1,7 @@
-// An AI SDK agent with a scripted model. The code of the docs page replaces the marked line.
-import { MockLanguageModelV4 } from "ai/test";
-import { CHANGED, DROP, QUESTION, REFUND, drop, idOf, refund, tell, threadId } from "./shared.mjs";
+// An agent of the AI SDK 7 with a scripted model and `toolApproval`. The code of the docs page replaces the marked line.
+import { Model, call, step } from "./ai_sdk_model.mjs";
+import { CHANGED, DROP, QUESTION, REFUND, drop, refund, tell, threadId } from "./shared.mjs";
 
-const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
-const step = (content, unified) => ({ content, finishReason: { unified }, usage, warnings: [] });
-const call = (toolName, input, id = toolName) => ({
-  type: "tool-call",
-  toolCallId: idOf(id),
-  toolName,
-  input: JSON.stringify(input),
-});
 const steps = [
   step([call("refund", REFUND), call("drop", DROP), call("askHuman", QUESTION)], "tool-calls"),
   // As it is told, it makes the call again as it was approved; once more, and people are asked again.
@@ -18,7 +10,7 @@ const steps = [
   step([{ type: "text", text: "done" }], "stop"),
 ];
 const read = [];
-const model = new MockLanguageModelV4({
+const model = new Model({
   doGenerate: async ({ prompt }) => {
     const { role, content } = prompt.at(-1);
     if (role === "tool") read.push(Object.fromEntries(content.map(({ toolName, output }) => [toolName, output])));

@@ -1,0 +1,59 @@
+"""An agent of the OpenAI Agents SDK for JavaScript, with the code of the how-to page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.frameworks.conftest import told
+
+pytestmark = pytest.mark.server
+
+
+@pytest.mark.shows("openai-agents-js", "edit", "reject")
+def test_the_openai_agents_sdk_runs_what_was_approved_once_and_nothing_else(openai_agents):
+    agent = openai_agents()
+    process = agent.start()
+    waiting = agent.waiting(2)
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
+    again = agent.waiting(1)["refund"]
+    agent.decide(again, "reject", comment="Once is enough")
+    found = told(process)
+    change = 'A person changed the input of this call to {"order":"4711","amount":99}. It was not run. '
+    assert (found["ran"], found["last"]) == ([["4711", 99]], "done")
+    assert found["read"] == {
+        "refund": change + "Make the call again with exactly this input.",
+        "drop": "A person declined this call: Not on a Friday. Do not repeat it.",
+        "again": "refunded 99",
+        "more": "A person declined this call: Once is enough. Do not repeat it.",
+    }
+    assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+@pytest.mark.shows("openai-agents-js", "approve", "once", "crash")
+def test_a_killed_openai_agent_finds_its_requests_when_it_is_started_again(openai_agents):
+    agent = openai_agents()
+    waiting = agent.killed_while_asking(2)
+    agent.decide(waiting["refund"], "approve")
+    agent.decide(waiting["drop"], "reject")
+    second = agent.start()
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "reject")
+    assert told(second)["ran"] == [["4711", 250]]
+
+
+@pytest.mark.shows("openai-agents-js", "expire", "cancel")
+def test_openai_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(openai_agents):
+    agent = openai_agents()
+    process = agent.start()
+    waiting = agent.waiting(2)
+    agent.withdraw(waiting["refund"], "The order is closed")
+    agent.let_expire(waiting["drop"])
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "reject")
+    found = told(process)
+    assert (found["ran"], found["read"]["refund"], found["read"]["drop"]) == (
+        [],
+        "This call was cancelled: The order is closed. Do not repeat it.",
+        "Nobody decided in time, so this call was not run.",
+    )
