@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from pausepoint import connect, hook
+from pausepoint import hook
 from pausepoint.calls import answer_text
+from pausepoint.connect import command as connect
 from pausepoint.desk import Desk, DeskError, Outcome, Refused, StillWaiting
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

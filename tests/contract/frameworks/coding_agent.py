@@ -17,22 +17,28 @@ from tests.support.services import missing
 
 
 class CodingAgent:
-    """Runs a coding agent with a key of the demo's requester; the demo's approver answers it."""
+    """Runs a coding agent with a key of the demo's requester; the demo's approver answers it.
+
+    `version` is a package of its package.json: `newest`, or `oldest`, the oldest version that is supported.
+    """
 
     name = ""
+    #: Its command, and where that is in the package.
+    program_name = program_file = ""
 
-    def __init__(self, desk: Server, folder: Path) -> None:
+    def __init__(self, desk: Server, folder: Path, version: str = "newest") -> None:
         if not environments.ready(self.name):
             missing(f"no environment for {self.name}", f"make contract NAME={self.name}")
         self.asker, self.approver, self.auditor = people(desk)
         self.desk = desk
         self.bin = environments.folder(self.name)
-        self.project, self.home = folder / "project", folder / "home"
-        for made in (self.project, self.home):
+        self.project, self.home, programs = folder / "project", folder / "home", folder / "programs"
+        for made in (self.project, self.home, programs):
             made.mkdir(exist_ok=True)
+        (programs / self.program_name).symlink_to(environments.node_modules(self.name) / version / self.program_file)
         self.session = str(uuid.uuid4())
         self.environment = {
-            "PATH": f"{self.bin / 'bin'}:{environments.node_modules(self.name) / '.bin'}:{os.environ['PATH']}",
+            "PATH": f"{self.bin / 'bin'}:{programs}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "PAUSEPOINT_URL": desk.address,
             "PAUSEPOINT_KEY": self.asker.key,

@@ -79,7 +79,7 @@ def _packages(name: str) -> str:
 
 
 def _client() -> str:
-    return _digest(sorted((CLIENT / "pausepoint").glob("*.py")))
+    return _digest(sorted((CLIENT / "pausepoint").rglob("*.py")))
 
 
 def _digest(files: list[Path]) -> str:

@@ -1,4 +1,4 @@
-"""Claude Code, the real one, with a stand-in of its model: hooks as `pausepoint connect` writes them, and as a command."""
+"""Claude Code, the real one, with a stand-in of its model: hooks as `pausepoint connect` writes them."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ COLOUR = {
     "multiSelect": False,
     "options": [{"label": "Red", "description": "like a rose"}, {"label": "Blue", "description": "like the sea"}],
 }
-#: The settings of the how-to page: over HTTP, and with the command.
 PAGE = program.HOW_TO / "claude-code.md"
-OVER_HTTP, WITH_COMMAND = re.findall(r"^```json\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+#: The settings of the how-to page.
+(SETTINGS,) = re.findall(r"^```json\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
 class ClaudeCode(CodingAgent):
     """Claude Code in a project that is connected; `model` is the stand-in of its model."""
 
     name = "claude_code"
+    program_name, program_file = "claude", "bin/claude.exe"
 
-    def __init__(self, desk: Server, folder: Path, model: AnthropicServer) -> None:
-        super().__init__(desk, folder)
+    def __init__(self, desk: Server, folder: Path, model: AnthropicServer, version: str = "newest") -> None:
+        super().__init__(desk, folder, version)
         self.model = model
+        self.settings = self.project / ".claude" / "settings.json"
 
-    def use_command(self) -> None:
-        """Use the command, as the how-to page shows it, and give up early where the server is gone."""
-        (self.project / ".claude").mkdir(exist_ok=True)
-        (self.project / ".claude" / "settings.json").write_text(
-            WITH_COMMAND.replace("hook claude-code", "hook claude-code --patience 1s")
-        )
+    def change(self, old: str, new: str) -> None:
+        """Change the settings that `connect` has written."""
+        before = self.settings.read_text()
+        assert old in before
+        self.settings.write_text(before.replace(old, new))
 
     def run(
         self, *calls: Block, arguments: tuple[str, ...] = ("-p", "go"), ends: bool = True, **environment: str
@@ -97,18 +98,21 @@ def model() -> Iterator[AnthropicServer]:
 
 
 @pytest.fixture
-def claude(desk: Server, tmp_path: Path, model: AnthropicServer) -> ClaudeCode:
-    found = ClaudeCode(desk, tmp_path, model)
+def claude(request: pytest.FixtureRequest, desk: Server, tmp_path: Path, model: AnthropicServer) -> ClaudeCode:
+    found = ClaudeCode(desk, tmp_path, model, getattr(request, "param", "newest"))
     found.connect()
-    written = (found.project / ".claude" / "settings.json").read_text()
-    assert written == OVER_HTTP.replace("https://desk.example.com", desk.address)
+    assert found.settings.read_text() == SETTINGS.replace("https://desk.example.com", desk.address)
     return found
+
+
+both_versions = pytest.mark.parametrize("claude", ["oldest", "newest"], indirect=True)
 
 
 def bash(number: int, command: str) -> Block:
     return tool_use(f"toolu_{number}", "Bash", command=command, description="A test")
 
 
+@both_versions
 @pytest.mark.shows("claude-code", "approve", "edit", "reject", "cancel")
 def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude):
     (claude.project / "notes").write_text("forty-two")
@@ -137,14 +141,14 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
 
 @pytest.mark.shows("claude-code", "expire")
 def test_a_call_that_nobody_decides_in_time_expires_and_cannot_be_approved_any_more(claude):
-    settings = claude.project / ".claude" / "settings.json"
-    settings.write_text(settings.read_text().replace("hooks/claude-code", "hooks/claude-code?expires=1"))
+    claude.change("hook claude-code", "hook claude-code --give-up-after 5s")
     claude.run(bash(1, "touch one"))
     heard, last = claude.results()
     assert "Nobody decided in time, so this call was not run." in heard["toolu_1"], heard
     assert (last["result"], claude.late(), claude.files) == ("done", 410, set())
 
 
+@both_versions
 @pytest.mark.shows("claude-code", "once", "crash")
 def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed(claude):
     claude.connect("--defer")
@@ -184,12 +188,13 @@ def test_questions_of_the_model_and_of_mcp_servers_are_answered_by_people(claude
     assert '"action": "accept", "content": {"colour": "blue"}' in heard["toolu_2"].replace("\\", "")
 
 
-@pytest.mark.parametrize("form", ["http", "command"])
-def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_call(form, tmp_path, model):
+@pytest.mark.parametrize("version", ["oldest", "newest"])
+def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_call(version, tmp_path, model):
     (tmp_path / "desk").mkdir()
     with Server(tmp_path / "desk") as desk:
-        claude = ClaudeCode(desk, tmp_path, model)
-        claude.connect() if form == "http" else claude.use_command()
+        claude = ClaudeCode(desk, tmp_path, model, version)
+        claude.connect()
+        claude.change("hook claude-code", "hook claude-code --patience 1s")
         claude.run(bash(1, "touch one"))
         claude.waiting(command="touch one")
         desk.kill()
@@ -197,16 +202,20 @@ def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_call(form, tmp
     assert (claude.files, last["result"], "hook error" in heard["toolu_1"]) == (set(), "done", True), heard
 
 
-@pytest.mark.parametrize("form", ["http", "command"])
-def test_a_server_that_cannot_be_reached_and_a_wrong_key_block_the_call(form, claude):
-    if form == "command":
-        claude.use_command()
+@both_versions
+def test_nothing_runs_without_a_server_without_a_valid_key_and_without_the_command(claude):
+    claude.change("hook claude-code", "hook claude-code --patience 1s")
+    heard = {}
     claude.run(bash(1, "touch one"), PAUSEPOINT_KEY="pp_00000000_wrong")
-    heard, _last = claude.results()
-    assert "401" in heard["toolu_1"], heard
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    if form == "http":
-        claude.connect(address=nowhere)
-    claude.run(bash(2, "touch two"), PAUSEPOINT_URL=nowhere)
-    heard, _last = claude.results()
-    assert ("hook error" in heard["toolu_2"], claude.files, claude.requests()) == (True, set(), 0), heard
+    heard |= claude.results()[0]
+    claude.run(bash(2, "touch two"), PAUSEPOINT_KEY="")
+    heard |= claude.results()[0]
+    claude.change(claude.desk.address, f"http://127.0.0.1:{free_port()}")
+    claude.run(bash(3, "touch three"))
+    heard |= claude.results()[0]
+    claude.change("pausepoint --url", "pausepoint-absent --url")
+    claude.run(bash(4, "touch four"))
+    heard |= claude.results()[0]
+    words = ["401", "Give the address and a key", "did not answer", "not found"]
+    assert [one for one, said in zip(words, heard.values(), strict=True) if one not in said] == [], heard
+    assert (claude.files, claude.requests()) == (set(), 0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pausepoint.connect_settings import EARLIER_MARKS
+from pausepoint.connect.settings import EARLIER_MARKS
 
 from tests.contract.frameworks.codex.responses_server import Item, ResponsesServer, says, shell
 from tests.contract.frameworks.coding_agent import CodingAgent
@@ -33,10 +33,11 @@ UNATTENDED = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals
 class Codex(CodingAgent):
     """Codex with settings of its own, connected; `model` is the stand-in of its model."""
 
-    name = "codex"
+    name = program_name = "codex"
+    program_file = "bin/codex.js"
 
-    def __init__(self, desk: Server, folder: Path, model: ResponsesServer) -> None:
-        super().__init__(desk, folder)
+    def __init__(self, desk: Server, folder: Path, model: ResponsesServer, version: str = "newest") -> None:
+        super().__init__(desk, folder, version)
         self.model = model
         self.environment["CODEX_HOME"] = str(self.home)
         self.config = self.home / "config.toml"
@@ -58,10 +59,13 @@ def model() -> Iterator[ResponsesServer]:
 
 
 @pytest.fixture
-def codex(desk: Server, tmp_path: Path, model: ResponsesServer) -> Codex:
-    found = Codex(desk, tmp_path, model)
+def codex(request: pytest.FixtureRequest, desk: Server, tmp_path: Path, model: ResponsesServer) -> Codex:
+    found = Codex(desk, tmp_path, model, getattr(request, "param", "newest"))
     assert "/hooks" in found.connect("--agent", "codex")
     return found
+
+
+both_versions = pytest.mark.parametrize("codex", ["oldest", "newest"], indirect=True)
 
 
 def impatient(codex: Codex, option: str = "--patience 1s") -> None:
@@ -71,6 +75,7 @@ def impatient(codex: Codex, option: str = "--patience 1s") -> None:
     assert option in tomllib.loads(codex.config.read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
 
 
+@both_versions
 @pytest.mark.shows("codex", "approve", "edit", "reject", "cancel", "once", "crash")
 def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_key_says_so(codex, desk):
     # The server may take its time to start again.
@@ -124,18 +129,21 @@ def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_command(tmp_pa
     assert (codex.files, "Pausepoint could not be asked" in model.outputs["call_1"]) == (set(), True), model.outputs
 
 
+@both_versions
 def test_nothing_runs_without_a_server_without_a_valid_key_and_without_the_command(codex):
     impatient(codex)
     whole = codex.config.read_text()
     codex.run(shell("call_1", "touch one"), PAUSEPOINT_KEY="pp_00000000_wrong")
     codex.ended()
-    codex.config.write_text(whole.replace(codex.desk.address, f"http://127.0.0.1:{free_port()}"))
-    codex.run(shell("call_2", "touch two"))
+    codex.run(shell("call_2", "touch two"), PAUSEPOINT_KEY="")
     codex.ended()
-    codex.config.write_text(whole.replace("bin/pausepoint", "bin/absent"))
+    codex.config.write_text(whole.replace(codex.desk.address, f"http://127.0.0.1:{free_port()}"))
     codex.run(shell("call_3", "touch three"))
     codex.ended()
-    words = ["401", "did not answer", "Pausepoint could not be asked"]
+    codex.config.write_text(whole.replace("bin/pausepoint", "bin/absent"))
+    codex.run(shell("call_4", "touch four"))
+    codex.ended()
+    words = ["401", "Give the address and a key", "did not answer", "Pausepoint could not be asked"]
     assert [one for one, said in zip(words, codex.model.outputs.values(), strict=True) if one not in said] == []
     assert (codex.files, codex.requests()) == (set(), 0)
 

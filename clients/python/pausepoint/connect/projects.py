@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pausepoint.connect.agents import CLAUDE_CODE, CODEX, Agent
+
 #: Files of dependencies are not read beyond this.
 MAX_BYTES = 2_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -68,23 +70,25 @@ JAVASCRIPT = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found: whether each coding agent is there, and the frameworks."""
+    """The coding agents and the frameworks that were found."""
 
-    claude_code: bool
-    codex: bool
+    agents: tuple[Agent, ...]
     frameworks: tuple[Framework, ...]
 
 
 def search(project: Path) -> Found:
     """Look for coding agents on the path and in the project, and for frameworks in its files of dependencies."""
-    mcp = (project / ".mcp.json").is_file()
+    traces = {CLAUDE_CODE: (".claude", ".mcp.json"), CODEX: (".codex",)}
     python, javascript = set(_python_packages(project)), set(_javascript_packages(project))
     frameworks = [one for one in PYTHON if one.packages & python] + [
         one for one in JAVASCRIPT if one.packages & javascript
     ]
     return Found(
-        claude_code=bool(shutil.which("claude")) or (project / ".claude").is_dir() or mcp,
-        codex=bool(shutil.which("codex")) or (project / ".codex").is_dir(),
+        agents=tuple(
+            agent
+            for agent, names in traces.items()
+            if shutil.which(agent.program) or any((project / name).exists() for name in names)
+        ),
         frameworks=tuple(frameworks),
     )
 
@@ -126,6 +130,10 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_bytes()[:MAX_BYTES].decode(errors="replace")
+        # A link may lead to a device or a pipe, which never ends.
+        if not file.is_file():
+            return ""
+        with file.open("rb") as opened:
+            return opened.read(MAX_BYTES).decode(errors="replace")
     except OSError:
         return ""

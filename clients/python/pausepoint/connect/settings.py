@@ -1,6 +1,7 @@
 """What `pausepoint connect` writes into the settings of coding agents. Pure: texts in, texts out; the rest of a file stays.
 
-Claude Code calls Pausepoint itself (HTTP). Codex has command hooks only, so it runs `pausepoint hook codex`.
+Both run the command `pausepoint hook`. Claude Code could call Pausepoint itself (HTTP), but before 2.1.295 it runs the call if
+that fails, and in every version it takes a `{}` from any server for "not gated".
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pausepoint.connect.agents import claude_object
+from pausepoint.connect.files import CannotChange
+
 #: Seconds after which the agents give a hook up; Pausepoint closes its answer before that.
 TIMEOUT = 600
 #: The events of Claude Code: every call that matches, the questions of MCP servers, and what the calls have done.
@@ -18,7 +22,8 @@ CLAUDE_EVENTS = ("PreToolUse", "Elicitation", "PostToolUse", "PostToolUseFailure
 #: Seconds for reports, for which nobody waits.
 REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
-#: What hooks of ours call, by which they are recognized whatever the server is.
+BLOCKED = "Pausepoint could not be asked, so this was not run."
+#: What hooks of ours call, by which they are recognized whatever the server is; those of earlier versions call it over HTTP.
 _OURS = re.compile(r"/api/v1/hooks/claude-code(?:\?|\Z)|\bpausepoint\b.*\bhook (?:claude-code|codex)\b")
 #: The events of Codex: every call that matches, and what the calls have done.
 CODEX_EVENTS = ("PreToolUse", "PostToolUse")
@@ -35,36 +40,31 @@ _TABLES = re.compile(
 )
 
 
-class CannotChange(Exception):
-    """The file is not what the agent could read, so it is left as it is."""
+def blocking(command: str) -> str:
+    """Return the command for a shell that turns every end of it but success into exit code 2, which blocks."""
+    return f"{command} || {{ echo '{BLOCKED}' >&2; exit 2; }}"
 
 
-def claude_hook(address: str, event: str = "PreToolUse", *, defer: bool = False) -> dict[str, Any]:
-    """Return the hook for an event. Without `onFailure`, a call would run while Pausepoint cannot be reached.
+def claude_hook(command: str, event: str = "PreToolUse", *, defer: bool = False) -> dict[str, Any]:
+    """Return the hook for an event. `onFailure` also blocks if the shell itself is killed, in versions that know it.
 
     What has run already cannot be blocked, so a report that fails is only shown.
     """
-    reports = event.startswith("Post")
-    return {
-        "type": "http",
-        "url": f"{address}/api/v1/hooks/claude-code{'?wait=defer' if defer and event == 'PreToolUse' else ''}",
-        "headers": {"Authorization": f"Bearer ${KEY}"},
-        "allowedEnvVars": [KEY],
-        "timeout": REPORTING if reports else TIMEOUT,
-        "onFailure": "continue" if reports else "block",
-    }
+    asking = f"{command} hook claude-code"
+    if event.startswith("Post"):
+        return {"type": "command", "command": asking, "timeout": REPORTING, "onFailure": "continue"}
+    # Only tool calls can be deferred.
+    deferring = " --defer" if defer and event == "PreToolUse" else ""
+    return {"type": "command", "command": blocking(asking + deferring), "timeout": TIMEOUT, "onFailure": "block"}
 
 
-def claude_settings(text: str, address: str, *, defer: bool = False) -> str:
+def claude_settings(text: str, command: str, *, defer: bool = False) -> str:
     """Return a `settings.json` with our hooks, whether it had some before or not."""
     settings = _object(text)
-    if settings.get("disableAllHooks"):
-        raise CannotChange("it has disableAllHooks, with which every call runs unasked")
     hooks = _without_ours(settings.get("hooks", {}))
     for event in CLAUDE_EVENTS:
-        # Only tool calls can be deferred.
-        one = claude_hook(address, event, defer=defer)
-        hooks[event] = [*hooks.get(event, []), {"matcher": "*", "hooks": [one]}]
+        group = {"matcher": "*", "hooks": [claude_hook(command, event, defer=defer)]}
+        hooks[event] = [*hooks.get(event, []), group]
     return _written({**settings, "hooks": hooks}, text)
 
 
@@ -83,15 +83,10 @@ def claude_settings_without(text: str) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text) if text.strip() else {}
-    except ValueError as error:
-        raise CannotChange(f"it is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise CannotChange("it is not a JSON object")
-    if not isinstance(found.get("hooks", {}), dict):
+    settings = claude_object(text)
+    if not isinstance(settings.get("hooks", {}), dict):
         raise CannotChange("its hooks are not a JSON object")
-    return found
+    return settings
 
 
 def _without_ours(hooks: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,13 +131,12 @@ def codex_block(command: str) -> str:
 
 
 def _codex_tables(command: str) -> dict[str, str]:
-    """Return the lines for each event. The shell turns an end of any other kind into exit code 2, which blocks."""
-    words = "Pausepoint could not be asked, so this was not run."
-    whole = f"{command} hook codex || {{ echo '{words}' >&2; exit 2; }}"
+    """Return the lines for each event."""
+    asking = f"{command} hook codex"
     before, after = CODEX_EVENTS
     return {
-        before: f"{MARK}\n{_codex_table(before, whole, TIMEOUT)}",
-        after: _codex_table(after, f"{command} hook codex", REPORTING),
+        before: f"{MARK}\n{_codex_table(before, blocking(asking), TIMEOUT)}",
+        after: _codex_table(after, asking, REPORTING),
     }
 
 

@@ -1,0 +1,1 @@
+"""`pausepoint connect`: connects the coding agents and frameworks of a project."""

@@ -1,0 +1,193 @@
+"""`pausepoint connect`: find coding agents, try the address and the key, show the change of their settings, write it on yes."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+from pausepoint.calls import answer_text
+from pausepoint.connect import agents, projects, settings
+from pausepoint.connect.agents import AGENTS, CLAUDE_CODE, CODEX, Agent
+from pausepoint.connect.files import CannotChange, Change, ChangedMeanwhile, followed, inside, read
+from pausepoint.connect.settings import KEY
+from pausepoint.desk import Desk
+from pausepoint.terminal import visible
+
+#: Where the pages of the documentation are, in the repository.
+PAGES = "docs/how-to/"
+#: Exit code if settings cannot be changed.
+CANNOT = 2
+THEN = {
+    CLAUDE_CODE: f"""Set {KEY} where Claude Code runs: without it every call is blocked.
+Everybody who uses these settings needs Claude Code {CLAUDE_CODE.oldest_version} or later, and this command.""",
+    CODEX: f"""Codex does not run a new hook before you have trusted it, and runs commands unasked until then.
+Start `codex`, enter /hooks and trust the hook of Pausepoint; the same again after each change of it.
+In CI: codex exec --dangerously-bypass-hook-trust.
+Codex before {CODEX.oldest_version} runs commands unasked in spite of it.""",
+}
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--project", type=Path, default=Path(), metavar="DIR", help="the project (default: this folder)"
+    )
+    command.add_argument(
+        "--agent",
+        action="append",
+        choices=tuple(AGENTS),
+        default=[],
+        help="only this one (default: those that are found)",
+    )
+    command.add_argument("--user", action="store_true", help="Claude Code: your own settings, not those of the project")
+    command.add_argument("--defer", action="store_true", help="Claude Code: end instead of waiting; resume it later")
+    command.add_argument("--yes", action="store_true", help="write without asking")
+    command.add_argument("--remove", action="store_true", help="undo: remove the hooks of Pausepoint")
+    command.add_argument("--no-test", action="store_true", help="do not make a test request")
+    command.add_argument("--wait", action="store_true", help="wait until somebody has answered the test request")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Connect a project. Returns 0 if everything is as it should be, 1 if a change was not wanted."""
+    if not given.project.is_dir():
+        raise ValueError(f"There is no folder {given.project}.")
+    found = projects.search(given.project)
+    if given.remove:
+        changes = _changes(given, found)
+        return CANNOT if changes is None else _make_all(changes, given)
+    with Desk(given.url, given.key, patience=10) as desk:
+        # First what no server is needed for, so that settings that cannot be changed leave no request in the Inbox.
+        changes = _changes(given, found, desk.base.removesuffix("/api/v1"))
+        if changes is None:
+            return CANNOT
+        # Before anything is written, because hooks with a wrong address or key block every call.
+        test = None if given.no_test else _test_request(desk)
+        code = _make_all(changes, given)
+        if code == CANNOT:
+            return code
+        if found.frameworks:
+            print(f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint.")
+        for framework in found.frameworks:
+            print(f"  {framework.name}: {framework.line} ({framework.page}.md)")
+        if test and given.wait:
+            print(f"Answer: {visible(answer_text(desk.wait(test)))}")
+        return code
+
+
+def _changes(given: argparse.Namespace, found: projects.Found, address: str = "") -> dict[Agent, Change] | None:
+    """Return what becomes of the settings of each agent, or None if some cannot be changed, which is printed."""
+    chosen = [AGENTS[name] for name in given.agent] or list(found.agents)
+    if not chosen:
+        print("No coding agent was found. Name it: --agent claude-code, or --agent codex.")
+    changes = {}
+    for agent in chosen:
+        file = _file(agent, given)
+        try:
+            changes[agent] = _change(agent, given, address)
+        except (CannotChange, OSError, UnicodeDecodeError) as error:
+            print(f"{visible(str(file))} is left as it is, because {visible(str(error))}", file=sys.stderr)
+            print(f"Correct it and try again, or edit it by hand: see {PAGES}{agent.name}.md.", file=sys.stderr)
+            return None
+    return changes
+
+
+def _file(agent: Agent, given: argparse.Namespace) -> Path:
+    if agent is CODEX:
+        return agents.codex_folder() / "config.toml"
+    folder = agents.claude_folder() if given.user else given.project / ".claude"
+    return Path(folder) / "settings.json"
+
+
+def _change(agent: Agent, given: argparse.Namespace, address: str) -> Change:
+    """Return the change of an agent's settings. Raise CannotChange if hooks in them would stop nothing."""
+    file = _file(agent, given)
+    # A link of the user's own, as in a folder of dotfiles, stays one. A project may come from anybody.
+    place = followed(file) if agent is CODEX or given.user else inside(given.project, file)
+    before = read(place)
+    change = Change(place, before, _editor(agent, given, address)(before))
+    if not given.remove:
+        agents.check(agent, given.project)
+    return change
+
+
+def _editor(agent: Agent, given: argparse.Namespace, address: str) -> Callable[[str], str]:
+    """Return what makes the new text of the settings out of the old one."""
+    if agent is CODEX:
+        if given.remove:
+            return settings.codex_config_without
+        return partial(settings.codex_config, command=f"{_command()} --url {shlex.quote(address)}")
+    if given.remove:
+        return settings.claude_settings_without
+    command = _command() if given.user else _command_for(given.project)
+    return partial(settings.claude_settings, command=f"{command} --url {shlex.quote(address)}", defer=given.defer)
+
+
+def _command() -> str:
+    """Return this command, for a shell on this machine, wherever it runs."""
+    itself = Path(sys.argv[0])
+    program = str(itself.resolve()) if itself.name == "pausepoint" else shutil.which("pausepoint")
+    return shlex.quote(program or "pausepoint")
+
+
+def _command_for(project: Path) -> str:
+    """Return this command for settings that other people's machines may share."""
+    program = Path(shutil.which("pausepoint") or sys.argv[0]).absolute()
+    if program.is_relative_to(project.absolute()):
+        return f'"$CLAUDE_PROJECT_DIR"/{shlex.quote(program.relative_to(project.absolute()).as_posix())}'
+    return "pausepoint" if shutil.which("pausepoint") else _command()
+
+
+def _make_all(changes: dict[Agent, Change], given: argparse.Namespace) -> int:
+    code = 0
+    for agent, change in changes.items():
+        try:
+            if not _make(agent, change, given):
+                code = 1
+        except (ChangedMeanwhile, CannotChange, OSError, UnicodeDecodeError) as error:
+            reason = "was changed meanwhile and" if isinstance(error, ChangedMeanwhile) else f"({visible(str(error))})"
+            print(
+                f"{visible(str(change.file))} {reason} is left as it is. Run the command again.",
+                file=sys.stderr,
+            )
+            return CANNOT
+    return code
+
+
+def _make(agent: Agent, change: Change, given: argparse.Namespace) -> bool:
+    """Show a change and make it if it is wanted; return whether the settings are as they should be."""
+    file = visible(str(change.file))
+    if change.text == change.before:
+        print(f"{agent.title}: nothing to change in {file}")
+        return True
+    print(f"{agent.title}:\n{change.diff}")
+    if not given.yes and not _agrees(f"Write {file}?"):
+        print("Nothing was written.")
+        return False
+    change.make()
+    print(f"{agent.title}: {'written' if change.text else 'removed'}.")
+    if not given.remove:
+        print(THEN[agent])
+    return True
+
+
+def _agrees(question: str) -> bool:
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        print()
+        return False
+
+
+def _test_request(desk: Desk) -> str:
+    """Ask a question that shows that the address and the key are right; return its id."""
+    # The answer is the request as Pausepoint has stored it; reading it again would need one more scope of the key.
+    asked = desk.ask(
+        "Is Pausepoint connected?", options=["Yes", "No"], timeout=timedelta(hours=1), agent="pausepoint connect"
+    )
+    print(f"A test request waits in the Inbox for an hour: {visible(asked['url'])}")
+    return str(asked["id"])
