@@ -9,11 +9,11 @@ import tomllib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pausepoint.connect_projects import search
-from pausepoint.connect_settings import (
+from pausepoint.connect.files import CannotChange
+from pausepoint.connect.projects import search
+from pausepoint.connect.settings import (
     EARLIER_MARKS,
     MARK,
-    CannotChange,
     claude_hook,
     claude_settings,
     claude_settings_without,
@@ -25,6 +25,7 @@ from pausepoint.connect_settings import (
 from tests.support.root import ROOT
 
 DESK = "https://desk.example.org"
+COMMAND = f"pausepoint --url {DESK}"
 OTHER = {"type": "command", "command": "./mine.sh"}
 MINE = {
     "permissions": {"allow": ["Read"]},
@@ -39,19 +40,19 @@ def written(value: object, indent: int = 2) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
 
 
-def test_new_settings_block_every_failure_and_name_the_variable():
-    found = json.loads(claude_settings("", DESK))
+def test_new_settings_block_every_failure():
+    found = json.loads(claude_settings("", COMMAND))
+    words = "Pausepoint could not be asked, so this was not run."
+    asking = f"{COMMAND} hook claude-code"
     hook = {
-        "type": "http",
-        "url": f"{DESK}/api/v1/hooks/claude-code",
-        "headers": {"Authorization": "Bearer $PAUSEPOINT_KEY"},
-        "allowedEnvVars": ["PAUSEPOINT_KEY"],
+        "type": "command",
+        "command": f"{asking} || {{ echo '{words}' >&2; exit 2; }}",
         "timeout": 600,
         "onFailure": "block",
     }
     group = {"matcher": "*", "hooks": [hook]}
     # What has run already cannot be blocked.
-    report = {"matcher": "*", "hooks": [hook | {"timeout": 60, "onFailure": "continue"}]}
+    report = {"matcher": "*", "hooks": [hook | {"command": asking, "timeout": 60, "onFailure": "continue"}]}
     assert found == {
         "hooks": {
             "PreToolUse": [group],
@@ -60,19 +61,23 @@ def test_new_settings_block_every_failure_and_name_the_variable():
             "PostToolUseFailure": [report],
         }
     }
-    deferring = json.loads(claude_settings("", DESK, defer=True))["hooks"]
-    assert [deferring[event][0]["hooks"][0]["url"].rpartition("?")[2] for event in ("PreToolUse", "Elicitation")] == [
-        "wait=defer",
-        f"{DESK}/api/v1/hooks/claude-code",
-    ]
+    deferring = json.loads(claude_settings("", COMMAND, defer=True))["hooks"]
+    deferred = {event: "--defer" in groups[0]["hooks"][0]["command"] for event, groups in deferring.items()}
+    assert deferred == {"PreToolUse": True, "Elicitation": False, "PostToolUse": False, "PostToolUseFailure": False}
+
+
+def test_hooks_over_http_of_earlier_versions_are_replaced_and_removed():
+    hook = {"type": "http", "url": f"{DESK}/api/v1/hooks/claude-code?wait=defer", "onFailure": "block"}
+    before = written({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}})
+    assert (claude_settings(before, COMMAND), claude_settings_without(before)) == (claude_settings("", COMMAND), "")
 
 
 @pytest.mark.parametrize("before", ["", "{}\n", written(MINE), written(MINE, 4), written({"hooks": {"Stop": []}})])
 def test_a_repeat_changes_nothing_another_address_replaces_ours_and_removing_undoes_all(before):
-    once = claude_settings(before, DESK)
-    assert claude_settings(once, DESK) == once
-    moved = claude_settings(once, "https://other.example.org", defer=True)
-    assert (moved.count("api/v1/hooks"), DESK in moved) == (4, False)
+    once = claude_settings(before, COMMAND)
+    assert claude_settings(once, COMMAND) == once
+    moved = claude_settings(once, "pausepoint --url https://other.example.org", defer=True)
+    assert (moved.count("hook claude-code"), DESK in moved) == (4, False)
     undone = claude_settings_without(moved)
     assert (json.loads(undone or "{}"), claude_settings_without(undone)) == (json.loads(before or "{}"), undone)
     if before.strip("{}\n"):
@@ -80,16 +85,29 @@ def test_a_repeat_changes_nothing_another_address_replaces_ours_and_removing_und
 
 
 def test_hooks_of_others_stay_where_they_are_also_beside_ours():
-    mixed = {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [OTHER, claude_hook(DESK)]}]}}
+    mixed = {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [OTHER, claude_hook(COMMAND)]}]}}
     command = {"type": "command", "command": "/opt/bin/pausepoint --url x hook claude-code || exit 2"}
     mixed["hooks"]["PreToolUse"].append({"hooks": [command]})
     undone = json.loads(claude_settings_without(written(mixed)))
     assert undone == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [OTHER]}]}}
 
 
-@pytest.mark.parametrize("text", ["[]", "{", "// comment\n{}", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{",
+        "// comment\n{}",
+        '{"hooks": []}',
+        '{"hooks": {"PreToolUse": {}}}',
+        # Written again, these would lose something, or be no JSON.
+        '{"hooks": {}, "hooks": {"Stop": []}}',
+        '{"model": NaN}',
+        "[" * 100_000,
+    ],
+)
 def test_settings_that_cannot_be_read_are_not_changed(text):
-    for change in (lambda: claude_settings(text, DESK), lambda: claude_settings_without(text)):
+    for change in (lambda: claude_settings(text, COMMAND), lambda: claude_settings_without(text)):
         with pytest.raises(CannotChange):
             change()
 
@@ -112,7 +130,6 @@ def test_codex_gets_a_command_that_ends_with_two_whatever_happens(before):
     assert tomllib.loads(codex_config_without(behind)) == tomllib.loads(f'{before}\n[tui]\ntheme = "dark"\n')
 
 
-COMMAND = f"pausepoint --url {DESK}"
 #: What else may be in a config, some of it with words that look like ours.
 OTHERS = (
     '[hooks.state."/home/me/.codex/config.toml:pre_tool_use:0:0"]\ntrusted_hash = "sha256:1"\n',
@@ -181,13 +198,6 @@ def test_a_config_in_which_only_ours_cannot_be_removed_is_not_changed(text):
         codex_config_without(text)
 
 
-def test_settings_in_which_no_hook_runs_are_not_taken_for_connected():
-    with pytest.raises(CannotChange, match="disableAllHooks"):
-        claude_settings('{"disableAllHooks": true}', DESK)
-    assert "hooks" in json.loads(claude_settings('{"disableAllHooks": false}', DESK))
-    assert claude_settings_without('{"disableAllHooks": true}') == '{"disableAllHooks": true}'
-
-
 @pytest.mark.parametrize("text", ["model =", "hooks = {}\n", 'hooks = "x"\n'])
 def test_a_config_that_cannot_be_added_to_is_not_changed(text):
     with pytest.raises(CannotChange):
@@ -206,7 +216,7 @@ JSON = st.recursive(
 ))  # fmt: skip
 def test_whatever_else_is_in_the_settings_stays(others, hooks):
     before = {**others, "hooks": hooks} if hooks else {name: value for name, value in others.items() if name != "hooks"}
-    undone = claude_settings_without(claude_settings(json.dumps(before), DESK))
+    undone = claude_settings_without(claude_settings(json.dumps(before), COMMAND))
     assert json.loads(undone or "{}") == before
 
 
@@ -222,9 +232,8 @@ def test_frameworks_are_found_in_the_files_of_a_project(tmp_path, monkeypatch):
     (tmp_path / "package.json").write_text('{"dependencies": {"ai": "7"}, "devDependencies": {"@openai/agents": "*"}}')
     (tmp_path / ".codex").mkdir()
     found = search(tmp_path)
-    assert (found.claude_code, found.codex, [one.name for one in found.frameworks]) == (
-        False,
-        True,
+    assert ([agent.name for agent in found.agents], [one.name for one in found.frameworks]) == (
+        ["codex"],
         [
             "LangChain",
             "Pydantic AI",
@@ -256,6 +265,6 @@ def blocks(page: str, language: str) -> list[str]:
 
 def test_the_pages_show_what_connecting_writes():
     desk = "https://desk.example.com"
-    assert blocks("claude-code.md", "json")[0] == claude_settings("", desk)
+    assert blocks("claude-code.md", "json") == [claude_settings("", f"pausepoint --url {desk}")]
     (shown,) = blocks("codex.md", "toml")
     assert shown in codex_block(f"pausepoint --url {desk}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pausepoint.cli import main
-from pausepoint.connect import CANNOT
+from pausepoint.connect.command import CANNOT
 
 FILES = {"claude-code": ".claude/settings.json", "codex": ".codex/config.toml"}
 OWN = {"claude-code": '{"model": "opus"}\n', "codex": 'model = "m"\n'}

@@ -100,7 +100,7 @@ def _file(agent: Agent, given: argparse.Namespace) -> Path:
     if agent is CODEX:
         return agents.codex_folder() / "config.toml"
     folder = agents.claude_folder() if given.user else given.project / ".claude"
-    return Path(folder) / "settings.json"
+    return (folder / "settings.json").absolute()
 
 
 def _change(agent: Agent, given: argparse.Namespace, address: str) -> Change:
