@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from approvals.access.callers import caller_of, is_for_machines
@@ -83,12 +83,15 @@ def problem(
         if status == HTTPStatus.UNAUTHORIZED:
             response.headers["WWW-Authenticate"] = "Bearer"
         return response
-    if request.headers.get("HX-Request"):
+    fragment = request.headers.get("HX-Request")
+    # A request that was refused before the middleware ran has no user, whom the navigation would show.
+    shown_to = request if hasattr(request, "user") else None
+    page = render_to_string("_problem.html" if fragment else "problem.html", context, shown_to)
+    response = HttpResponse(page, status=status)
+    if fragment:
         # Above the form, not in its place, so that the input stays.
-        response = render(request, "_problem.html", context, status=status)
         response.headers["HX-Reswap"] = "beforebegin"
-        return response
-    return render(request, "problem.html", context, status=status)
+    return response
 
 
 def refusal_of(act: Callable[[], Any]) -> Refusal | None:

@@ -93,6 +93,7 @@ MAY_LACK = {
     "model_admin": "only views of the admin have it",
     "problems": "only some providers know what their models refuse",
     "text": "only some events carry one",
+    "user": "requests that were refused before the middleware of log-ins ran",
 }
 
 
